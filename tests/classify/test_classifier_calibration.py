@@ -12,9 +12,10 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.svm import LinearSVC
 
 from nlpkit.classify.calibration import calibrator_from, fit_calibrator
-from nlpkit.classify.classifier import ClassifierConfig, FeatureSources, fit_classifier
+from nlpkit.classify.classifier import fit_classifier
 from nlpkit.classify.fit import ModelOptions, balanced_weights
 from nlpkit.classify.labels import Labels
+from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.errors import InputError, SchemaError
 from tests.refusals import refuses
 

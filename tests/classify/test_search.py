@@ -8,9 +8,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.naive_bayes import MultinomialNB
 
-from nlpkit.classify.classifier import ClassifierConfig, FeatureSources, fit_classifier
+from nlpkit.classify.classifier import fit_classifier
 from nlpkit.classify.fit import ModelOptions
 from nlpkit.classify.labels import Labels
+from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.classify.search import AUTO, INNER_FOLDS, Search, values_of
 from nlpkit.classify.splits import stratified_folds
 from tests.refusals import refuses

@@ -11,10 +11,11 @@ from sklearn.metrics import precision_recall_curve
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from nlpkit.classify.calibration import sigmoid
-from nlpkit.classify.classifier import CALIBRATION_FOLDS, ClassifierConfig, FeatureSources, fit_classifier
+from nlpkit.classify.classifier import CALIBRATION_FOLDS, fit_classifier
 from nlpkit.classify.decision_options import Wanted, check_wanted, parse_thresholds
 from nlpkit.classify.fit import ModelOptions
 from nlpkit.classify.labels import Labels
+from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.classify.splits import stratified_folds
 from nlpkit.classify.thresholds import choose_threshold, decision_scores
 from tests.refusals import refuses

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from nlpkit.classify.classifier import (
-    ClassifierConfig,
-    FeatureSources,
     Fitted,
     Predicted,
     cross_predict,
@@ -19,6 +17,7 @@ from nlpkit.classify.classifier import (
     together,
 )
 from nlpkit.classify.labels import Labels
+from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.classify.search import INNER_FOLDS
 from nlpkit.classify.splits import stratified_folds
 from nlpkit.types import LongArray

@@ -7,65 +7,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from nlpkit.classify.calibration import Calibrator, Method, fit_calibrator
-from nlpkit.classify.columns import ColumnFeatures
+from nlpkit.classify.calibration import Calibrator, fit_calibrator
 from nlpkit.classify.decision_options import Wanted
-from nlpkit.classify.features import Features, Scaling, VectorizerOptions, fit_vectorizer
+from nlpkit.classify.features import Features
 from nlpkit.classify.fit import ModelOptions, balanced_weights, fit_model, fit_multilabel
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.model import LinearModel, Model
-from nlpkit.classify.search import INNER_FOLDS, Search, Searched
+from nlpkit.classify.prepared import ClassifierConfig, FeatureSources, PreparedFeatures, prepare_features
+from nlpkit.classify.search import INNER_FOLDS, Searched
 from nlpkit.classify.splits import stratified_folds
 from nlpkit.classify.thresholds import Threshold, choose_threshold, decision_scores, score_scale
-from nlpkit.classify.words import CutWords, TokenizedWords, WordCounts
 from nlpkit.metrics.classification import averages, confusion_matrix
 from nlpkit.text.options import PreprocessReport
 from nlpkit.text.phrases import PhraseTable
-from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray, LongArray
+from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
 CALIBRATION_FOLDS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureSources:
-    """All documents in every form a model may want: words, hand-made features (D, H), columns (D rows), embeddings (D, E)."""
-
-    n_docs: int
-    words: CutWords | TokenizedWords | None = None
-    hand_names: tuple[str, ...] = ()
-    hand: FloatArray | None = None
-    columns: pa.Table | None = None
-    embeddings: Float32Array | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ClassifierConfig:
-    """Configuration of a classifier. vectorizer: None where the model sees no words; ngrams: None for those of the words;
-    hand, columns: whether it sees these; without any of the three it sees embeddings. calibrate: None for none; search: the
-    number of the model that training documents choose, None for none; wanted: of the decisions for single classes."""
-
-    name: str
-    model: ModelOptions
-    vectorizer: VectorizerOptions | None
-    ngrams: tuple[int, int] | None = None
-    hand: bool = False
-    calibrate: Method | None = None
-    search: Search | None = None
-    wanted: tuple[Wanted, ...] = ()
-    columns: bool = False
-
-    @property
-    def sees_embeddings(self) -> bool:
-        """Whether the model sees embeddings."""
-        return self.vectorizer is None and not self.hand and not self.columns
-
-    @property
-    def least(self) -> int:
-        """Documents of a term below which it is not even counted; a share of documents is left to each training set."""
-        bound = None if self.vectorizer is None else self.vectorizer.bounds.min_df
-        return bound if isinstance(bound, int) else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +216,7 @@ def _best_value(
     scores = np.zeros((n_folds, len(search.values)))
     for fold in range(n_folds):
         inner, rest = train[folds != fold], train[folds == fold]
-        prepared = _features(sources, labels.targets(inner), inner, config)
+        prepared = prepare_features(sources, labels.targets(inner), inner, config)
         X, X_rest = prepared.matrix(inner), prepared.matrix(rest)
         for i, value in enumerate(search.values):
             model = search.applied(config.model, value)
@@ -267,26 +225,24 @@ def _best_value(
     return Searched(search, tuple(scores.mean(axis=0).tolist()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """Features fitted to training documents, a function that gives those (n, F) of any rows, and the words they are made of."""
-
-    features: Features
-    matrix: Callable[[LongArray], Any]
-    counted: WordCounts | None = None
-
-
 def _fit(
     sources: FeatureSources, labels: Labels, train: LongArray, config: ClassifierConfig, *, seed: int, threads: int
 ) -> Fitted:
-    prepared = _features(sources, labels.targets(train), train, config)
+    prepared = prepare_features(sources, labels.targets(train), train, config)
     X = prepared.matrix(train)
     classifier = _fit_model(prepared, X, labels, train, config.model, seed=seed, threads=threads)
     return Fitted(classifier, prepared.matrix, config)
 
 
 def _fit_model(
-    prepared: _Prepared, X: Any, labels: Labels, train: LongArray, options: ModelOptions, *, seed: int, threads: int
+    prepared: PreparedFeatures,
+    X: Any,
+    labels: Labels,
+    train: LongArray,
+    options: ModelOptions,
+    *,
+    seed: int,
+    threads: int,
 ) -> TextClassifier:
     """Return a classifier of training documents whose features X (n, F) are prepared."""
     y = labels.targets(train)
@@ -306,38 +262,6 @@ def _fit_model(
     if prepared.counted is None:
         return classifier
     return replace(classifier, phrases=prepared.counted.phrases, report=prepared.counted.report)
-
-
-def _features(sources: FeatureSources, y: Any, train: LongArray, config: ClassifierConfig) -> _Prepared:
-    """Return the features of all documents, fitted to the training documents, which have the classes y."""
-    if config.sees_embeddings:
-        assert sources.embeddings is not None
-        embeddings = sources.embeddings
-        return _Prepared(Features(None), lambda rows: embeddings[rows])
-    vectorizer = counted = scaling = fitted_columns = None
-    if config.vectorizer is not None:
-        assert sources.words is not None
-        counted = sources.words.counted(train, ngrams=config.ngrams, least=config.least)
-        vectorizer, places = fit_vectorizer(counted.counts[train], counted.terms, y, config.vectorizer)
-    if config.hand:
-        assert sources.hand is not None
-        scaling = Scaling.fit(sources.hand_names, sources.hand[train])
-    if config.columns:
-        assert sources.columns is not None
-        fitted_columns = ColumnFeatures.fit(sources.columns.take(pa.array(train)))
-    features = Features(vectorizer, scaling, fitted_columns)
-
-    def matrix(rows: LongArray) -> Any:
-        words = None
-        if vectorizer is not None and counted is not None:
-            words = vectorizer.weigh_columns(counted.counts[rows], places)
-        hand = None if sources.hand is None else sources.hand[rows]
-        encoded = None
-        if fitted_columns is not None and sources.columns is not None:
-            encoded = fitted_columns.encode(sources.columns.take(pa.array(rows)))
-        return features.join(words, hand, encoded)
-
-    return _Prepared(features, matrix, counted)
 
 
 def cross_predict(

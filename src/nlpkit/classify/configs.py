@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from nlpkit.classify.classifier import ClassifierConfig
 from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.features import VectorizerOptions
 from nlpkit.classify.fit import KINDS, ModelOptions
 from nlpkit.classify.options import ClassifierOptions
+from nlpkit.classify.prepared import ClassifierConfig
 from nlpkit.classify.search import Search
 from nlpkit.errors import UsageError
 from nlpkit.text.options import PreprocessOptions

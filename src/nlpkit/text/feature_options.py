@@ -58,7 +58,7 @@ class TextFeatureOptions:
     spacy: Annotated[
         str,
         Param(
-            "spaCy pipeline of the parts of speech: its name, or auto, that of the language.",
+            "Pipeline of spaCy for the parts of speech: its name, or auto (that of the language).",
             metavar="NAME",
             panel="More",
         ),

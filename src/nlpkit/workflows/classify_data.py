@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
-from nlpkit.classify.classifier import FeatureSources
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.labels import Labels, encode_sets, encode_single
 from nlpkit.classify.options import ClassifierTextOptions, SplitOptions
+from nlpkit.classify.prepared import FeatureSources
 from nlpkit.classify.splits import TEST, TRAIN, UNUSED, split_column, splits_of, stratified_folds
 from nlpkit.classify.words import CutWords, TokenizedWords
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column

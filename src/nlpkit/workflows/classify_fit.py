@@ -9,12 +9,13 @@ import numpy as np
 
 from nlpkit import reporting
 from nlpkit.classify.choose import Tried, best_of, compare_within, nested
-from nlpkit.classify.classifier import ClassifierConfig, Fitted, Predicted, cross_predict, fit_classifier, together
+from nlpkit.classify.classifier import Fitted, Predicted, cross_predict, fit_classifier, together
 from nlpkit.classify.configs import bounded, candidates
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions
+from nlpkit.classify.prepared import ClassifierConfig
 from nlpkit.classify.thresholds import reached
 from nlpkit.classify.words import TokenizedWords
 from nlpkit.types import BoolArray, LongArray

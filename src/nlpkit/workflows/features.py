@@ -85,13 +85,13 @@ class TextFeatureTable(Predictions):
         counters = [CategoryCounter(lexicon, self._settings, languages) for lexicon in self._lexica]
         self._check_names([*names, *(name for counter in counters for name in category_columns(counter))])
         self._counts = {"documents": 0, "bytes": 0, "language": language, "features": len(self._names), "bins": {}}
-        made = self._with_features(chain([first], running), maker, counters)
+        batches = self._with_features(chain([first], running), maker, counters)
         if self.reads_first:
-            for batch in made:
+            for batch in batches:
                 self._spool.write(batch)
             self._fit_bins()
-            made = iter(self._spool)
-        for batch in made:
+            batches = iter(self._spool)
+        for batch in batches:
             yield self._finished(batch)
         self._counts["seconds"] = perf_counter() - start
 

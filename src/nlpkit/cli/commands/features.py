@@ -11,7 +11,7 @@ from nlpkit.text.feature_options import TextFeatureOptions
 def features_cli(
     inputs: Inputs, out: OutputFlags, options: TextFeatureOptions, read: ReadOptions, run: RunFlags
 ) -> None:
-    """Make a table of text features: counts, shares, readability, diversity, words of a lexicon.
+    """Make a table of text features: counts, shares, readability, words of a lexicon.
 
     The output is the documents with a column for each feature, for any model in R, Excel or scikit-learn, or for nlpkit classify
     --feature-cols. A count of an empty text is 0; a share or mean of nothing is empty. The guide lists all features with their
@@ -20,7 +20,7 @@ def features_cli(
     \b
     Examples:
       nlpkit features data/samples/news.jsonl -o features.parquet
-      nlpkit features data/samples/hard.jsonl --include words,sentence_length --keep-cols none -o few.csv
+      nlpkit features data/samples/hard.jsonl --include words,lix --keep-cols none -o few.csv
       nlpkit features data/samples/news.jsonl --include counts --bins words:4 -o binned.parquet
     """
     target = out.target("features.parquet")

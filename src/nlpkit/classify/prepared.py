@@ -1,0 +1,99 @@
+"""What a classifier is fitted to: documents in every form that a model may want, its configuration, and the features of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from nlpkit.classify.calibration import Method
+from nlpkit.classify.columns import ColumnFeatures
+from nlpkit.classify.decision_options import Wanted
+from nlpkit.classify.features import Features, Scaling, VectorizerOptions, fit_vectorizer
+from nlpkit.classify.fit import ModelOptions
+from nlpkit.classify.search import Search
+from nlpkit.classify.words import CutWords, TokenizedWords, WordCounts
+from nlpkit.types import Float32Array, FloatArray, LongArray
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSources:
+    """All documents in every form a model may want: words, hand-made features (D, H), columns (D rows), embeddings (D, E)."""
+
+    n_docs: int
+    words: CutWords | TokenizedWords | None = None
+    hand_names: tuple[str, ...] = ()
+    hand: FloatArray | None = None
+    columns: pa.Table | None = None
+    embeddings: Float32Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierConfig:
+    """Configuration of a classifier. vectorizer: None where the model sees no words; ngrams: None for those of the words;
+    hand, columns: whether it sees these; without any of the three it sees embeddings. calibrate: None for none; search: the
+    number of the model that training documents choose, None for none; wanted: of the decisions for single classes."""
+
+    name: str
+    model: ModelOptions
+    vectorizer: VectorizerOptions | None
+    ngrams: tuple[int, int] | None = None
+    hand: bool = False
+    calibrate: Method | None = None
+    search: Search | None = None
+    wanted: tuple[Wanted, ...] = ()
+    columns: bool = False
+
+    @property
+    def sees_embeddings(self) -> bool:
+        """Whether the model sees embeddings."""
+        return self.vectorizer is None and not self.hand and not self.columns
+
+    @property
+    def least(self) -> int:
+        """Documents of a term below which it is not even counted; a share of documents is left to each training set."""
+        bound = None if self.vectorizer is None else self.vectorizer.bounds.min_df
+        return bound if isinstance(bound, int) else 1
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedFeatures:
+    """Features fitted to training documents, a function that gives those (n, F) of any rows, and the words they are made of."""
+
+    features: Features
+    matrix: Callable[[LongArray], Any]
+    counted: WordCounts | None = None
+
+
+def prepare_features(sources: FeatureSources, y: Any, train: LongArray, config: ClassifierConfig) -> PreparedFeatures:
+    """Return the features of all documents, fitted to the training documents, which have the classes y."""
+    if config.sees_embeddings:
+        assert sources.embeddings is not None
+        embeddings = sources.embeddings
+        return PreparedFeatures(Features(None), lambda rows: embeddings[rows])
+    vectorizer = counted = scaling = fitted_columns = None
+    if config.vectorizer is not None:
+        assert sources.words is not None
+        counted = sources.words.counted(train, ngrams=config.ngrams, least=config.least)
+        vectorizer, places = fit_vectorizer(counted.counts[train], counted.terms, y, config.vectorizer)
+    if config.hand:
+        assert sources.hand is not None
+        scaling = Scaling.fit(sources.hand_names, sources.hand[train])
+    if config.columns:
+        assert sources.columns is not None
+        fitted_columns = ColumnFeatures.fit(sources.columns.take(pa.array(train)))
+    features = Features(vectorizer, scaling, fitted_columns)
+
+    def matrix(rows: LongArray) -> Any:
+        words = None
+        if vectorizer is not None and counted is not None:
+            words = vectorizer.weigh_columns(counted.counts[rows], places)
+        hand = None if sources.hand is None else sources.hand[rows]
+        encoded = None
+        if fitted_columns is not None and sources.columns is not None:
+            encoded = fitted_columns.encode(sources.columns.take(pa.array(rows)))
+        return features.join(words, hand, encoded)
+
+    return PreparedFeatures(features, matrix, counted)
