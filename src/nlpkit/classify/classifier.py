@@ -15,6 +15,7 @@ from nlpkit.classify.fit import ModelOptions, balanced_weights, fit_model, fit_m
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.model import LinearModel, Model
 from nlpkit.classify.prepared import ClassifierConfig, FeatureSources, PreparedFeatures, prepare_features
+from nlpkit.classify.rule_list import fit_rules
 from nlpkit.classify.search import INNER_FOLDS, Searched
 from nlpkit.classify.splits import stratified_folds
 from nlpkit.classify.thresholds import Threshold, choose_threshold, decision_scores, score_scale
@@ -248,7 +249,10 @@ def _fit_model(
     y = labels.targets(train)
     J = len(labels.names)
     model: Model
-    if labels.multiple:
+    if prepared.features.rules is not None:
+        present = np.arange(J, dtype=np.int32)
+        model = fit_rules(prepared.features.rules, labels, train)
+    elif labels.multiple:
         present = np.arange(J, dtype=np.int32)
         model = fit_multilabel(X, y, options, seed=seed, threads=threads)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.features import VectorizerOptions
@@ -34,7 +34,9 @@ def sees_embeddings(options: ClassifierOptions) -> bool:
 
 
 def seen_features(options: ClassifierOptions) -> str:
-    """Return what the classifier sees: words, embedding or columns."""
+    """Return what the classifier sees: words, embedding, columns or rules."""
+    if options.rules is not None:
+        return "rules"
     return options.on or ("embedding" if options.model in DENSE else "words")
 
 
@@ -50,6 +52,8 @@ def config_of(
     Raises:
         UsageError: an option that this classifier does not have.
     """
+    if options.rules is not None:
+        return _rules_config(options, weights, changed_words=changed_words)
     auto = options.model == "auto"
     kind = "logreg" if auto else options.model
     usual = ClassifierOptions()
@@ -110,6 +114,21 @@ def config_of(
         kind, model_options(options, kind), vectorizer, None, has_hand, options.calibration, search, wanted,
         bool(options.feature_columns),
     )  # fmt: skip
+
+
+def _rules_config(options: ClassifierOptions, weights: WeightOptions, *, changed_words: bool) -> ClassifierConfig:
+    """Return the configuration of hand-written rules. Raises UsageError for an option about a model that learns."""
+    usual, why = ClassifierOptions(), "is about a classifier that learns, and `rules` are written; leave it out"
+    changed = {f.name: getattr(options, f.name) != getattr(usual, f.name) for f in fields(options) if f.name != "rules"}
+    changed |= {
+        name: options.values(name) != usual.values(name) for name in ("cost", "alpha")
+    }  # texts on the command line
+    _refuse(changed, why)
+    if weights != WeightOptions():
+        raise UsageError(f"`scheme` and the other weights: each {why}", parameter="scheme")
+    if changed_words:
+        raise UsageError("options on words: rules look for words as they are; leave them out")
+    return ClassifierConfig("rules", ModelOptions("rules"), None)
 
 
 def _search(options: ClassifierOptions, kind: str) -> Search | None:

@@ -108,7 +108,7 @@ class Explainer:
     """Collects why a classifier decides as it does on the documents with some ids.
 
     Of models that weigh words, a contribution is weight times value (see `pushes`); of those that see embeddings, what the score
-    of the class loses when the word is left out of the text.
+    of the class loses when the word is left out of the text. Of rules, those that match: 1 for one that decides, else 0.
 
     Args:
         ids: of the documents. encode: returns the embeddings (n, E) of texts; None for models that see words.
@@ -140,7 +140,14 @@ class Explainer:
         return [int(predicted.codes[row])]
 
     def _explain(self, code: int, x: Any, text: str, predicted: Predicted, row: int) -> dict[str, Any]:
-        if x is not None and has_weights(self._classifier):
+        rules = self._classifier.features.rules
+        if rules is not None:
+            matched = [rules.rules[r] for r in np.flatnonzero(sparse.csr_array(x).toarray()[0]).tolist()]
+            label, first = self._classifier.names[code], predicted.sets is None
+            decides = [rule is matched[0] if first else rule.label == label for rule in matched]
+            push = Push(tuple(rule.name for rule in matched), tuple(map(float, decides)))
+            push = push if matched else Push(("(no rule)",), (1.0,))
+        elif x is not None and has_weights(self._classifier):
             push = explain_words(self._classifier, x, int(np.flatnonzero(self._classifier.present == code)[0]))
         else:
             push = self._by_omission(text, code)

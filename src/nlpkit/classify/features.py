@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.classify.columns import ColumnFeatures
+from nlpkit.classify.rule_list import RuleList
 from nlpkit.errors import InputError
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.pruning import prune
@@ -137,22 +138,27 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Inputs of a model: words, hand-made features and columns side by side, or embeddings (all None)."""
+    """Inputs of a model: words, hand-made features and columns side by side; or which rules match; or embeddings (all None)."""
 
     vectorizer: Vectorizer | None
     scaling: Scaling | None = None
     columns: ColumnFeatures | None = None
+    rules: RuleList | None = None
 
     @property
     def sees(self) -> str:
-        """What the model sees: words (perhaps with the others), columns (without words), or embedding."""
+        """What the model sees: words (perhaps with the others), columns (without words), rules, or embedding."""
         if self.vectorizer is not None:
             return "words"
+        if self.rules is not None:
+            return "rules"
         return "embedding" if self.scaling is None and self.columns is None else "columns"
 
     @property
     def names(self) -> list[str]:
         """The features (F,) by name; hand-made ones and columns in angle brackets. None of an embedding."""
+        if self.rules is not None:
+            return self.rules.names
         words = [] if self.vectorizer is None else self.vectorizer.feature_terms
         hand = () if self.scaling is None else self.scaling.names
         columns = [] if self.columns is None else self.columns.names

@@ -23,7 +23,7 @@ class ClassifierKind:
     """A kind of classifier: its name in words, its requirements and its abilities.
 
     probabilities: has them without calibration; balanced: classes can be weighed; multi_label: documents may have several
-    labels; linear: the model is a LinearModel.
+    labels; linear: the model is a LinearModel; learned: from training documents.
     """
 
     name: str
@@ -31,6 +31,7 @@ class ClassifierKind:
     balanced: bool = False
     multi_label: bool = True
     linear: bool = True
+    learned: bool = True
 
 
 KINDS: dict[str, ClassifierKind] = {
@@ -42,6 +43,7 @@ KINDS: dict[str, ClassifierKind] = {
     "knn": ClassifierKind("k nearest documents by cosine", linear=False),
     "centroid": ClassifierKind("nearest mean of a class", probabilities=False, multi_label=False),
     "mlp": ClassifierKind("neural network of one hidden layer", balanced=True, linear=False),
+    "rules": ClassifierKind("hand-written rules", probabilities=False, linear=False, learned=False),
 }
 
 
@@ -240,6 +242,10 @@ def model_from(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> Model:
             from nlpkit.classify.neighbours import NeighboursModel
 
             return NeighboursModel.restored(config, arrays)
+        if kind == "rules":
+            from nlpkit.classify.rule_list import RuleModel
+
+            return RuleModel.restored(config)
         if kind == "mlp":
             from nlpkit.classify.mlp import MlpModel
 

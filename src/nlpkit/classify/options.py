@@ -126,6 +126,13 @@ class ClassifierOptions:
             metavar="COL,…",
         ),
     ] = None
+    rules: Annotated[
+        Path | None,
+        Param(
+            "Classify by hand-written rules (TOML) in the place of a model that learns: the first rule that matches gives the label.",
+            metavar="FILE",
+        ),
+    ] = None
     class_weight: Annotated[
         str,
         Param(

@@ -13,14 +13,16 @@ from nlpkit.classify.columns import ColumnFeatures
 from nlpkit.classify.decision_options import Wanted
 from nlpkit.classify.features import Features, Scaling, VectorizerOptions, fit_vectorizer
 from nlpkit.classify.fit import ModelOptions
+from nlpkit.classify.rule_list import RuleList
 from nlpkit.classify.search import Search
 from nlpkit.classify.words import CutWords, TokenizedWords, WordCounts
-from nlpkit.types import Float32Array, FloatArray, LongArray
+from nlpkit.types import CsrMatrix, Float32Array, FloatArray, LongArray
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureSources:
-    """All documents in every form a model may want: words, hand-made features (D, H), columns (D rows), embeddings (D, E)."""
+    """All documents in every form a model may want: words, hand-made features (D, H), columns (D rows), embeddings (D, E), and which
+    rules match (D, R)."""
 
     n_docs: int
     words: CutWords | TokenizedWords | None = None
@@ -28,6 +30,8 @@ class FeatureSources:
     hand: FloatArray | None = None
     columns: pa.Table | None = None
     embeddings: Float32Array | None = None
+    rules: RuleList | None = None
+    matches: CsrMatrix | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class ClassifierConfig:
     @property
     def sees_embeddings(self) -> bool:
         """Whether the model sees embeddings."""
-        return self.vectorizer is None and not self.hand and not self.columns
+        return self.vectorizer is None and not self.hand and not self.columns and self.model.kind != "rules"
 
     @property
     def least(self) -> int:
@@ -73,6 +77,10 @@ def prepare_features(sources: FeatureSources, y: Any, train: LongArray, config: 
         assert sources.embeddings is not None
         embeddings = sources.embeddings
         return PreparedFeatures(Features(None), lambda rows: embeddings[rows])
+    if config.model.kind == "rules":
+        assert sources.matches is not None
+        matches = sources.matches
+        return PreparedFeatures(Features(None, rules=sources.rules), lambda rows: matches[rows])
     vectorizer = counted = scaling = fitted_columns = None
     if config.vectorizer is not None:
         assert sources.words is not None

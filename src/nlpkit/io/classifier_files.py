@@ -13,6 +13,7 @@ from nlpkit.classify.calibration import calibrator_from
 from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.features import Features, Scaling, Vectorizer
 from nlpkit.classify.fit import model_from
+from nlpkit.classify.rule_list import RuleList
 from nlpkit.classify.thresholds import Threshold
 from nlpkit.io.feature_columns import columns_from, columns_table
 from nlpkit.io.phrase_files import phrases_from, phrases_table
@@ -60,6 +61,8 @@ def classifier_tables(
         tables["hand_features"] = pa.table(
             {"feature": list(scaling.names), "mean": scaling.mean, "deviation": scaling.deviation}
         )
+    if classifier.features.rules is not None:
+        config["rules"] = classifier.features.rules.to_dict()
     if classifier.features.columns is not None:
         tables["feature_columns"] = columns_table(classifier.features.columns)
     if classifier.phrases is not None:
@@ -100,7 +103,8 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
         sizes = {len(present), model.n_classes, model.n_classes if calibrator is None else calibrator.n_classes}
         if len(sizes) > 1 or not len(present) or not np.isin(present, np.arange(len(names))).all():
             raise ValueError(f"{len(names)} classes, of which {len(present)} were learned, scores of {model.n_classes}")
-        features = Features(vectorizer, scaling, columns)
+        rules = RuleList.from_dict(config["rules"]) if config["sees"] == "rules" else None
+        features = Features(vectorizer, scaling, columns, rules)
         if features.sees != config["sees"]:
             raise ValueError(f"a model that sees {config['sees']}, with features of {features.sees}")
         if features.sees != "embedding" and len(features.names) != config["model"]["n_features"]:

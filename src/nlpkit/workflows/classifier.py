@@ -201,6 +201,8 @@ class ClassifierPredictions(Predictions):
         self._embeddings: RunEmbeddings | None = None
         features = self._classifier.features
         self._columns = ColumnCounts()
+        if features.rules is not None:
+            features.rules.check_schema(stream.schema)
         if features.columns is not None:
             check_predicted_columns(stream, features.columns.column_names, model.name)
         if features.sees == "embedding":
@@ -244,7 +246,10 @@ class ClassifierPredictions(Predictions):
             for whole in self.stream:
                 for start in range(0, whole.num_rows, BATCH):
                     batch = whole.slice(start, BATCH)
-                    yield batch, features.join(None, self._hand_features(batch), self._encoded(batch)), None
+                    if features.rules is not None:
+                        yield batch, features.rules.matches(batch), None
+                    else:
+                        yield batch, features.join(None, self._hand_features(batch), self._encoded(batch)), None
             return
         model = self.model if isinstance(self._model, TrainedClassifier) else f"the run {self.model}"
         options = cut_as_model(self.stream, self._model.config["tokens"], model, phrases=self._classifier.phrases)

@@ -25,6 +25,7 @@ from nlpkit.io.classifier_files import classifier_tables
 from nlpkit.io.classifier_tables import ADDED
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.footers import step_parameters
+from nlpkit.io.rule_files import read_rule_list
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.score_files import read_gates
 from nlpkit.io.sources import missing_path
@@ -36,6 +37,7 @@ from nlpkit.workflows.classify_data import ClassificationData, classifier_prepro
 from nlpkit.workflows.classify_features import add_features
 from nlpkit.workflows.classify_fit import Training, fit_and_predict
 from nlpkit.workflows.classify_notes import find_overlap, note_dataset, run_tables, title_of
+from nlpkit.workflows.classify_rules import rule_tables
 from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
 from nlpkit.workflows.tokens import note_tokens, token_parameters
 
@@ -159,7 +161,8 @@ def _train(
 ) -> TrainedClassifier:
     options, splits, encoder = chosen.classifier, chosen.splits, chosen.encoder
     seed, threads, auto = execution.seed, execution.n_threads(), options.model == "auto"
-    rules = read_gates(gates)
+    bounds = read_gates(gates)
+    rules = None if options.rules is None else read_rule_list(Path(options.rules))
     changed_words = chosen.tokens != ClassifierTextOptions()
     words = classifier_preprocessing(chosen.tokens)
     config = config_of(options, chosen.weights, words, changed_words=changed_words)
@@ -167,6 +170,8 @@ def _train(
     if sees != "embedding" and not auto:
         encoder.refuse(f"{config.name} sees {sees} here; leave it out, or take `on=embedding`")
     if chosen.report.probabilities and not auto and not KINDS[config.name].probabilities and config.calibrate is None:
+        if rules is not None:
+            raise UsageError("`probabilities`: rules have none; leave it out", parameter="probabilities")
         raise UsageError(
             f"`probabilities`: {config.name} has none; add `calibrate=sigmoid`, or leave `probabilities` out",
             parameter="probabilities",
@@ -188,7 +193,7 @@ def _train(
         # the comparison has models on embeddings, too, where the documents bring them or an encoder is named
         brings = "embedding" in dataset.table.column_names or encoder.encoder is not None
         embeds = sees == "embedding" or (sees == "words" and auto and brings)
-        encoder_info = add_features(data, options, encoder, threads, embeds=embeds)
+        encoder_info = add_features(data, options, encoder, threads, embeds=embeds, rules=rules)
     with stopwatch(seconds, "near-duplicates"):
         overlap = find_overlap(dataset, chosen.report.near_duplicates)
     with stopwatch(seconds, "fit"):
@@ -200,7 +205,7 @@ def _train(
             duplicated = None if overlap is None else np.asarray(overlap.nearest >= 0)
             scores = score_predictions(dataset, predicted, duplicated, Uncertainty(chosen.report.level, seed))
             evaluation = Evaluation([scores.model])
-            evaluation.gates = rules.check(evaluation)
+            evaluation.gates = bounds.check(evaluation)
     token_info = _token_parameters(data, training)
     on_embeddings = fitted.classifier.features.sees == "embedding"
     encoder_info = encoder_info if on_embeddings else None
@@ -210,6 +215,9 @@ def _train(
         assert data.sources.embeddings is not None
         model_config["dim"] = int(data.sources.embeddings.shape[1])
     tables, notes = run_tables(dataset, fitted, predicted, scores, overlap, chosen.report)
+    if rules is not None and scores is not None:
+        tables["rules"], more = rule_tables(dataset, rules, data.sources.matches, predicted, chosen.report.level)
+        notes += more
     return TrainedClassifier(
         fitted.classifier, model_config, title_of(dataset, training.config.name, fitted.classifier), parameters, tables, evaluation,
         scores, training.candidates, training.decisions(dataset, chosen.report.level), notes, data.provenance, execution, seconds,
@@ -259,6 +267,7 @@ def _parameters(
         "ngrams": None if vectorizer is None else config.ngrams or (tokens or {}).get("ngrams"),
         "hand_features": list(data.sources.hand_names),
         "feature_cols": [] if features.columns is None else features.columns.column_names,
+        "rules": None if features.rules is None else features.rules.source,
         "calibrate": config.calibrate,
         "classes": list(dataset.labels.names),
         "test": str(splits.test) if isinstance(splits.test, str | Path) else None,

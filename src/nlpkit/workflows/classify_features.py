@@ -13,6 +13,7 @@ from nlpkit.workflows.feature_columns import note_missing
 
 if TYPE_CHECKING:
     from nlpkit.classify.options import ClassifierOptions
+    from nlpkit.classify.rule_list import RuleList
     from nlpkit.embed.options import EncoderOptions
     from nlpkit.workflows.classify_data import ClassificationData
 
@@ -20,9 +21,15 @@ MANY = 0.5  # categories for a document, from which a column is more like ids
 
 
 def add_features(
-    data: ClassificationData, options: ClassifierOptions, encoder: EncoderOptions, threads: int, *, embeds: bool
+    data: ClassificationData,
+    options: ClassifierOptions,
+    encoder: EncoderOptions,
+    threads: int,
+    *,
+    embeds: bool,
+    rules: RuleList | None,
 ) -> dict[str, Any] | None:
-    """Make the hand-made features, columns and embeddings that are wanted; return what made the embeddings."""
+    """Make the hand-made features, columns, matches of rules and embeddings that are wanted; return what made the embeddings."""
     names, table = options.hand_feature_names(), data.dataset.table
     if names:
         from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
@@ -34,6 +41,9 @@ def add_features(
         columns = table.select(list(options.feature_columns)).combine_chunks()
         data.sources = replace(data.sources, columns=columns)
         _note_columns(data, columns)
+    if rules is not None:
+        rules.check_labels(data.dataset.labels.names)
+        data.sources = replace(data.sources, rules=rules, matches=rules.matches(table))
     if not embeds:
         return None
     from nlpkit.workflows.embeddings import embeddings_of

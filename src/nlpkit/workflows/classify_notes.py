@@ -81,6 +81,8 @@ def title_of(dataset: LabelledDataset, name: str, classifier: TextClassifier) ->
     """Return the headline of the scores: the model, what it sees, and how it was tested."""
     features = classifier.features
     sees = "embeddings" if features.sees == "embedding" else f"{len(features.names):,} features"
+    if features.rules is not None:
+        sees = wording.counted(len(features.names), "rule")
     n, J = len(dataset.train), len(dataset.labels.names)
     where = f"cross-validation in {dataset.n_folds} folds" if dataset.n_folds else "on test documents"
     return f"{name} ({sees}, {J:,} classes, {wording.counted(n, 'training document')}), {where}"
@@ -139,7 +141,7 @@ def run_tables(
             f"{empty:,} of {wording.counted(len(tested), 'test document')} get no label, since none is more probable than not; "
             "`cost=10` or `class_weight=balanced` finds more"
         )
-    if predicted.probabilities is None:
+    if predicted.probabilities is None and classifier.features.rules is None:
         notes.append(f"{config.name} gives no probabilities; `calibrate=sigmoid` makes them")
     return tables, notes
 

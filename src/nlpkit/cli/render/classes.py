@@ -72,6 +72,7 @@ def _show(classifier: TrainedClassifier, *, markdown: bool) -> None:
     if classifier.scores is not None:
         show_scores(page, classifier.scores, classifier.title)
     show_thresholds(page, classifier.decisions.get("thresholds", ()))
+    show_rules(page, tables.get("rules"))
     show_terms(page, tables.get("class_terms"))
     show_errors(page, tables.get("errors"))
 
@@ -117,6 +118,21 @@ def show_candidates(page: Page, rows: Sequence[dict[str, Any]]) -> None:
         for r in rows
     ]
     page.table("Models, by cross-validation in the training documents", columns, cells, columns[2:])
+
+
+def show_rules(page: Page, rules: pa.Table | None) -> None:
+    """Print how many test documents each rule matches and decides, and how often it is right."""
+    if rules is None:
+        return
+    columns = ["rule", "label", "matched", "decided", "precision", "interval", "conflicts"]
+    cells = []
+    for row in rules.to_pylist():
+        interval = "" if row["low"] is None else f"[{row['low']:.3f}, {row['high']:.3f}]"
+        precision = "–" if row["precision"] is None else f"{row['precision']:.3f}"
+        counts = [wording.count(row[name]) for name in ("matched", "decided")]
+        label = shown(row["label"] or "(largest class)")
+        cells.append([short(row["rule"]), label, *counts, precision, interval, wording.count(row["conflicts"])])
+    page.table("Rules, in their order", columns, cells, columns[2:])
 
 
 def show_terms(page: Page, terms: pa.Table | None) -> None:
