@@ -39,6 +39,7 @@ COMMANDS = (
     "lda-gibbs",
     "plsa",
     "nmf",
+    "gsdmm",
     "compare",
     "rolling-lda",
     "topics",

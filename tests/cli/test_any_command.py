@@ -291,6 +291,8 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     "lda-gibbs": [(["--k", "3"], RARE), (["--k", "2:4"], RARE), (["--k", "2", "--prototype", "2"], RARE)],
     "plsa": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
     "nmf": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
+    "gsdmm": [(["--k", "5"], RARE)],
+    "compare": [(["--k", "2", "--models", "nmf", "--seeds", "1"], f"{RARE} models metrics")],
     "rolling-lda": [(["--k", "2", "--chunks", "year", "--init", "1 year"], RARE)],
     "classify": [
         (["--model", "nb"], f"{RARE} {LEXICON}"), (["--model", "logreg"], f"{RARE} {LEXICON}"), (["--model",
@@ -325,7 +327,8 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
 }  # fmt: skip
 COMMON = "encoding encoding_errors txt_docs types limit seed threads device precision max_tokens date_format show"
 SUFFIXES = {
-    "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "plsa": ["", ".run"], "nmf": ["", ".run"],
+    "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "plsa": ["", ".run"], "nmf": ["", ".run"], "gsdmm": ["", ".run"],
+    "compare": ["", ".run"],
     "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
     "train-encoder": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
     "export": ["", ".xlsx", ".json", ".gexf"], "ngram-lm": ["", ".run"], "embed-words": ["", ".run"],
@@ -629,6 +632,7 @@ def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> N
         "lda-gibbs",
         "plsa",
         "nmf",
+        "gsdmm",
         "sentiment",
         "zero-shot",
         "cluster",

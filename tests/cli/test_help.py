@@ -97,6 +97,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("lda-gibbs"),
         pytest.param("plsa"),
         pytest.param("nmf"),
+        pytest.param("gsdmm"),
         pytest.param("compare"),
         pytest.param("preprocess"),
         pytest.param("sbert-embed", marks=needs_minilm),

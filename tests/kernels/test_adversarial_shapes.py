@@ -37,6 +37,7 @@ from nlpkit.kernels import (
     gibbs_infer,
     gibbs_layout,
     glove,
+    gsdmm,
     idtable,
     layout,
     levenshtein,
@@ -74,6 +75,7 @@ from nlpkit.text.phrases import PhraseCounter, PhraseSpec, PhraseTable
 from nlpkit.text.similarity import WordIndex
 from nlpkit.text.tally import WordTally
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
+from nlpkit.topics.gsdmm import GsdmmOptions, assign, fit_gsdmm
 from nlpkit.topics.hierarchy import Hierarchy
 from nlpkit.topics.lda import infer
 from nlpkit.topics.lda import sampler as sampling
@@ -375,6 +377,24 @@ def test_words_around_words() -> None:
 
 
 # ---------------------------------------------------------------- topics
+
+
+@exercises(gsdmm.weigh, gsdmm.move, gsdmm.sweep, gsdmm.probabilities)
+def test_one_topic_a_document() -> None:
+    """Empty documents, one word many times, one topic, more topics than documents, new documents without words."""
+    for docs in ([[0]], [[], [0], []], [[0] * 400], [[0, 3], [3, 3, 1]], [[3]] * 70):
+        tokens = token_table(docs, ["a", "b", "c", "d"])
+        for K in (1, 2, 90):
+            fit = fit_gsdmm(tokens, K, GsdmmOptions(iterations=2))
+            theta = assign(fit.model, fit.arrays["sizes"], 0.1, tokens.offsets, tokens.term_ids)
+            assert theta.shape == (len(docs), fit.model.n_topics)
+            np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
+            dtm, weights = count_terms(tokens), np.empty(K)
+            sizes, n_k, n_vk = np.zeros(K, np.int64), np.zeros(K, np.int64), np.zeros((4, K), np.int32)
+            for d in range(len(docs)):
+                gsdmm.move(dtm.indptr, dtm.indices, dtm.data, d, K - 1, 1, sizes, n_k, n_vk)
+                assert gsdmm.weigh(dtm.indptr, dtm.indices, dtm.data, d, sizes, n_k, n_vk, 0.1, 0.1, weights) > 0
+            assert n_vk.sum() == len(tokens.term_ids)
 
 
 @exercises(factors.update_documents, factors.update_terms, factors.fold_in)

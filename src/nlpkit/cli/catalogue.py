@@ -58,6 +58,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "lda-gibbs": Entry("lda_gibbs", "Fit LDA by collapsed Gibbs sampling."),
         "plsa": Entry("plsa", "Fit probabilistic latent semantic analysis (pLSA)."),
         "nmf": Entry("nmf", "Factorise document-term weights into topics without negative numbers (NMF)."),
+        "gsdmm": Entry("gsdmm", "Fit a mixture model for short texts (GSDMM): each document has one topic."),
         "compare": Entry(
             "compare", "Compare topic models on one corpus: each with several numbers of topics and seeds."
         ),

@@ -28,12 +28,8 @@ from nlpkit.reporting import command_line
 from nlpkit.version import __version__
 
 REPRESENTATIVE_CHARS = 300
-MIXTURES = (
-    "lda-gibbs",
-    "plsa",
-    "nmf",
-    "stm",
-)  # kinds of runs with phi of all terms and theta: io.mixture_tables reads them
+# kinds of runs with phi of all terms and theta, which io.mixture_tables reads
+MIXTURES = ("lda-gibbs", "plsa", "nmf", "gsdmm", "stm")
 EDITABLE = ("topics.parquet",)  # the names of topics may be edited by hand; nothing is computed from them
 
 logger = logging.getLogger("nlpkit.io")

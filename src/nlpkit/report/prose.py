@@ -18,6 +18,9 @@ REFERENCES = {
     ),
     "plsa": "Hofmann, T. (1999). Probabilistic latent semantic analysis. UAI 1999, 289–296.",
     "nmf": "Lee, D. D., & Seung, H. S. (1999). Learning the parts of objects by non-negative matrix factorization. Nature, 401, 788–791.",
+    "gsdmm": (
+        "Yin, J., & Wang, J. (2014). A Dirichlet multinomial mixture model-based approach for short text clustering. KDD 2014, 233–242."
+    ),
     "rolling": (
         "Rieger, J., Jentsch, C., & Rahnenführer, J. (2021). RollingLDA: An update algorithm of latent Dirichlet "
         "allocation to construct consistent time series from textual data. Findings of EMNLP 2021, 2337–2347."
@@ -42,7 +45,8 @@ REFERENCES = {
     "npmi": "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40.",
 }
 NAMES = {
-    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "classify": "Classifier", "finetune": "Fine-tuned classifier",
+    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "classify": "Classifier",
+    "finetune": "Fine-tuned classifier",
 }  # fmt: skip
 ENGINES = {
     "kmeans": "k-means on embeddings averaged over nearest neighbours",
@@ -120,6 +124,7 @@ def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
         _lda_methods(parameters, n, K, seed) if kind == "lda-gibbs"
         else _plsa_methods(parameters, n, K, seed) if kind == "plsa"
         else _nmf_methods(parameters, n, K, seed) if kind == "nmf"
+        else _gsdmm_methods(parameters, n, K, seed) if kind == "gsdmm"
         else _embedding_methods(manifest, n, K, seed)
     )  # fmt: skip
     if manifest.get("lineage") is not None:
@@ -169,6 +174,14 @@ def _nmf_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tu
         f"We factorised the {matrix} of the terms of {n} documents into {K} topics by non-negative matrix factorisation (Lee & Seung, "
         f"1999) under the {loss} {seed}; rows divided by their sums are probabilities of terms and topics."
     ), ["nmf"]
+
+
+def _gsdmm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    return (
+        f"We fitted a Dirichlet multinomial mixture (Yin & Wang, 2014), in which each document has one topic, to {n} documents by "
+        f"{parameters.get('iterations')} sweeps of collapsed Gibbs sampling with priors alpha = {parameters.get('alpha')} and beta = "
+        f"{parameters.get('eta')}; {K} topics had documents at the end {seed}."
+    ), ["gsdmm"]
 
 
 def _embedding_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:

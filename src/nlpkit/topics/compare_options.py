@@ -9,7 +9,7 @@ from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
 from nlpkit.topics.options import NumberOfTopics
 
-MODELS = ("lda-gibbs", "plsa", "nmf", "bertopic")
+MODELS = ("lda-gibbs", "plsa", "nmf", "gsdmm", "bertopic")
 ALIASES = {"lda": "lda-gibbs"}
 METRICS = ("npmi", "diversity", "exclusivity")
 LABELLED = ("ami", "purity")
@@ -23,7 +23,7 @@ class CompareOptions:
     PANEL: ClassVar[str] = "Comparison"
 
     models: Annotated[
-        str | tuple[str, ...], Param("Models to compare: lda, plsa, nmf, bertopic.", metavar="NAME,…")
+        str | tuple[str, ...], Param("Models to compare: lda, plsa, nmf, gsdmm, bertopic.", metavar="NAME,…")
     ] = "lda,nmf,plsa,bertopic"
     k: Annotated[
         str | int, Param("Numbers of topics: N, N,N,… or lo:hi:step.", ("k", "num_topics"), metavar="NUMBERS")
@@ -54,8 +54,8 @@ class CompareOptions:
 
     def names(self) -> tuple[str, ...]:
         """Return the commands that fit the models. Raises UsageError."""
-        given = self.models.split(",") if isinstance(self.models, str) else self.models
-        names = tuple(dict.fromkeys(ALIASES.get(name.strip(), name.strip()) for name in given))
+        listed = self.models.split(",") if isinstance(self.models, str) else self.models
+        names = tuple(dict.fromkeys(ALIASES.get(name.strip(), name.strip()) for name in listed))
         for name in names:
             if name not in MODELS:
                 raise unknown_value("models", name, MODELS)

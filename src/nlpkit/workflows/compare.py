@@ -222,9 +222,9 @@ def _fit(job: _Job, documents: Path, run: Path, kept: str, encoder: EncoderOptio
     words = [str(word) for word in line]
     child = subprocess.run([sys.executable, "-m", "nlpkit", *words], capture_output=True, text=True, check=False)
     if child.returncode:
-        said = child.stderr.strip().splitlines() or [f"exit code {child.returncode}"]
+        lines = child.stderr.strip().splitlines() or [f"exit code {child.returncode}"]
         raise InputError(
-            f"the fit {job.name} failed: {said[-1].removeprefix('error: ')} ({shell_line('nlpkit', *words)})"
+            f"the fit {job.name} failed: {lines[-1].removeprefix('error: ')} ({shell_line('nlpkit', *words)})"
         )
 
 

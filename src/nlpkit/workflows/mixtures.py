@@ -1,4 +1,4 @@
-"""Mixture models beside LDA, pLSA and NMF: documents and options in, a fitted model out; one workflow for all of them."""
+"""Mixture models beside LDA, pLSA, NMF and GSDMM: documents and options in, a fitted model out; one workflow for all of them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from nlpkit.io.mixture_tables import read_arrays, read_model
 from nlpkit.io.runs import Run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.gsdmm import GsdmmFitter, GsdmmOptions
 from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
@@ -66,6 +67,7 @@ class TopicFitter(Fitter, Protocol):
 FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "plsa": (PlsaFitter, PlsaOptions, "pLSA"),
     "nmf": (NmfFitter, NmfOptions, "NMF"),
+    "gsdmm": (GsdmmFitter, GsdmmOptions, "GSDMM"),
 }
 
 
@@ -108,6 +110,11 @@ def fit_plsa(data: Any, *, options: PlsaOptions | None = None, **settings: Any) 
 def fit_nmf(data: Any, *, options: NmfOptions | None = None, **settings: Any) -> FittedTopics:
     """Fit non-negative matrix factorisation, its factors read as topics; see `fit_topics`."""
     return fit_topics("nmf", data, options, **settings)
+
+
+def fit_gsdmm(data: Any, *, options: GsdmmOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit the Dirichlet multinomial mixture for short texts (Yin & Wang 2014), one topic a document; see `fit_topics`."""
+    return fit_topics("gsdmm", data, options, **settings)
 
 
 def fit_topics(

@@ -1,0 +1,50 @@
+"""nlpkit gsdmm: a mixture model for short texts."""
+
+from __future__ import annotations
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.gsdmm import GsdmmOptions
+from nlpkit.topics.mixtures.options import TermOptions
+
+
+def gsdmm_cli(
+    *,
+    inputs: Inputs,
+    out: OutputFlags,
+    model: GsdmmOptions,
+    terms: TermOptions,
+    tokens: TopicTokenOptions,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Fit a mixture model for short texts (GSDMM): each document has one topic.
+
+    \b
+    Examples:
+      nlpkit gsdmm data/samples/news.jsonl --k 30 -o gsdmm/
+      nlpkit gsdmm data/samples/news.jsonl --k 30 --eta 0.05 --iterations 30 -o small/
+      nlpkit gsdmm data/samples/news.jsonl --k 10:30:10 --iterations 20 -o gsdmm-k/
+
+    Gibbs sampling of the Dirichlet multinomial mixture (Yin and Wang 2014), for titles, tweets and queries, in which LDA finds
+    too few words to mix topics. --k is the most topics there can be: those whose documents leave are gone at the end.
+
+    The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory with
+    topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.gsdmm/ in the current
+    directory. `nlpkit predict RUN NEW` gives new documents its topics.
+    """
+    from nlpkit.cli.render.mixtures import show_mixture
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.estimate import estimate
+    from nlpkit.workflows.mixtures import fit_gsdmm
+
+    target = out.run_target(inputs, "gsdmm")
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    if run.dry_run:
+        console.plan(estimate(corpus, sweeps=model.iterations))
+        return
+    fitted = fit_gsdmm(corpus, options=model, terms=terms, tokens=tokens, execution=run)
+    fitted.save(target, force=out.force)
+    show_mixture(fitted, target)
