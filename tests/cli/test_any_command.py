@@ -266,6 +266,7 @@ STRINGS: dict[str, Sequence[str]] = {
     "pattern": ["river", "a", r"\w+", "b.*t"], "words": ["river", "bridge", "a", "日本"], "within": ["CORPUS",
     "WORDS.txt"],
     "metric": ["cosine", "euclidean", "manhattan", "minkowski"], "scale": ["none", "standard", "minmax", "robust"],
+    "rules": ["RULES.toml"],
     "include": ["all", "counts,lix", "words", "diversity", "flesch"], "bins": ["words:3", "rating:width:2", "words:edges:1,5"],
     "keep_cols": ["all", "none", "author,label"],
     "feature_cols": ["rating", "rating,author", "label"], "ids": ["d0", "d1", "nobody"], "texts": ["WORDS.txt"],
@@ -279,7 +280,7 @@ LEXICON = (
 )
 TRAINING = (
     "priors cost class_weight neighbors hidden calibrate budget test split cv groups label_sep predict twins select "
-    "hand_features feature_cols on"
+    "hand_features feature_cols on rules"
 )
 RARE = (
     "text_col id_col label_col date_col format xml_record xml_field words_col pos entities lemma model zero_shot explain probabilities "
@@ -299,6 +300,7 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
         "svm"], f"{RARE} {LEXICON}"),
         (["--model", "knn", "--encoder", "TINY"], f"{RARE} {LEXICON} {BM25}"),
         (["--on", "columns", "--feature-cols", "author,rating"], "*"),
+        (["--rules", "RULES.toml"], "*"),
     ],
     "sentiment": [(["--lexicon", "LEXICON.tsv"], RARE)],
     "zero-shot": [(["--labels", "sports,politics", "--encoder", "TINY"], RARE)],
@@ -368,7 +370,9 @@ OUTPUTS = (
 FILES = {
     "WORDS.txt": "river\nboat\nmoon\n", "SEEDS.toml": "[topics]\nwater = ['river', 'boat*']\n",
     "REPLACE.tsv": "river\tstream\nboat\n",
-    "PHRASES.txt": "river bridge\n", "LEXICON.tsv": "word\tweight\nriver\t2\nflood\t-3\n",
+    "PHRASES.txt": "river bridge\n",
+    "RULES.toml": "[[rule]]\nlabel = 'pos'\nany = ['river', 'judge*']\n",
+    "LEXICON.tsv": "word\tweight\nriver\t2\nflood\t-3\n",
     "EMOTIONS.tsv": "river\tjoy\t1\nflood\tfear\t1\nflood\tjoy\t0\n",
 }  # fmt: skip
 # what makes a line cheap enough to be run by the hundred
