@@ -12,6 +12,7 @@ import pytest
 import nlpkit as nk
 from nlpkit.classify.search import AUTO
 from tests.cli.conftest import NEWS, read, run_cli, write_jsonl
+from tests.refusals import refuses
 
 # ---------------------------------------------------------------- a search for cost or alpha
 
@@ -105,3 +106,28 @@ def test_a_threshold_of_a_class_that_the_run_lacks_is_damage() -> None:
     config = Path("run/model/config.json")
     config.write_text(config.read_text().replace('"label": "courts"', '"label": "none"'))
     assert "run" in run_cli("predict", "run", NEWS, "--no-verify", "-o", "p.parquet", code=3).err
+
+
+# ---------------------------------------------------------------- the learning curve
+
+
+def test_a_learning_curve_is_shown_kept_and_drawn() -> None:
+    result = run_cli("classify", NEWS, "--model", "nb", "--learning-curve", "--cv", "3", "-o", "run")
+    assert "Learning curve" in result.out
+    curve = read("run/learning_curve.parquet").to_pylist()
+    assert [row["share"] for row in curve] == [0.1, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert curve[-1]["documents"] == 277
+    report = json.loads(Path("run/metrics.json").read_text())
+    assert curve[-1]["macro_f1"] == report["targets"][0]["metrics"]["macro_f1"]["value"]
+    assert curve[0]["high"] < curve[-1]["low"]
+    run_cli("plot", "run", "learning", "-o", "curve.svg")
+    assert "training documents" in Path("curve.svg").read_text()
+    run_cli("report", "run", "-o", "report.html", "--no-texts")
+    assert "Learning curves" in Path("report.html").read_text()
+    run_cli("classify", NEWS, "--model", "nb", "--learning-curve", "--cv", "3", "--threads", "1", "-q", "-o", "again")
+    assert read("again/learning_curve.parquet").to_pylist() == curve
+
+
+def test_a_learning_curve_needs_a_test() -> None:
+    with refuses("learning_curve"):
+        nk.train_classifier(nk.read_corpus(NEWS), learning_curve=True)

@@ -292,6 +292,10 @@ class ClassifierReportOptions:
     probabilities: Annotated[
         bool, Param("Add a column with the probability of each class to the table of documents.")
     ] = False
+    learning_curve: Annotated[
+        bool,
+        Param("Also score classifiers of 10, 20, 40, 60 and 80 % of the training documents: would more help?"),
+    ] = False
     top_n: Annotated[int, Param("Number of most telling words of each class.", min=1)] = 15
     near_duplicates: Annotated[
         float,

@@ -300,7 +300,8 @@ def draw_learning(figure: Any, curves: Sequence[Mapping[str, Any]]) -> None:
     """Draw learning curves, each on a scale of its own."""
     for axes, curve, colour in zip(_grid(figure, len(curves), min(len(curves), 2)), curves, COLOURS, strict=False):
         for line in curve["lines"]:
-            axes.plot(line["x"], line["y"], color=colour, lw=1.2)
+            dashed = line.get("dashed", False)
+            axes.plot(line["x"], line["y"], "--" if dashed else "-", color=colour, lw=0.8 if dashed else 1.2)
         axes.set_title(curve["title"], fontsize=7, loc="left", fontweight="bold")
         axes.set_xlabel(curve["x"])
         _bare(axes, grid="y")

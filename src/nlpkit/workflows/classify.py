@@ -35,7 +35,7 @@ from nlpkit.weighting.options import WeightOptions
 from nlpkit.workflows.classifier import TrainedClassifier
 from nlpkit.workflows.classify_data import ClassificationData, classifier_preprocessing, read_classification_data
 from nlpkit.workflows.classify_features import add_features
-from nlpkit.workflows.classify_fit import Training, fit_and_predict
+from nlpkit.workflows.classify_fit import Training, curve_table, fit_and_predict
 from nlpkit.workflows.classify_notes import find_overlap, note_dataset, run_tables, title_of
 from nlpkit.workflows.classify_rules import rule_tables
 from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
@@ -176,6 +176,8 @@ def _train(
             f"`probabilities`: {config.name} has none; add `calibrate=sigmoid`, or leave `probabilities` out",
             parameter="probabilities",
         )
+    if chosen.report.learning_curve and not folds and splits.test is None and splits.split is None:
+        raise UsageError("`learning_curve` needs documents to score on: `test` or `split`", parameter="learning_curve")
     check_encoder(encoder.encoder, verify=execution.verify)
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
@@ -214,10 +216,18 @@ def _train(
     if on_embeddings:
         assert data.sources.embeddings is not None
         model_config["dim"] = int(data.sources.embeddings.shape[1])
+    curve = None
+    if chosen.report.learning_curve and scores is not None:
+        with stopwatch(seconds, "learning curve"):
+            curve = curve_table(
+                data, fitted.config, scores, Uncertainty(chosen.report.level, seed), seed=seed, threads=threads
+            )
     tables, notes = run_tables(dataset, fitted, predicted, scores, overlap, chosen.report)
     if rules is not None and scores is not None:
         tables["rules"], more = rule_tables(dataset, rules, data.sources.matches, predicted, chosen.report.level)
         notes += more
+    if curve is not None:
+        tables["learning_curve"] = curve
     return TrainedClassifier(
         fitted.classifier, model_config, title_of(dataset, training.config.name, fitted.classifier), parameters, tables, evaluation,
         scores, training.candidates, training.decisions(dataset, chosen.report.level), notes, data.provenance, execution, seconds,

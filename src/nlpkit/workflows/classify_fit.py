@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from nlpkit import reporting
 from nlpkit.classify.choose import Tried, best_of, compare_within, nested
@@ -14,12 +15,23 @@ from nlpkit.classify.configs import bounded, candidates
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.labels import Labels
+from nlpkit.classify.learning_curve import DRAWS, SHARES, learning_curve
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions
 from nlpkit.classify.prepared import ClassifierConfig
+from nlpkit.classify.scores import ClassifierScores
 from nlpkit.classify.thresholds import reached
 from nlpkit.classify.words import TokenizedWords
+from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import BoolArray, LongArray
 from nlpkit.workflows.classify_data import ClassificationData
+
+CURVE_SCHEMA = pa.schema(
+    [
+        ("share", pa.float64()),
+        ("documents", pa.int64()),
+        *((name, pa.float64()) for name in ("macro_f1", "low", "high")),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +174,30 @@ def _candidate_row(tried: Tried, *, chosen: bool) -> dict[str, Any]:
         "chosen": chosen,
         "why": tried.why,
     }
+
+
+def curve_table(
+    data: ClassificationData,
+    config: ClassifierConfig,
+    scores: ClassifierScores,
+    uncertainty: Uncertainty,
+    *,
+    seed: int,
+    threads: int,
+) -> pa.Table:
+    """Return a row for each share of the training documents: share, documents, macro_f1, low, high (see `learning_curve`)."""
+    dataset = data.dataset
+    with reporting.progress("learning curve", len(SHARES) * DRAWS * len(dataset.rounds)) as update:
+        points = learning_curve(
+            dataset, data.sources, config, scores.model.scores["macro_f1"], uncertainty, seed=seed, threads=threads, done=update,
+        )  # fmt: skip
+    rows = []
+    for point in points:
+        bounds = point.macro_f1.interval
+        low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
+        value = point.macro_f1.value
+        rows.append((point.share, round(point.documents), value, low, high))
+    return pa.Table.from_arrays(
+        [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), CURVE_SCHEMA.types, strict=True)],
+        schema=CURVE_SCHEMA,
+    )

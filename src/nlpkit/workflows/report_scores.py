@@ -140,7 +140,16 @@ def _number(value: float | None) -> str:
 
 
 def _curves(run: Run) -> list[dict[str, Any]]:
-    """Return the learning curves of a fine-tuned model: every number of curve.jsonl by step."""
+    """Return the learning curves: of a fine-tuned model every number of curve.jsonl by step, of a classifier macro F1 by documents."""
+    if (run.path / "learning_curve.parquet").is_file():
+        points = run.table("learning_curve").to_pylist()
+        shown = [("macro_f1", False), ("low", True), ("high", True)]
+        by_documents = [
+            {"name": name, "x": [p["documents"] for p in points], "y": [p[name] for p in points], "dashed": dashed}
+            for name, dashed in shown
+            if all(p[name] is not None for p in points)
+        ]
+        return [{"title": "macro F1", "x": "training documents", "lines": by_documents}]
     if not (run.path / "curve.jsonl").is_file():
         return []
     points = [json.loads(line) for line in run.file("curve.jsonl").read_text(encoding="utf-8").splitlines() if line]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nlpkit import wording
 from nlpkit.cli.render.page import Page
 from nlpkit.evaluation.predictions import short
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def show_search(page: Page, search: Mapping[str, Any] | None) -> None:
@@ -37,6 +40,21 @@ def show_thresholds(page: Page, thresholds: Sequence[Mapping[str, Any]]) -> None
             rows.append([*cells, on, *(_share(one[where][measure]) for measure in ("recall", "precision"))])
             cells = [""] * len(cells)
     page.table("Thresholds, chosen in folds of the training documents", columns, rows, columns[4:])
+
+
+def show_learning_curve(page: Page, curve: pa.Table | None) -> None:
+    """Print the macro F1 of shares of the training documents."""
+    if curve is None:
+        return
+    rows = []
+    for point in curve.to_pylist():
+        value, low, high = (
+            None if point[n] is None else wording.score_text(point[n]) for n in ("macro_f1", "low", "high")
+        )
+        interval = "" if low is None else f"[{low}, {high}]"
+        rows.append([f"{point['share']:.0%}", f"{point['documents']:,}", value or "–", interval])
+    columns = ["share", "training documents", "macro_f1", "interval"]
+    page.table("Learning curve: fitted on parts of the training documents", columns, rows, columns)
 
 
 def _share(share: Mapping[str, Any]) -> str:

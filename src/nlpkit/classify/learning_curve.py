@@ -1,0 +1,123 @@
+"""The score of a classifier by how many training documents it was fitted on: would more of them help?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nlpkit.classify.classifier import Predicted, fit_classifier, together
+from nlpkit.classify.dataset import LabelledDataset
+from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
+from nlpkit.classify.scores import label_sets, labelled_predictions
+from nlpkit.evaluation.labels import ContingencyCells
+from nlpkit.evaluation.predictions import classification_statistic
+from nlpkit.metrics.bootstrap import Statistic
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.multilabel import statistic as sets_statistic
+from nlpkit.metrics.score import Score, Uncertainty, statistic_score
+from nlpkit.types import FloatArray, IntArray, LongArray
+
+SHARES = (0.1, 0.2, 0.4, 0.6, 0.8)  # and all
+DRAWS = 3
+LEAST = 10  # training documents of a point
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """A share of the training documents, how many these are on average over the folds, and the macro F1 on the test documents."""
+
+    share: float
+    documents: float
+    macro_f1: Score
+
+
+def in_nested_order(strata: IntArray, rng: np.random.Generator) -> LongArray:
+    """Return the places (n,) of documents in an order of which every beginning has the classes (n,) in their shares.
+
+    The i-th of the n_c documents of a class, drawn at random, stands at (i - ½) / n_c.
+    """
+    order = rng.permutation(len(strata))
+    place = np.empty(len(strata))
+    for code in np.unique(strata):
+        members = order[strata[order] == code]
+        place[members] = (np.arange(len(members)) + 0.5) / len(members)
+    return order[np.argsort(place[order], kind="stable")]
+
+
+def learning_curve(
+    dataset: LabelledDataset,
+    sources: FeatureSources,
+    config: ClassifierConfig,
+    whole: Score,
+    uncertainty: Uncertainty,
+    *,
+    seed: int,
+    threads: int,
+    done: Callable[[int], None] = lambda n: None,
+) -> list[CurvePoint]:
+    """Return the macro F1 of a classifier of 10, 20, 40, 60, 80 and 100 % of the training documents, on the same test documents.
+
+    In each round three sequences of nested parts are drawn, and a part is all that the classifier learns from. A score is the
+    mean of the three; its interval is over test documents (see `nlpkit.metrics.bootstrap`), which are drawn for the three
+    together. Parts of fewer than ten documents are left out.
+
+    Args:
+        whole: macro F1 of all training documents. done: called with the number of classifiers that are fitted.
+    """
+    rounds, labels = dataset.rounds, dataset.labels
+    rows = dataset.labelled(dataset.tested())
+    mean_size = float(np.mean([len(train) for train, _ in rounds]))
+    orders = [
+        [train[in_nested_order(labels.strata(train), np.random.default_rng([seed, 11, i, r]))] for r in range(DRAWS)]
+        for i, (train, _) in enumerate(rounds)
+    ]
+    points, n_done = [], 0
+    for share in SHARES:
+        if round(share * dataset.least_train) < LEAST:
+            continue
+        predictions = []
+        for r in range(DRAWS):
+            parts = []
+            for (train, test), of_round in zip(rounds, orders, strict=True):
+                part = np.sort(of_round[r][: round(share * len(train))])
+                fitted = fit_classifier(sources, labels, part, config, seed=seed, threads=threads)
+                parts.append((test, fitted.predict(test)))
+                n_done += 1
+                done(n_done)
+            predictions.append(together(sources.n_docs, labels, parts))
+        points.append(CurvePoint(share, share * mean_size, mean_macro_f1(dataset, predictions, rows, uncertainty)))
+    return [*points, CurvePoint(1.0, mean_size, whole)]
+
+
+def mean_macro_f1(
+    dataset: LabelledDataset, predictions: Sequence[Predicted], rows: LongArray, uncertainty: Uncertainty
+) -> Score:
+    """Return the mean macro F1 of several predictions for the same documents, with its interval over these."""
+    statistics: list[Statistic]
+    if dataset.labels.multiple:
+        names, true = label_sets(dataset, rows)
+        statistics = []
+        for predicted in predictions:
+            assert predicted.sets is not None
+            assigned = np.zeros((len(rows), len(names)), bool)
+            assigned[:, : len(dataset.labels.names)] = predicted.sets[rows]
+            statistics.append(sets_statistic(true, assigned, "macro_f1"))
+        counts = np.ones(len(rows), np.int64)
+    else:
+        # classes are those of labels and predictions, so they differ, and a document is a row of all its codes
+        data = [labelled_predictions(dataset.raw_labels, predicted, dataset.labels, rows) for predicted in predictions]
+        codes = np.stack([column for one in data for column in (one.true, one.assigned)], axis=1)
+        cells, counts = np.unique(codes, axis=0, return_counts=True)
+        statistics = [
+            classification_statistic(
+                one, ContingencyCells(cells[:, 2 * r], cells[:, 2 * r + 1], counts), "macro_f1", 1.0
+            )
+            for r, one in enumerate(data)
+        ]
+
+    def mean(weights: FloatArray) -> FloatArray:
+        return np.asarray(np.mean([statistic(weights) for statistic in statistics], axis=0))
+
+    return statistic_score(METRICS["macro_f1"], mean, counts, uncertainty, over="documents")
