@@ -131,3 +131,58 @@ def test_a_learning_curve_is_shown_kept_and_drawn() -> None:
 def test_a_learning_curve_needs_a_test() -> None:
     with refuses("learning_curve"):
         nk.train_classifier(nk.read_corpus(NEWS), learning_curve=True)
+
+
+# ---------------------------------------------------------------- costs
+
+
+def test_costs_are_stored_and_used_by_predict() -> None:
+    Path("costs.toml").write_text("[courts]\nclimate = 20\neconomy = 20\nhealth = 20\n")
+    result = run_cli("classify", NEWS, "--costs", "costs.toml", "--calibrate", "sigmoid", "--cv", "3", "-o", "run")
+    assert "Costs of 416 test documents" in result.out
+    report = json.loads(Path("run/metrics.json").read_text())["costs"]
+    mine, probable, majority, cheapest = report["decisions"]
+    assert mine["mean_cost"] < probable["mean_cost"] < majority["mean_cost"]
+    assert cheapest["mean_cost"] < majority["mean_cost"]
+    assert probable["saved"] == pytest.approx(probable["mean_cost"] - mine["mean_cost"])
+    # the mean cost of what the run holds
+    scored = read("run/documents.parquet").to_pylist()
+    dear = ("climate", "economy", "health")
+    costs = [
+        20 if r["label"] == "courts" and r["prediction"] in dear else r["label"] != r["prediction"] for r in scored
+    ]
+    assert mine["mean_cost"] == pytest.approx(np.mean(costs))
+    run_cli("predict", "run", NEWS, "--probabilities", "-q", "-o", "p.parquet")
+    names = sorted({r["label"] for r in scored})
+    matrix = 1 - np.eye(8)
+    matrix[names.index("courts"), [names.index(name) for name in dear]] = 20
+    for row in read("p.parquet").to_pylist():
+        expected = np.array([row["probabilities"][name] for name in names]) @ matrix
+        assert expected[names.index(row["prediction"])] <= expected.min() + 1e-5
+    model: Any = nk.load("run")
+    assert model.classifier.costs == tuple(map(tuple, matrix.tolist()))
+    same = nk.cross_validate(
+        nk.read_corpus(NEWS), folds=3, calibrate="sigmoid", costs={"courts": dict.fromkeys(dear, 20)}
+    )
+    assert same.predictions["prediction"].to_pylist() == [r["prediction"] for r in scored]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--model", "svm"], "add --calibrate sigmoid"),
+        (["--model", "auto"], "is about one classifier"),
+        (["--threshold", "recall=0.9:courts"], "each say when a class is predicted"),
+        ([], "did you mean 'courts'?"),
+    ],
+)
+def test_costs_that_cannot_be_meant(options: list[str], message: str) -> None:
+    Path("costs.toml").write_text("[court]\nclimate = 20\n")
+    assert message in run_cli("classify", NEWS, "--costs", "costs.toml", *options, "-o", "run", code=2).err
+
+
+def test_costs_of_several_labels_are_refused() -> None:
+    rows = [{"id": str(i), "text": f"word{i % 3} other", "label": ["ab"[i % 2], "c"]} for i in range(30)]
+    write_jsonl(Path("t.jsonl"), rows)
+    Path("costs.toml").write_text("[a]\nc = 20\n")
+    assert "with one label each" in run_cli("classify", "t.jsonl", "--costs", "costs.toml", "-o", "run", code=2).err

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.classify.calibration import Calibrator, fit_calibrator
-from nlpkit.classify.decision_options import Wanted
+from nlpkit.classify.costs import Costs, least_cost
 from nlpkit.classify.features import Features
 from nlpkit.classify.fit import ModelOptions, balanced_weights, fit_model, fit_multilabel
 from nlpkit.classify.labels import Labels
@@ -18,7 +18,7 @@ from nlpkit.classify.prepared import ClassifierConfig, FeatureSources, PreparedF
 from nlpkit.classify.rule_list import fit_rules
 from nlpkit.classify.search import INNER_FOLDS, Searched
 from nlpkit.classify.splits import stratified_folds
-from nlpkit.classify.thresholds import Threshold, choose_threshold, decision_scores, score_scale
+from nlpkit.classify.thresholds import Threshold, choose_thresholds, decision_scores, score_scale
 from nlpkit.metrics.classification import averages, confusion_matrix
 from nlpkit.text.options import PreprocessReport
 from nlpkit.text.phrases import PhraseTable
@@ -66,7 +66,8 @@ class Predicted:
 @dataclass(frozen=True, slots=True)
 class TextClassifier:
     """A fitted classifier of J classes. present (J',) int32: the classes that its training documents have; phrases, report: of the
-    words it sees, None where it sees none, or the tokens were there before; thresholds: of single classes."""
+    words it sees, None where it sees none, or the tokens were there before; thresholds: of single classes; costs: (J, J) of
+    errors, None where the most probable class is predicted."""
 
     names: tuple[str, ...]
     multiple: bool
@@ -78,12 +79,13 @@ class TextClassifier:
     n_train: int = 0
     report: PreprocessReport | None = None
     thresholds: tuple[Threshold, ...] = ()
+    costs: Costs | None = None
 
     def predict(self, X: Any) -> Predicted:
         """Return the predictions of features (D, F); equal scores go to the class that comes first.
 
         A class with a threshold is predicted where its score is the threshold or above, and nowhere else; where it is not, a
-        document of one label gets the best of the other classes.
+        document of one label gets the best of the other classes. With costs the class of the least expected cost is predicted.
         """
         decision = self.model.decision(X)
         if self.calibrator is not None:
@@ -97,6 +99,10 @@ class TextClassifier:
             return Predicted(decision, probabilities, None, sets)
         best = decision if self.calibrator is None or probabilities is None else probabilities
         codes = self.present[best.argmax(axis=1)] if len(best) else np.zeros(0, np.int32)
+        if self.costs is not None and len(best):
+            assert probabilities is not None
+            costs = np.array(self.costs)[np.ix_(self.present, self.present)]
+            codes = self.present[least_cost(probabilities, costs)]
         for threshold, scores in self._scores(decision) if len(best) else ():
             j = self.names.index(threshold.label)
             others = self.present[np.where(self.present == j, -np.inf, best).argmax(axis=1)]
@@ -151,6 +157,8 @@ def fit_classifier(
         searched = _best_value(sources, labels, train, config, seed=seed, threads=threads)
         config = replace(config, model=config.search.applied(config.model, searched.value))
     fitted = replace(_fit(sources, labels, train, config, seed=seed, threads=threads), searched=searched)
+    if config.costs is not None:
+        fitted = replace(fitted, classifier=replace(fitted.classifier, costs=config.costs))
     classifier = fitted.classifier
     if (config.calibrate is None and not config.wanted) or (not labels.multiple and len(classifier.present) < 2):
         return fitted
@@ -161,7 +169,11 @@ def fit_classifier(
         calibrator = fit_calibrator(config.calibrate, decision, y, link=link, weights=weights)
         classifier = replace(classifier, calibrator=calibrator)
     if config.wanted:
-        classifier = replace(classifier, thresholds=_thresholds(classifier, decision, y, config.wanted))
+        scores = decision_scores(decision, classifier.calibrator, link, multiple=labels.multiple)
+        positive = y if labels.multiple else y[:, None] == np.arange(len(classifier.present))
+        names = [labels.names[j] for j in classifier.present]
+        scale = score_scale(classifier.calibrator is not None, link)
+        classifier = replace(classifier, thresholds=choose_thresholds(scores, positive, names, config.wanted, scale))
     return replace(fitted, classifier=classifier)
 
 
@@ -188,22 +200,6 @@ def _unseen_decisions(
     finite = np.isfinite(decision)  # classes that a part does not have: as low as can be
     lowest = np.where(finite, decision, decision[finite].min(initial=0.0))
     return lowest[:, present], _compact(y, present, len(labels.names))
-
-
-def _thresholds(
-    classifier: TextClassifier, decision: FloatArray, y: Any, wanted: Sequence[Wanted]
-) -> tuple[Threshold, ...]:
-    """Return the thresholds of the classes that the training documents have, from scores (n, J') of models that had not seen them."""
-    link, multiple = classifier.model.link, classifier.multiple
-    scores = decision_scores(decision, classifier.calibrator, link, multiple=multiple)
-    scale = score_scale(classifier.calibrator is not None, link)
-    chosen = []
-    for one in wanted:
-        for place in np.flatnonzero(classifier.present == classifier.names.index(one.label)):
-            positive = y[:, place] if multiple else y == place
-            if positive.any():
-                chosen.append(choose_threshold(scores[:, place], positive, one, scale=scale))
-    return tuple(chosen)
 
 
 def _best_value(

@@ -109,7 +109,14 @@ def config_of(
         )
     wanted = parse_thresholds(options.threshold)
     if auto:
-        _refuse({"threshold": wanted}, "is about one classifier; name it in the place of `model=auto`")
+        about = {"threshold": wanted, "costs": options.costs is not None}
+        _refuse(about, "is about one classifier; name it in the place of `model=auto`")
+    if options.costs is not None:
+        _refuse({"threshold": wanted}, "and `costs` each say when a class is predicted; keep one")
+        if not KINDS[kind].probabilities and options.calibration is None:
+            raise UsageError(
+                f"`costs` are weighed by probabilities, and {kind} has none; add `calibrate=sigmoid`", parameter="costs"
+            )
     return ClassifierConfig(
         kind, model_options(options, kind), vectorizer, None, has_hand, options.calibration, search, wanted,
         bool(options.feature_columns),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.search import values_of
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import READ_LIST, Param, names_in
+from nlpkit.parameters import READ, READ_LIST, Param, names_in
 from nlpkit.text.options import TextOptions
 
 if TYPE_CHECKING:
@@ -156,6 +156,15 @@ class ClassifierOptions:
             metavar="recall|precision=N:LABEL",
         ),
     ] = ()
+    costs: Annotated[
+        Path | dict[str, dict[str, float]] | None,
+        Param(
+            "Costs of errors, by true and predicted class (TOML or CSV): documents get the class of the least expected cost, not the "
+            "most probable one.",
+            metavar="FILE",
+        ),
+        READ,
+    ] = None
     cost: Annotated[
         str | float | tuple[float, ...],
         Param(
@@ -294,7 +303,9 @@ class ClassifierReportOptions:
     ] = False
     learning_curve: Annotated[
         bool,
-        Param("Also score classifiers of 10, 20, 40, 60 and 80 % of the training documents: would more help?"),
+        Param(
+            "Also score classifiers of 10, 20, 40, 60 and 80 % of the training documents, to see if more would help."
+        ),
     ] = False
     top_n: Annotated[int, Param("Number of most telling words of each class.", min=1)] = 15
     near_duplicates: Annotated[

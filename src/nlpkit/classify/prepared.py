@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from nlpkit.classify.calibration import Method
 from nlpkit.classify.columns import ColumnFeatures
+from nlpkit.classify.costs import Costs
 from nlpkit.classify.decision_options import Wanted
 from nlpkit.classify.features import Features, Scaling, VectorizerOptions, fit_vectorizer
 from nlpkit.classify.fit import ModelOptions
@@ -38,7 +39,8 @@ class FeatureSources:
 class ClassifierConfig:
     """Configuration of a classifier. vectorizer: None where the model sees no words; ngrams: None for those of the words;
     hand, columns: whether it sees these; without any of the three it sees embeddings. calibrate: None for none; search: the
-    number of the model that training documents choose, None for none; wanted: of the decisions for single classes."""
+    number of the model that training documents choose, None for none; wanted: of the decisions for single classes;
+    costs: of errors, None where the most probable class is predicted."""
 
     name: str
     model: ModelOptions
@@ -49,6 +51,7 @@ class ClassifierConfig:
     search: Search | None = None
     wanted: tuple[Wanted, ...] = ()
     columns: bool = False
+    costs: Costs | None = None
 
     @property
     def sees_embeddings(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -63,6 +63,20 @@ def decision_scores(decision: FloatArray, calibrator: Calibrator | None, link: L
     best = np.sort(decision, axis=1)
     others = np.where(decision == best[:, -1:], best[:, -2:-1], best[:, -1:])
     return np.asarray(decision - others)
+
+
+def choose_thresholds(
+    scores: FloatArray, positive: BoolArray, names: Sequence[str], wanted: Sequence[Wanted], scale: str
+) -> tuple[Threshold, ...]:
+    """Return the thresholds of classes that some of the documents have; see `choose_threshold`.
+
+    Args:
+        scores: (n, J). positive: (n, J) documents of each class. names: (J,).
+    """
+    places = [(one, names.index(one.label)) for one in wanted if one.label in names]
+    return tuple(
+        choose_threshold(scores[:, j], positive[:, j], one, scale=scale) for one, j in places if positive[:, j].any()
+    )
 
 
 def choose_threshold(scores: FloatArray, positive: BoolArray, wanted: Wanted, *, scale: str = "margin") -> Threshold:

@@ -47,6 +47,7 @@ def classifier_tables(
         "model": classifier.model.config(),
         "calibrator": None,
         "thresholds": [one.to_dict() for one in classifier.thresholds],
+        "costs": classifier.costs,
     }
     for name, array in classifier.model.arrays().items():
         tables[f"weights_{name}"] = _array_table(array)
@@ -114,9 +115,14 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
         thresholds = tuple(Threshold.restored(values) for values in config.get("thresholds", ()))
         if not {one.label for one in thresholds} <= {names[j] for j in present}:
             raise ValueError("a threshold of a class that the model does not know")
+        costs = config.get("costs")
+        if costs is not None:
+            if np.array(costs, np.float64).shape != (len(names), len(names)) or not np.isfinite(costs).all():
+                raise ValueError(f"costs that are no numbers for {len(names)} classes")
+            costs = tuple(tuple(row) for row in costs)
         return TextClassifier(
             names, bool(config["multiple"]), present, features, model, calibrator, phrases,
-            int(config.get("documents", 0)), thresholds=thresholds,
+            int(config.get("documents", 0)), thresholds=thresholds, costs=costs,
         ), config  # fmt: skip
 
 

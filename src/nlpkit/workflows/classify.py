@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from nlpkit import reporting
 from nlpkit.classify.configs import config_of, seen_features
+from nlpkit.classify.costs import cost_matrix
 from nlpkit.classify.decision_options import check_wanted
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, ClassifierTextOptions, SplitOptions
@@ -24,6 +25,7 @@ from nlpkit.evaluation.results import Evaluation
 from nlpkit.io.classifier_files import classifier_tables
 from nlpkit.io.classifier_tables import ADDED
 from nlpkit.io.cost import stopwatch
+from nlpkit.io.costs import read_costs
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.rule_files import read_rule_list
 from nlpkit.io.run_reading import check_encoder
@@ -163,6 +165,7 @@ def _train(
     seed, threads, auto = execution.seed, execution.n_threads(), options.model == "auto"
     bounds = read_gates(gates)
     rules = None if options.rules is None else read_rule_list(Path(options.rules))
+    costs = read_costs(options.costs) if isinstance(options.costs, str | Path) else options.costs
     changed_words = chosen.tokens != ClassifierTextOptions()
     words = classifier_preprocessing(chosen.tokens)
     config = config_of(options, chosen.weights, words, changed_words=changed_words)
@@ -187,6 +190,12 @@ def _train(
         )  # fmt: skip
     dataset = data.dataset
     check_wanted(config.wanted, dataset.labels.names, multiple=dataset.labels.multiple)
+    if costs is not None:
+        if dataset.labels.multiple:
+            raise UsageError(
+                "`costs` are of documents with one label each; `threshold` decides on several", parameter="costs"
+            )
+        config = replace(config, costs=cost_matrix(costs, dataset.labels.names))
     note_dataset(dataset, splits.split)
     for name in ADDED:
         if name in dataset.table.column_names:
@@ -228,9 +237,10 @@ def _train(
         notes += more
     if curve is not None:
         tables["learning_curve"] = curve
+    decisions = training.decisions(dataset, Uncertainty(chosen.report.level, seed))
     return TrainedClassifier(
         fitted.classifier, model_config, title_of(dataset, training.config.name, fitted.classifier), parameters, tables, evaluation,
-        scores, training.candidates, training.decisions(dataset, chosen.report.level), notes, data.provenance, execution, seconds,
+        scores, training.candidates, decisions, notes, data.provenance, execution, seconds,
     )  # fmt: skip
 
 

@@ -12,17 +12,18 @@ from nlpkit import reporting
 from nlpkit.classify.choose import Tried, best_of, compare_within, nested
 from nlpkit.classify.classifier import Fitted, Predicted, cross_predict, fit_classifier, together
 from nlpkit.classify.configs import bounded, candidates
+from nlpkit.classify.costs import compare_costs
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.learning_curve import DRAWS, SHARES, learning_curve
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions
 from nlpkit.classify.prepared import ClassifierConfig
-from nlpkit.classify.scores import ClassifierScores
+from nlpkit.classify.scores import ClassifierScores, majority_of
 from nlpkit.classify.thresholds import reached
 from nlpkit.classify.words import TokenizedWords
 from nlpkit.metrics.score import Uncertainty
-from nlpkit.types import BoolArray, LongArray
+from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 from nlpkit.workflows.classify_data import ClassificationData
 
 CURVE_SCHEMA = pa.schema(
@@ -49,8 +50,8 @@ class Training:
         """What was fitted."""
         return self.fitted.config
 
-    def decisions(self, dataset: LabelledDataset, level: float | None) -> dict[str, Any]:
-        """Return what was chosen, as metrics.json has it: search, thresholds; level: of intervals."""
+    def decisions(self, dataset: LabelledDataset, uncertainty: Uncertainty) -> dict[str, Any]:
+        """Return what was chosen and what came of it, as metrics.json has it: search, thresholds, costs."""
         facts: dict[str, Any] = {}
         if self.fitted.searched is not None:
             facts["search"] = {**self.fitted.searched.to_dict(), "folds": self.rounds}
@@ -58,8 +59,37 @@ class Training:
         thresholds = self.fitted.classifier.thresholds
         if thresholds:
             outcomes = [reached(one, *self._decided(dataset.labels, one.label, tested)) for one in thresholds]
-            facts["thresholds"] = [one.to_dict(level) for one in outcomes]
+            facts["thresholds"] = [one.to_dict(uncertainty.level) for one in outcomes]
+        costs = self.fitted.classifier.costs
+        known = tested[np.asarray(dataset.usable)[tested]]  # labels that no training document has, have no cost
+        if costs is not None and len(known):
+            facts["costs"] = {
+                "documents": len(known),
+                "decisions": compare_costs(
+                    dataset.labels.targets(known),
+                    self._alternatives(dataset, known, np.array(costs)),
+                    np.array(costs),
+                    uncertainty,
+                ),
+            }
         return facts
+
+    def _alternatives(self, dataset: LabelledDataset, rows: LongArray, costs: FloatArray) -> dict[str, IntArray]:
+        """Return the decisions (n,) for some documents: those of the model, and those that know no costs, or no text."""
+        codes, p = self.predicted.codes, self.predicted.probabilities
+        assert codes is not None
+        assert p is not None
+        cheapest = np.zeros(len(codes), np.int32)
+        for train, test in dataset.rounds:
+            cheapest[test] = int((dataset.labels.sizes(train) @ costs).argmin())
+        majority = majority_of(dataset).codes
+        assert majority is not None
+        return {
+            "least expected cost": codes[rows],
+            "most probable class": p[rows].argmax(axis=1).astype(np.int32),
+            "majority class": majority[rows],
+            "cheapest class for all": cheapest[rows],
+        }
 
     def _decided(self, labels: Labels, label: str, rows: LongArray) -> tuple[BoolArray, BoolArray]:
         """Return which of some documents have a label, and which were predicted to have it."""

@@ -131,6 +131,10 @@ def run_tables(
                 f"`threshold`: no score has precision {one.wanted:g} for '{one.label}' in folds of the training documents; the "
                 f"highest is {one.hits / one.assigned:.3f}, and that threshold was taken"
             )
+    if classifier.costs is not None and classifier.calibrator is None:
+        notes.append(
+            f"`costs` were weighed by the probabilities of {config.name} as they are; `calibrate=sigmoid` brings these nearer to shares"
+        )
     if not classifier.model.converged:
         notes.append(
             f"{config.name} stopped before it had converged; the features may be of very different size, or `cost` large"

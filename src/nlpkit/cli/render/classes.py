@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nlpkit import reporting, wording
 from nlpkit.classify.scores import NO_DUPLICATES, ClassifierScores
 from nlpkit.cli import console
-from nlpkit.cli.render.decisions import show_learning_curve, show_search, show_thresholds
+from nlpkit.cli.render.decisions import show_costs, show_learning_curve, show_search, show_thresholds
 from nlpkit.cli.render.gates import finish
 from nlpkit.cli.render.page import Page
 from nlpkit.cli.render.predictions import show_predictions
@@ -73,6 +73,7 @@ def _show(classifier: TrainedClassifier, *, markdown: bool) -> None:
         show_scores(page, classifier.scores, classifier.title)
     show_thresholds(page, classifier.decisions.get("thresholds", ()))
     show_rules(page, tables.get("rules"))
+    show_costs(page, classifier.decisions.get("costs"))
     show_learning_curve(page, tables.get("learning_curve"))
     show_terms(page, tables.get("class_terms"))
     show_errors(page, tables.get("errors"))

@@ -42,6 +42,24 @@ def show_thresholds(page: Page, thresholds: Sequence[Mapping[str, Any]]) -> None
     page.table("Thresholds, chosen in folds of the training documents", columns, rows, columns[4:])
 
 
+def show_costs(page: Page, costs: Mapping[str, Any] | None) -> None:
+    """Print what the decisions cost on the test documents, and what other decisions would have cost."""
+    if costs is None:
+        return
+    rows = []
+    for one in costs["decisions"]:
+        saved = f"{one['saved']:.4f}" + _interval(one, "saved_") if "saved" in one else ""
+        rows.append([one["decision"], f"{one['mean_cost']:.4f}" + _interval(one, ""), saved])
+    columns = ["decision", "mean cost", "saved by least expected cost"]
+    page.table(f"Costs of {wording.counted(costs['documents'], 'test document')}", columns, rows, columns[1:])
+
+
+def _interval(values: Mapping[str, Any], prefix: str) -> str:
+    if f"{prefix}low" not in values:
+        return ""
+    return f" [{values[f'{prefix}low']:.4f}, {values[f'{prefix}high']:.4f}]"
+
+
 def show_learning_curve(page: Page, curve: pa.Table | None) -> None:
     """Print the macro F1 of shares of the training documents."""
     if curve is None:
