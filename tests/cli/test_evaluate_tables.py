@@ -121,6 +121,8 @@ def test_two_predictions_are_compared_by_document(tmp_path: Path) -> None:
     assert by_name["accuracy"]["high"] < 0
     assert found["targets"][1]["mcnemar"]["only_first_right"] == 0
     assert found["targets"][1]["mcnemar"]["p_value"] < 1e-6
+    assert found["targets"][1]["mcnemar"]["mid_p_value"] < found["targets"][1]["mcnemar"]["p_value"]
+    assert "McNemar's exact p " in found["targets"][1]["notes"][-1]
     # of other documents: a difference, and no p-value
     fewer = write(tmp_path / "fewer.csv", rows[:100])
     apart = run_cli("evaluate", PREDICTIONS, fewer, "--metrics", "accuracy", "--json").json()["comparisons"]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.stats import binom, binomtest
 from sklearn import metrics as sk
 
 from nlpkit.errors import InputError, UsageError
@@ -200,7 +201,21 @@ def test_classes_that_are_never_predicted_or_never_true_count_as_zero_and_are_na
     assert found.averages["balanced_accuracy"] == pytest.approx(1 / 4)
 
 
+@pytest.mark.parametrize(("n01", "n10"), [(1, 5), (0, 7), (12, 30), (30, 12), (4, 4), (3, 4), (400, 460)])
+def test_mcnemar_equals_the_binomial_test_of_scipy(n01: int, n10: int) -> None:
+    assert mcnemar(n01, n10) == pytest.approx(binomtest(n01, n01 + n10, 0.5).pvalue)
+    # half of what is as probable as the outcome, on either side, is left out
+    ways = [binom.pmf(i, n01 + n10, 0.5) for i in range(n01 + n10 + 1)]
+    less = sum(way for i, way in enumerate(ways) if abs(i - (n01 + n10) / 2) > abs(n01 - (n01 + n10) / 2))
+    alike = sum(way for i, way in enumerate(ways) if abs(i - (n01 + n10) / 2) == abs(n01 - (n01 + n10) / 2))
+    assert mcnemar(n01, n10, mid=True) == pytest.approx(less + alike / 2)
+
+
 def test_mcnemar_by_hand() -> None:
+    # Fagerland, Lydersen & Laake 2013, table 1: airway hyper-responsiveness before and after, 1 and 7 discordant pairs
+    assert mcnemar(1, 7) == pytest.approx(0.0703, abs=5e-5)
+    assert mcnemar(1, 7, mid=True) == pytest.approx(0.0391, abs=5e-5)
+    assert mcnemar(0, 0, mid=True) == 1.0
     # n = 6: P(X ≤ 1) = (1 + 6) / 64, both sides
     assert mcnemar(1, 5) == mcnemar(5, 1) == pytest.approx(2 * 7 / 64)
     assert mcnemar(0, 5) == pytest.approx(2 / 32)

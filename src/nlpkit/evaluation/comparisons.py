@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit import wording
 from nlpkit.evaluation.clusters import clustering_statistic
 from nlpkit.evaluation.labels import ContingencyCells, LabelledPredictions, LabelSets, paired, paired_rows
 from nlpkit.evaluation.multilabel import paired_sets
@@ -46,7 +47,11 @@ def compare_labelled(
         one, two, counts = pairs
         out += _compared(results[0], result, (_of_cells(first, one, other, two, beta), counts), uncertainty)
         if first.class_names == other.class_names == first.assigned_names == other.assigned_names:
-            result.facts["mcnemar"] = _mcnemar(first, other)
+            test = result.facts["mcnemar"] = _mcnemar(first, other)
+            result.notes.append(
+                f"right where {results[0].name} is wrong on {wording.counted(test['only_this_right'], 'document')}, wrong where it is "
+                f"right on {test['only_first_right']:,}: McNemar's exact p {test['p_value']:.2g}, mid-p {test['mid_p_value']:.2g}"
+            )
     return out
 
 
@@ -117,4 +122,5 @@ def _mcnemar(first: LabelledPredictions, second: LabelledPredictions) -> dict[st
         "only_this_right": only_second,
         "only_first_right": only_first,
         "p_value": mcnemar(only_second, only_first),
+        "mid_p_value": mcnemar(only_second, only_first, mid=True),
     }
