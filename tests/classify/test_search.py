@@ -14,6 +14,7 @@ from nlpkit.classify.labels import Labels
 from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.classify.search import AUTO, INNER_FOLDS, Search, values_of
 from nlpkit.classify.splits import stratified_folds
+from nlpkit.errors import InputError
 from tests.refusals import refuses
 
 GRIDS = {"cost": (0.01, 0.1, 1.0, 10.0), "alpha": (30.0, 3.0, 0.3, 0.03)}
@@ -70,3 +71,11 @@ def test_values() -> None:
     for wrong in ("0", "1,,2", "much", "-1,1", "inf", "", (), None):
         with refuses("cost"):
             values_of("cost", wrong)  # type: ignore[arg-type]
+
+
+def test_one_training_document_is_too_few() -> None:
+    X, y = counted()
+    labels = Labels(("a", "b", "c"), np.ones(240, bool), y)
+    config = ClassifierConfig("nb", ModelOptions("nb"), None, search=Search("alpha", GRIDS["alpha"]))
+    with refuses("alpha", InputError):
+        fit_classifier(FeatureSources(240, embeddings=X), labels, np.array([3]), config, seed=3, threads=1)

@@ -19,6 +19,7 @@ from nlpkit.classify.rule_list import fit_rules
 from nlpkit.classify.search import INNER_FOLDS, Searched
 from nlpkit.classify.splits import stratified_folds
 from nlpkit.classify.thresholds import Threshold, choose_thresholds, decision_scores, score_scale
+from nlpkit.errors import InputError
 from nlpkit.metrics.classification import averages, confusion_matrix
 from nlpkit.text.options import PreprocessReport
 from nlpkit.text.phrases import PhraseTable
@@ -208,6 +209,11 @@ def _best_value(
     """Return the scores of each value of a search in folds of the training documents, whose features all values share."""
     search = config.search
     assert search is not None
+    if len(train) < 2:
+        raise InputError(
+            f"`{search.option}`: a single training document is too few to choose among values; name one value",
+            parameter=search.option,
+        )
     n_folds = min(INNER_FOLDS, len(train))
     folds = stratified_folds(labels.strata(train), n_folds, seed=seed)
     scores = np.zeros((n_folds, len(search.values)))
