@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.mixtures import fit_gsdmm as fit_gsdmm
     from nlpkit.workflows.mixtures import fit_nmf as fit_nmf
     from nlpkit.workflows.mixtures import fit_plsa as fit_plsa
+    from nlpkit.workflows.mixtures import fit_stm as fit_stm
     from nlpkit.workflows.name_topics import name_topics as name_topics
     from nlpkit.workflows.plot import plot as plot
     from nlpkit.workflows.predict import load as load
@@ -110,6 +111,7 @@ _HOMES = {
     "fit_nmf": "workflows.mixtures:fit_nmf",
     "fit_plsa": "workflows.mixtures:fit_plsa",
     "fit_rolling_lda": "workflows.rolling_lda:fit_rolling_lda",
+    "fit_stm": "workflows.mixtures:fit_stm",
     "generate_texts": "workflows.generate:generate_texts",
     "info": "workflows.info:info",
     "kwic": "workflows.kwic:kwic",

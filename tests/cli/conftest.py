@@ -40,6 +40,7 @@ COMMANDS = (
     "plsa",
     "nmf",
     "gsdmm",
+    "stm",
     "compare",
     "rolling-lda",
     "topics",

@@ -98,6 +98,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("plsa"),
         pytest.param("nmf"),
         pytest.param("gsdmm"),
+        pytest.param("stm"),
         pytest.param("compare"),
         pytest.param("preprocess"),
         pytest.param("sbert-embed", marks=needs_minilm),

@@ -12,11 +12,14 @@ import pytest
 import nlpkit as nk
 from tests.cli.conftest import NEWS, footer, read, run_cli, write_jsonl
 
-KINDS = ("plsa", "nmf", "gsdmm")
+KINDS = ("plsa", "nmf", "gsdmm", "stm")
 
 
 @pytest.fixture(
-    scope="module", params=[(kind, ()) for kind in KINDS] + [("nmf", ("--loss", "kullback-leibler"))], ids=str
+    scope="module",
+    params=[(kind, ()) for kind in KINDS]
+    + [("nmf", ("--loss", "kullback-leibler")), ("stm", ("--prevalence", "label * n"))],
+    ids=str,
 )
 def run(request: pytest.FixtureRequest, planted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on the planted corpus."""
@@ -86,6 +89,7 @@ export RUN --to r -o r/|convert RUN -o t.csv"""
     assert ("Hofmann" in page) == (run.name == "plsa")
     assert ("Lee, D. D." in page) == (run.name == "nmf")
     assert ("Yin, J." in page) == (run.name == "gsdmm")
+    assert ("Roberts, M. E." in page) == (run.name == "stm")
     assert (
         "left-to-right"
         in run_cli(
@@ -132,5 +136,5 @@ def test_bad_input(kind: str, tmp_path: Path) -> None:
     if kind != "gsdmm":  # whose topics may be many: the empty ones go
         assert "`" not in run_cli(kind, "one.jsonl", "--k", "50", "-o", "x", code=2).error()
     assert "at least 20 documents" in run_cli(kind, "one.jsonl", "--k", "auto", "-o", "x", code=2).error()
-    run_cli(kind, "one.jsonl", "--k", "1", "--min-df", "1", "-o", "one")
+    run_cli(kind, "one.jsonl", "--k", "1", "--min-df", "1", "-o", "one", code=2 if kind == "stm" else 0)
     assert not Path("x").exists()

@@ -59,6 +59,9 @@ PANELS: dict[str, dict[str, Entry]] = {
         "plsa": Entry("plsa", "Fit probabilistic latent semantic analysis (pLSA)."),
         "nmf": Entry("nmf", "Factorise document-term weights into topics without negative numbers (NMF)."),
         "gsdmm": Entry("gsdmm", "Fit a mixture model for short texts (GSDMM): each document has one topic."),
+        "stm": Entry(
+            "stm", "Fit a structural topic model: topics with covariates, correlated topics without (STM, CTM)."
+        ),
         "compare": Entry(
             "compare", "Compare topic models on one corpus: each with several numbers of topics and seeds."
         ),

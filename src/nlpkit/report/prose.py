@@ -42,11 +42,20 @@ REFERENCES = {
         "McInnes, L., Healy, J., & Melville, J. (2018). UMAP: Uniform manifold approximation and projection for dimension "
         "reduction. arXiv:1802.03426."
     ),
+    "stm": (
+        "Roberts, M. E., Stewart, B. M., & Airoldi, E. M. (2016). A model of text for experimentation in the social sciences. Journal of "
+        "the American Statistical Association, 111(515), 988–1003."
+    ),
+    "ctm": "Blei, D. M., & Lafferty, J. D. (2007). A correlated topic model of Science. Annals of Applied Statistics, 1(1), 17–35.",
+    "anchors": (
+        "Arora, S., Ge, R., Halpern, Y., Mimno, D., Moitra, A., Sontag, D., Wu, Y., & Zhu, M. (2013). A practical algorithm for topic "
+        "modeling with provable guarantees. Proceedings of ICML 28(2), 280–288."
+    ),
     "npmi": "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40.",
 }
 NAMES = {
-    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "classify": "Classifier",
-    "finetune": "Fine-tuned classifier",
+    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "stm": "Structural topic model",
+    "classify": "Classifier", "finetune": "Fine-tuned classifier",
 }  # fmt: skip
 ENGINES = {
     "kmeans": "k-means on embeddings averaged over nearest neighbours",
@@ -125,6 +134,7 @@ def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
         else _plsa_methods(parameters, n, K, seed) if kind == "plsa"
         else _nmf_methods(parameters, n, K, seed) if kind == "nmf"
         else _gsdmm_methods(parameters, n, K, seed) if kind == "gsdmm"
+        else _stm_methods(parameters, n, K, seed) if kind == "stm"
         else _embedding_methods(manifest, n, K, seed)
     )  # fmt: skip
     if manifest.get("lineage") is not None:
@@ -182,6 +192,20 @@ def _gsdmm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> 
         f"{parameters.get('iterations')} sweeps of collapsed Gibbs sampling with priors alpha = {parameters.get('alpha')} and beta = "
         f"{parameters.get('eta')}; {K} topics had documents at the end {seed}."
     ), ["gsdmm"]
+
+
+def _stm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    formula, start = parameters.get("prevalence"), parameters.get("start")
+    model, cited = (
+        ("a correlated topic model (Blei & Lafferty, 2007)", ["ctm", "stm"])
+        if formula is None
+        else (f"a structural topic model (Roberts et al., 2016) with the prevalence covariates {formula}", ["stm"])
+    )
+    begin = {"spectral": "anchor words (Arora et al., 2013)", "lda": "LDA"}.get(str(start), "random topics")
+    return (
+        f"We fitted {model} with {K} topics to {n} documents by variational expectation maximisation, with Laplace approximations of the "
+        f"documents' posteriors as in the R package stm, from {begin} {seed}."
+    ), [*cited, *(["anchors"] if start == "spectral" else [])]
 
 
 def _embedding_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:

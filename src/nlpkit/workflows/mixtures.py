@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
+
+import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.io.cost import stopwatch
@@ -23,8 +25,12 @@ from nlpkit.topics.mixtures.scores import Fitter
 from nlpkit.topics.nmf import NmfFitter, NmfOptions
 from nlpkit.topics.options import NumberOfTopics
 from nlpkit.topics.plsa import PlsaFitter, PlsaOptions
+from nlpkit.topics.stm.design import fit_design
+from nlpkit.topics.stm.fitter import StmFitter
+from nlpkit.topics.stm.options import StmOptions
 from nlpkit.types import FloatArray, TokenTable
 from nlpkit.workflows.corpus import as_corpus
+from nlpkit.workflows.covariates import covariates_of
 from nlpkit.workflows.lda_choice import choice_additions, note_choice
 from nlpkit.workflows.mixture_model import FittedMixture
 from nlpkit.workflows.token_options import preprocess_options
@@ -68,6 +74,7 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "plsa": (PlsaFitter, PlsaOptions, "pLSA"),
     "nmf": (NmfFitter, NmfOptions, "NMF"),
     "gsdmm": (GsdmmFitter, GsdmmOptions, "GSDMM"),
+    "stm": (StmFitter, StmOptions, "A structural topic model"),
 }
 
 
@@ -117,6 +124,11 @@ def fit_gsdmm(data: Any, *, options: GsdmmOptions | None = None, **settings: Any
     return fit_topics("gsdmm", data, options, **settings)
 
 
+def fit_stm(data: Any, *, options: StmOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit a structural topic model (Roberts, Stewart and Airoldi 2016), correlated topics without covariates; see `fit_topics`."""
+    return fit_topics("stm", data, options, **settings)
+
+
 def fit_topics(
     kind: str,
     data: Any,
@@ -150,6 +162,8 @@ def fit_topics(
         opened = read_topic_corpus(documents, token_options, execution.n_threads())
     with opened as corpus:
         warn_of_one_text(corpus.tokens)
+        if isinstance(fitter, StmFitter):
+            fitter = with_covariates(fitter, corpus.rows)
         additions, choice, n_topics = Additions(), None, number.exactly
         if n_topics is None:
             with stopwatch(seconds, "choice of k"), reporting.progress("fits", None) as update:
@@ -171,6 +185,20 @@ def fit_topics(
     model = FittedTopics(run, fitter, fit, MixtureReport(fit, corpus.documents_with, seconds, choice))
     model.corpus = documents
     return model
+
+
+def with_covariates(fitter: StmFitter, rows: pa.Table) -> StmFitter:
+    """Return the fitter with the columns of X that its formula makes of documents.
+
+    Raises:
+        InputError, ColumnError: a covariate that cannot be used.
+    """
+    formula = fitter.options.formula
+    if formula is None:
+        return fitter
+    values = covariates_of(rows, formula, where="the corpus")
+    design = fit_design(formula, values)
+    return replace(fitter, design=design, X=design.matrix(values))
 
 
 def _count(update: Callable[[int, str], None], n_topics: int, seed: int, scores: Any) -> None:

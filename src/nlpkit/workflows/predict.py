@@ -26,6 +26,7 @@ KINDS = {
     "gsdmm": "nlpkit.workflows.mixtures:load_topics",
     "nmf": "nlpkit.workflows.mixtures:load_topics",
     "plsa": "nlpkit.workflows.mixtures:load_topics",
+    "stm": "nlpkit.workflows.mixtures:load_topics",
     "ngram-lm": "nlpkit.workflows.language_model:load_language_model",
 }
 # kind → what such a run is, and the command that uses it

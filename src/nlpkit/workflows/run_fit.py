@@ -85,14 +85,17 @@ def _add_trace(result: TargetResult, run: Run) -> None:
         "sweep": "sweep",
         "step": "step",
         "log_likelihood": "log-likelihood",
+        "bound": "bound",
         "effective_topics": "effective topics",
     }
     names = [name for name in known if name in trace[0]]
-    title = "log p(w, z) per token along the chain" if "sweep" in names else "log-likelihood per token along the fit"
+    title = "log p(w, z) per token along the chain"
+    if "sweep" not in names:
+        title = f"{known[names[-1]]} per token along the fit"
     result.tables[title] = detail_table(
         [known[name] for name in names],
         [[point[name] for name in names] for point in shown],
-        {"log-likelihood": ".4f", "effective topics": ".1f"},
+        {"log-likelihood": ".4f", "bound": ".4f", "effective topics": ".1f"},
     )
     if tokens and len(trace) > 3 and "sweep" in names:
         rise = trace[-1]["log_likelihood"] - trace[-1 - len(trace) // 4]["log_likelihood"]

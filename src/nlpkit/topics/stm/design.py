@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.interpolate import BSpline
-from scipy.linalg import qr
 
 from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.topics.stm.formula import Factor, Formula
@@ -181,10 +180,9 @@ def fit_design(formula: Formula, covariates: Mapping[str, Covariate]) -> Design:
             "or more documents"
         )
     lengths = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
-    _, R, order = qr(X / lengths, mode="economic", pivoting=True)
-    left = np.abs(np.diag(R))
-    surplus = sorted(order[left <= 1e-7 * left[0]])
-    if surplus:
+    left = np.abs(np.diag(np.linalg.qr(X / lengths, mode="r")))  # what each column adds to those before it
+    surplus = np.flatnonzero(left <= 1e-7)
+    if len(surplus):
         raise InputError(
             f"columns of the formula '{formula.text}' follow from the others: {', '.join(names[i] for i in surplus[:5])}; leave out a "
             "covariate that says the same as another"

@@ -1,0 +1,54 @@
+"""nlpkit stm: the structural topic model."""
+
+from __future__ import annotations
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.mixtures.options import TermOptions
+from nlpkit.topics.stm.options import StmOptions
+
+
+def stm_cli(
+    *,
+    inputs: Inputs,
+    out: OutputFlags,
+    model: StmOptions,
+    terms: TermOptions,
+    tokens: TopicTokenOptions,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Fit a structural topic model: topics with covariates, correlated topics without (STM, CTM).
+
+    \b
+    Examples:
+      nlpkit stm data/samples/news.jsonl --k 8 --prevalence label -o stm/
+      nlpkit stm data/samples/news.jsonl --k 8 --prevalence "label + s(date, 5)" -o stm-dates/
+      nlpkit stm data/samples/news.jsonl --k 8 -o ctm/
+
+    What documents talk about depends on columns of theirs: --prevalence is a formula as R writes it. Numbers and dates are
+    taken as they are (dates in days), or as splines with s(x) or s(x, degrees of freedom); texts are categories, and numbers
+    in factor(x); factor(x, "level") chooses the first level. Without it, this is the correlated topic model.
+
+    The start is that of anchor words, and the result the same for every seed and on any number of threads. A column tokens is
+    used, else made. Leaves a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without
+    -o it is <input>.stm/ in the current directory. `nlpkit predict RUN NEW` gives new documents its topics.
+
+    --k auto and --k lo:hi fit several numbers of topics, without covariates, print held-out perplexity, coherence and more of
+    each, and keep the number of the highest score, a mean of them.
+    """
+    from nlpkit.cli.render.mixtures import show_mixture
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.estimate import estimate
+    from nlpkit.workflows.mixtures import fit_stm
+
+    target = out.run_target(inputs, "stm")
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    if run.dry_run:
+        console.plan(estimate(corpus, sweeps=model.iterations))
+        return
+    fitted = fit_stm(corpus, options=model, terms=terms, tokens=tokens, execution=run)
+    fitted.save(target, force=out.force)
+    show_mixture(fitted, target)

@@ -1,0 +1,58 @@
+"""Columns of documents as covariates of a formula: numbers, dates as days, categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.errors import ColumnError, missing_column
+from nlpkit.io.dates import date_format_of, days_of
+from nlpkit.topics.stm.design import Covariate
+from nlpkit.topics.stm.formula import Formula
+from nlpkit.types import FloatArray
+
+
+def covariates_of(rows: pa.Table, formula: Formula, *, where: str) -> dict[str, Covariate]:
+    """Return the columns of a formula: numbers with NaN, or categories with None, where a document has no value.
+
+    Dates are days since 1970-01-01, and so is a column of texts that are all dates, unless the formula has it as factor(). Truth values and
+    other texts are categories.
+
+    Raises:
+        ColumnError: a column is not there, or holds other than single values.
+    """
+    categories = {factor.column for term in formula.terms for factor in term if factor.use == "factor"}
+    values: dict[str, Covariate] = {}
+    for name in formula.columns:
+        if name not in rows.column_names:
+            raise missing_column(where, name, (n for n in rows.column_names if not n.startswith("_")), "prevalence")
+        column = rows.column(name)
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        column = column.cast(kind)
+        if pa.types.is_nested(kind):
+            raise ColumnError(f"column '{name}' of {where} holds {kind}; a covariate has one value a document")
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            values[name] = column.cast(pa.float64()).to_numpy()
+        elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+            values[name] = _as_days(rows, name)
+        else:
+            texts = [None if value is None or str(value) == "" else str(value) for value in column.to_pylist()]
+            days = None if name in categories or pa.types.is_boolean(kind) else _days_if_dates(rows, name, texts)
+            values[name] = texts if days is None else days
+    return values
+
+
+def _days_if_dates(rows: pa.Table, name: str, texts: Sequence[str | None]) -> FloatArray | None:
+    """Return a column of texts as days where each that is there is a date, None otherwise."""
+    first = next((text for text in texts if text is not None), "")
+    if not any(character.isdigit() for character in first):
+        return None
+    days = _as_days(rows, name)
+    return days if np.array_equal(np.isnan(days), [text is None for text in texts]) else None
+
+
+def _as_days(rows: pa.Table, name: str) -> FloatArray:
+    days, _ = days_of(rows.column(name), name, format=date_format_of(rows.schema, name))
+    return np.where(np.isnat(days), np.nan, days.astype(np.float64))
