@@ -41,6 +41,7 @@ COMMANDS = (
     "nmf",
     "gsdmm",
     "stm",
+    "effects",
     "compare",
     "rolling-lda",
     "topics",

@@ -134,6 +134,13 @@ def test_examples_of_generate_run_as_printed(folder: Path) -> None:
         run_line(line, folder)
 
 
+def test_examples_of_effects_run_as_printed(folder: Path) -> None:
+    for formula, target in (("label", "stm"), ("label + s(date, 5)", "stm-dates")):
+        run_line(f"nlpkit stm data/samples/news.jsonl --k 4 --prevalence '{formula}' -o {target}/ -q", folder)
+    for line in examples("effects"):
+        run_line(line, folder)
+
+
 @needs_minilm
 @needs_hdbscan
 @pytest.mark.parametrize("command", ["edit", "info", "topics", "diff", "report", "export", "plot"])

@@ -62,6 +62,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "stm": Entry(
             "stm", "Fit a structural topic model: topics with covariates, correlated topics without (STM, CTM)."
         ),
+        "effects": Entry("effects", "Estimate effects of columns of documents on their topics (stm)."),
         "compare": Entry(
             "compare", "Compare topic models on one corpus: each with several numbers of topics and seeds."
         ),

@@ -28,6 +28,7 @@ class TopicTable:
     kind: str
     table: pa.Table
     facts: dict[str, Any]
+    command: str = "topics"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts and the rows in plain values."""
@@ -35,7 +36,15 @@ class TopicTable:
 
     def save(self, target: str | Path, *, force: bool = False) -> None:
         """Write the table. Raises OutputExistsError when it is there."""
-        save_run_table(target, self.table, f"topic_{self.kind}", self.runs, parameters=self.facts, force=force)
+        save_run_table(
+            target,
+            self.table,
+            f"topic_{self.kind}",
+            self.runs,
+            command=self.command,
+            parameters=self.facts,
+            force=force,
+        )
 
 
 def save_run_table(

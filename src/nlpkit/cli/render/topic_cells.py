@@ -198,17 +198,22 @@ def answer(result: TopicTable) -> None:
     shown: dict[str, Callable[[Any], str]] = dict.fromkeys(
         ("weight", "words", "centroids", "documents", "correlation"), _number
     )
+    effects = ("estimate", "se", "low", "high", "t", "p", "difference", "difference_low", "difference_high")
+    shown |= dict.fromkeys(effects, lambda value: "" if value is None else f"{value:.3g}")
     shown["share"] = lambda value: "" if value is None else _percent(value)
     shown |= dict.fromkeys(("topic_label", "other_label"), _label)
     columns = result.table.column_names
     cells = [[shown.get(name, str)(row[name]) for name in columns] for row in rows]
     heads = [name.replace("_", " ") for name in columns]
     right = [
-        head for head, name in zip(heads, columns, strict=True) if name not in ("topic_label", "other_label", "term")
+        head
+        for head, name in zip(heads, columns, strict=True)
+        if name not in ("topic_label", "other_label", "term", "covariate", "value")
     ]
     titles = {
         "topics": f"Topics like {result.facts.get('similar_to')} {result.facts.get('topic_label')}",
         "pairs": "Correlations of topics over documents",
+        "effects": f"Effects on shares of topics in {result.facts.get('documents')} documents: {result.facts.get('prevalence')}",
     }
     console.table(heads, cells, right=right, title=titles.get(result.kind, ""), noun=result.kind, rest=REST)
 

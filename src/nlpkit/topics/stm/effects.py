@@ -41,13 +41,22 @@ class Effects:
     @property
     def p(self) -> FloatArray:
         """Two-sided p values of coefficients of 0 (K, P)."""
-        return np.asarray(2 * stdtr(self.degrees, -np.abs(self.t)))
+        return self.p_of(self.coefficients, self.errors)
+
+    def p_of(self, mean: FloatArray, error: FloatArray) -> FloatArray:
+        """Return the two-sided p values of values of 0, NaN where there is no error."""
+        t = np.divide(mean, error, out=np.full_like(mean, np.nan), where=error > 0)
+        return np.asarray(2 * stdtr(self.degrees, -np.abs(t)))
+
+    def quantile(self, level: float) -> float:
+        """Return the quantile of t that the ends of intervals are away, in standard errors."""
+        return float(stdtrit(self.degrees, (1 + level) / 2))
 
     def at(self, X: FloatArray, *, level: float = 0.95) -> Expected:
         """Return the expected proportions X β_k of rows of covariates X (N, P), or of their differences, with intervals."""
         mean = X @ self.coefficients.T
         error = np.sqrt(np.einsum("np,kpq,nq->nk", X, self.covariance, X))
-        half = stdtrit(self.degrees, (1 + level) / 2) * error
+        half = self.quantile(level) * error
         return Expected(mean, error, mean - half, mean + half)
 
 

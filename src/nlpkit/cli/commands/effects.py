@@ -1,0 +1,45 @@
+"""nlpkit effects: effects of columns of documents on the topics of a structural topic model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.parameters import READ
+from nlpkit.topics.stm.effect_options import EffectOptions
+
+
+def effects_cli(
+    source: Annotated[Path, Argument("Run directory of nlpkit stm.", metavar="RUN"), READ],
+    effects: EffectOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Estimate the effects of columns of documents on their topics, by a structural topic model.
+
+    Shares of topics are drawn from the posterior of each document and regressed on the covariates, draw by draw; estimates and
+    intervals are those of all draws together (estimateEffect of the R package stm). Without --of, coefficients of every
+    topic; with it, shares of topics at each value of a column, and the difference to its first value.
+
+    \b
+    Examples:
+      nlpkit effects stm/
+      nlpkit effects stm/ --of label -o label.csv
+      nlpkit effects stm-dates/ --of date -o dates.parquet
+    """
+    target = out.given_table_target("effects.csv")
+    if run.dry_run:
+        from nlpkit.workflows.topic_tables import size_of
+
+        console.plan(size_of(source, run))
+        return
+    from nlpkit.cli.render import topic_cells as render
+    from nlpkit.workflows.effects import estimate_effects
+
+    result = estimate_effects(source, options=effects, execution=run)
+    if target is not None:
+        result.save(target, force=out.force)
+    if target != "-":
+        render.answer(result)

@@ -1,0 +1,124 @@
+"""Effects of columns of documents on the topics of a structural topic model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from nlpkit.errors import UsageError
+from nlpkit.io.mixture_tables import read_arrays
+from nlpkit.io.runs import Run, open_run
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.topics.stm.design import Covariate, Design, fit_design
+from nlpkit.topics.stm.effect_options import EffectOptions
+from nlpkit.topics.stm.effects import Effects, cases, regress_draws
+from nlpkit.topics.stm.formula import parse_formula
+from nlpkit.topics.stm.inference import draw_theta_by_noise
+from nlpkit.topics.streams import stream_key
+from nlpkit.types import FloatArray
+from nlpkit.workflows.covariates import covariates_of
+from nlpkit.workflows.topic_tables import TopicTable, labels_of
+
+
+def estimate_effects(
+    run: Any, *, options: EffectOptions | None = None, execution: Execution | None = None, **settings: Any
+) -> TopicTable:
+    """Return the effects of covariates on the share of each topic in documents (estimateEffect of R's stm).
+
+    Shares of the documents are drawn from their posteriors, each time regressed on the covariates by least squares, and the results
+    combined (`regress_draws`), so that intervals contain what is not known of the topics of a document. The posterior of each document
+    has the mean covariance of all ("Global" in R), as runs hold no words.
+
+    Without `of`, a row for each topic and column of the formula: estimate, se, low, high, t, p. With it, a row for each topic and value of
+    that column (100 values of a number): share, low and high, and the difference to its first value with low, high and p.
+
+    Args:
+        run: a run directory of nlpkit stm, or one that is open.
+        settings: single options, such as of="party".
+
+    Raises:
+        UsageError: there are no covariates; InputError: one cannot be used, or the run is of another kind.
+    """
+    records = (options or EffectOptions(), execution or Execution())
+    options, execution = with_settings(records, settings)
+    opened = run if isinstance(run, Run) else open_run(Path(run), ["stm"], verify=execution.verify)
+    config = opened.model_config("options")["options"]
+    text = options.prevalence if options.prevalence is not None else config.get("prevalence")
+    if text is None:
+        raise UsageError(
+            "the model was fitted without covariates; name those of the regression with `prevalence`",
+            parameter="prevalence",
+        )
+    formula = parse_formula(text)
+    documents, arrays = opened.table("documents"), read_arrays(opened)
+    filled = np.asarray(documents.column("topic").to_numpy()) >= 0
+    rows = documents.filter(pa.array(filled))
+    values = covariates_of(rows, formula, where=str(opened.path))
+    design = fit_design(formula, values)
+    with threadpool_limits(1, user_api="blas"):
+        effects = _effects(design, values, arrays["eta"][filled], arrays["noise"], options.draws, execution.seed)
+        table = (
+            _coefficients(effects, options.ci)
+            if options.of is None
+            else _shares(effects, design, rows, options.of, options.ci)
+        )
+    labels = pa.array(labels_of(opened), pa.string()).take(table.column("topic"))
+    facts = {
+        "run": str(opened.path), "prevalence": formula.text, "of": options.of, "draws": options.draws, "ci": options.ci,
+        "documents": rows.num_rows,
+    }  # fmt: skip
+    return TopicTable([opened], "effects", table.add_column(1, "topic_label", labels), facts, command="effects")
+
+
+def _effects(
+    design: Design, values: dict[str, Covariate], eta: FloatArray, noise: FloatArray, draws: int, seed: int
+) -> Effects:
+    rng = np.random.Generator(np.random.Philox(key=stream_key(seed, "effects")))
+    thetas = (draw_theta_by_noise(eta, noise, rng) for _ in range(draws))
+    return regress_draws(thetas, design.matrix(values), tuple(design.names))
+
+
+def _coefficients(effects: Effects, level: float) -> pa.Table:
+    """Return a row for each topic and column of X."""
+    K, P = effects.coefficients.shape
+    half = effects.quantile(level) * effects.errors
+    columns = {
+        "estimate": effects.coefficients, "se": effects.errors, "low": effects.coefficients - half,
+        "high": effects.coefficients + half, "t": effects.t, "p": effects.p,
+    }  # fmt: skip
+    return pa.table(
+        {
+            "topic": pa.array(np.repeat(np.arange(K, dtype=np.int32), P)),
+            "covariate": pa.array(list(effects.names) * K, pa.string()),
+            **{name: pa.array(np.ravel(column)) for name, column in columns.items()},
+        }
+    )
+
+
+def _shares(effects: Effects, design: Design, rows: pa.Table, column: str, level: float) -> pa.Table:
+    """Return a row for each topic and value of a column."""
+    coding = design.coding_of(column)
+    kind = rows.schema.field(column).type
+    is_date = coding.is_number and not (pa.types.is_integer(kind) or pa.types.is_floating(kind))
+    grid = np.unique(np.linspace(*coding.ends, 100).round()) if is_date else None
+    shown, X = cases(design, column, values=grid)
+    names = np.array(shown, np.float64).astype("datetime64[D]").astype(str).tolist() if is_date else shown
+    share, difference = effects.at(X, level=level), effects.at(X - X[:1], level=level)
+    K, N = len(effects.coefficients), len(shown)
+    p = np.where(difference.error > 0, effects.p_of(difference.mean, difference.error), np.nan)
+    columns = {
+        "share": share.mean, "low": share.low, "high": share.high, "difference": difference.mean,
+        "difference_low": difference.low, "difference_high": difference.high, "p": p,
+    }  # fmt: skip
+    flat = {name: np.ravel(values.T) for name, values in columns.items()}
+    return pa.table(
+        {
+            "topic": pa.array(np.repeat(np.arange(K, dtype=np.int32), N)),
+            "value": pa.array(names * K),
+            **{name: pa.array(values, mask=np.isnan(values)) for name, values in flat.items()},
+        }
+    )

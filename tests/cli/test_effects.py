@@ -1,0 +1,108 @@
+"""nlpkit effects: what covariates do to topics, and what they cannot be."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nlpkit as nk
+from tests.cli.conftest import footer, planted_rows, read, run_cli, write_jsonl
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of planted topics, each of which is a label, with a document without words."""
+    folder = tmp_path_factory.mktemp("effects")
+    rows = [{k: v for k, v in row.items() if k != "embedding"} for row in planted_rows()]
+    rows.insert(5, {**rows[0], "id": "empty", "text": ""})
+    run_cli(
+        "stm",
+        write_jsonl(folder / "rows.jsonl", rows),
+        "--k",
+        "4",
+        "--prevalence",
+        "label + date",
+        "-q",
+        "-o",
+        folder / "run",
+    )
+    return folder / "run"
+
+
+def test_each_label_has_its_topic(run: Path) -> None:
+    table = nk.estimate_effects(run, of="label").table.to_pylist()
+    theta = nk.load(run).theta
+    labels = read(run / "documents.parquet").column("label").to_pylist()
+    for row in table:
+        of_label = theta[
+            [i for i, label in enumerate(labels) if label == row["value"] and theta[i].any()], row["topic"]
+        ]
+        assert row["share"] == pytest.approx(of_label.mean(), abs=0.1)
+        assert row["low"] < row["share"] < row["high"]
+    levels = sorted(set(labels))
+    best = {level: max((r for r in table if r["value"] == level), key=lambda r: r["share"]) for level in levels}
+    assert len({row["topic"] for row in best.values()}) == 4
+    for level in levels[1:]:
+        assert best[level]["p"] < 1e-6
+        assert best[level]["difference_low"] > 0.5
+    assert all(row["p"] is None and row["difference"] == 0 for row in table if row["value"] == levels[0])
+
+
+def test_coefficients_are_the_differences(run: Path) -> None:
+    coefficients = nk.estimate_effects(run).table.to_pylist()
+    names = list(dict.fromkeys(row["covariate"] for row in coefficients))
+    assert len(names) == 5
+    assert names[0] == "(intercept)"
+    shares = nk.estimate_effects(run, of="label").table.to_pylist()
+    for row in shares:
+        name = f"label[{row['value']}]"
+        if name in names:
+            same = next(r for r in coefficients if (r["topic"], r["covariate"]) == (row["topic"], name))
+            assert row["difference"] == pytest.approx(same["estimate"])
+            assert (row["difference_low"], row["p"]) == pytest.approx((same["low"], same["p"]))
+    sums = {name: sum(r["estimate"] for r in coefficients if r["covariate"] == name) for name in names}
+    assert sums.pop("(intercept)") == pytest.approx(1)
+    assert list(sums.values()) == pytest.approx([0] * 4, abs=1e-9)
+
+
+def test_tables_and_other_formulas(run: Path) -> None:
+    done = run_cli("effects", run, "--of", "date", "-o", "dates.csv")
+    rows = list(csv.reader(Path("dates.csv").read_text(encoding="utf-8").splitlines()))
+    assert rows[0][:4] == ["topic", "topic_label", "value", "share"]
+    assert rows[1][2] == "2020-01-01"
+    assert "wrote dates.csv: 400 rows" in done.err
+    run_cli("effects", run, "--prevalence", "s(n, 3)", "-q", "-o", "n.parquet")
+    assert footer("n.parquet")["command"] == "effects"
+    assert footer("n.parquet")["parameters"]["prevalence"] == "s(n, 3)"
+    assert read("n.parquet").num_rows == 16
+    value = run_cli("effects", run, "--of", "n", "--prevalence", "n*label", "--json").json()
+    assert (value["documents"], len(value["effects"])) == (120, 400)
+
+
+def test_the_seed_decides(run: Path) -> None:
+    a, b, c = (np.array(nk.estimate_effects(run, seed=s).table.column("estimate")) for s in (1, 1, 2))
+    assert (a == b).all()
+    assert (a != c).any()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--of", "source"], 3, "the formula has no column 'source' (found: label, date)"),
+        (["--prevalence", "label +"], 2, "--prevalence cannot be read at its end"),
+        (["--prevalence", "nothing"], 3, "has no column 'nothing'"),
+        (["--ci", "1.5"], 2, "--ci"),
+    ],
+)
+def test_bad_input(run: Path, words: list[str], code: int, message: str) -> None:
+    assert message in run_cli("effects", run, *words, code=code).error()
+
+
+def test_other_runs(planted_lda: Path, planted: Path) -> None:
+    assert "lda-gibbs" in run_cli("effects", planted_lda, code=3).error()
+    run_cli("stm", planted, "--k", "4", "--iterations", "3", "-q", "-o", "ctm")
+    assert "was fitted without covariates" in run_cli("effects", "ctm", code=2).error()
+    run_cli("effects", "ctm", "--prevalence", "label")
