@@ -330,7 +330,8 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
 }  # fmt: skip
 COMMON = "encoding encoding_errors txt_docs types limit seed threads device precision max_tokens date_format show"
 SUFFIXES = {
-    "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "plsa": ["", ".run"], "nmf": ["", ".run"], "gsdmm": ["", ".run"], "stm": ["", ".run"],
+    "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "plsa": ["", ".run"], "nmf": ["", ".run"], "gsdmm": ["", ".run"],
+    "stm": ["", ".run"],
     "compare": ["", ".run"],
     "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
     "train-encoder": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
