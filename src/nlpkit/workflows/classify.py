@@ -233,8 +233,8 @@ def _train(
             )
     tables, notes = run_tables(dataset, fitted, predicted, scores, overlap, chosen.report)
     if rules is not None and scores is not None:
-        tables["rules"], more = rule_tables(dataset, rules, data.sources.matches, predicted, chosen.report.level)
-        notes += more
+        tables["rules"], rule_notes = rule_tables(dataset, rules, data.sources.matches, predicted, chosen.report.level)
+        notes += rule_notes
     if curve is not None:
         tables["learning_curve"] = curve
     decisions = training.decisions(dataset, Uncertainty(chosen.report.level, seed))
