@@ -33,7 +33,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_each_label_has_its_topic(run: Path) -> None:
-    table = nk.estimate_effects(run, of="label").table.to_pylist()
+    table = nk.estimate_effects(run, column="label").table.to_pylist()
     theta = nk.load(run).theta
     labels = read(run / "documents.parquet").column("label").to_pylist()
     for row in table:
@@ -56,7 +56,7 @@ def test_coefficients_are_the_differences(run: Path) -> None:
     names = list(dict.fromkeys(row["covariate"] for row in coefficients))
     assert len(names) == 5
     assert names[0] == "(intercept)"
-    shares = nk.estimate_effects(run, of="label").table.to_pylist()
+    shares = nk.estimate_effects(run, column="label").table.to_pylist()
     for row in shares:
         name = f"label[{row['value']}]"
         if name in names:

@@ -33,12 +33,12 @@ def estimate_effects(
     combined (`regress_draws`), so that intervals contain what is not known of the topics of a document. The posterior of each document
     has the mean covariance of all ("Global" in R), as runs hold no words.
 
-    Without `of`, a row for each topic and column of the formula: estimate, se, low, high, t, p. With it, a row for each topic and value of
-    that column (100 values of a number): share, low and high, and the difference to its first value with low, high and p.
+    Without `column`, a row for each topic and column of the formula: estimate, se, low, high, t, p. With it, a row for each topic and
+    value of that column (100 values of a number): share, low and high, and the difference to its first value with low, high and p.
 
     Args:
         run: a run directory of nlpkit stm, or one that is open.
-        settings: single options, such as of="party".
+        settings: single options, such as column="party".
 
     Raises:
         UsageError: there are no covariates; InputError: one cannot be used, or the run is of another kind.
@@ -63,12 +63,12 @@ def estimate_effects(
         effects = _effects(design, values, arrays["eta"][filled], arrays["noise"], options.draws, execution.seed)
         table = (
             _coefficients(effects, options.ci)
-            if options.of is None
-            else _shares(effects, design, rows, options.of, options.ci)
+            if options.column is None
+            else _shares(effects, design, rows, options.column, options.ci)
         )
     labels = pa.array(labels_of(opened), pa.string()).take(table.column("topic"))
     facts = {
-        "run": str(opened.path), "prevalence": formula.text, "of": options.of, "draws": options.draws, "ci": options.ci,
+        "run": str(opened.path), "prevalence": formula.text, "of": options.column, "draws": options.draws, "ci": options.ci,
         "documents": rows.num_rows,
     }  # fmt: skip
     return TopicTable([opened], "effects", table.add_column(1, "topic_label", labels), facts, command="effects")

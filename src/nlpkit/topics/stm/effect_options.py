@@ -20,11 +20,12 @@ class EffectOptions:
 
     PANEL: ClassVar[str] = "Effects"
 
-    of: Annotated[
+    column: Annotated[
         str | None,
         Param(
             "Column whose values are compared: shares of topics at each, all other covariates at their median or most frequent "
             "category.",
+            ("of",),
             metavar="COLUMN",
         ),
     ] = None
