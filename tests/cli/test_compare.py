@@ -121,7 +121,7 @@ def test_numbers_of_topics(k: str | int, numbers: tuple[int, ...]) -> None:
 
 
 def test_models_have_short_names_and_stand_once() -> None:
-    assert CompareOptions(models="lda,nmf,lda-gibbs").names() == ("lda-gibbs", "nmf")
+    assert CompareOptions(models="lda,nmf,lda-gibbs,ctm").names() == ("lda-gibbs", "nmf", "stm")
 
 
 @pytest.mark.parametrize(

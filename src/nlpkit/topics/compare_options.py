@@ -9,8 +9,8 @@ from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
 from nlpkit.topics.options import NumberOfTopics
 
-MODELS = ("lda-gibbs", "plsa", "nmf", "gsdmm", "bertopic")
-ALIASES = {"lda": "lda-gibbs"}
+MODELS = ("lda-gibbs", "plsa", "nmf", "gsdmm", "stm", "bertopic")
+ALIASES = {"lda": "lda-gibbs", "ctm": "stm"}  # without covariates stm is the correlated topic model
 METRICS = ("npmi", "diversity", "exclusivity")
 LABELLED = ("ami", "purity")
 STEPS = 5  # numbers of topics of a range without steps
@@ -23,7 +23,8 @@ class CompareOptions:
     PANEL: ClassVar[str] = "Comparison"
 
     models: Annotated[
-        str | tuple[str, ...], Param("Models to compare: lda, plsa, nmf, gsdmm, bertopic.", metavar="NAME,…")
+        str | tuple[str, ...],
+        Param("Models to compare: lda, plsa, nmf, gsdmm, ctm (stm without covariates), bertopic.", metavar="NAME,…"),
     ] = "lda,nmf,plsa,bertopic"
     k: Annotated[
         str | int, Param("Numbers of topics: N, N,N,… or lo:hi:step.", ("k", "num_topics"), metavar="NUMBERS")
