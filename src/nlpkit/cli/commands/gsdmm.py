@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.cli import console
+from nlpkit.cli.fitting import fit_mixture
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
@@ -35,16 +35,4 @@ def gsdmm_cli(
     topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.gsdmm/ in the current
     directory. `nlpkit predict RUN NEW` gives new documents its topics.
     """
-    from nlpkit.cli.render.mixtures import show_mixture
-    from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.estimate import estimate
-    from nlpkit.workflows.mixtures import fit_gsdmm
-
-    target = out.run_target(inputs, "gsdmm")
-    corpus = read_corpus(*inputs, options=read, beside=target)
-    if run.dry_run:
-        console.plan(estimate(corpus, sweeps=model.iterations))
-        return
-    fitted = fit_gsdmm(corpus, options=model, terms=terms, tokens=tokens, execution=run)
-    fitted.save(target, force=out.force)
-    show_mixture(fitted, target)
+    fit_mixture("gsdmm", inputs, out, model, terms, tokens, read, run)

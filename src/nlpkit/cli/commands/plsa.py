@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.cli import console
+from nlpkit.cli.fitting import fit_mixture
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
@@ -38,16 +38,4 @@ def plsa_cli(
     --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity, coherence, stability and more of each,
     and keep the number of the highest score, a mean of them.
     """
-    from nlpkit.cli.render.mixtures import show_mixture
-    from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.estimate import estimate
-    from nlpkit.workflows.mixtures import fit_plsa
-
-    target = out.run_target(inputs, "plsa")
-    corpus = read_corpus(*inputs, options=read, beside=target)
-    if run.dry_run:
-        console.plan(estimate(corpus, sweeps=model.iterations))
-        return
-    fitted = fit_plsa(corpus, options=model, terms=terms, tokens=tokens, execution=run)
-    fitted.save(target, force=out.force)
-    show_mixture(fitted, target)
+    fit_mixture("plsa", inputs, out, model, terms, tokens, read, run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.cli import console
+from nlpkit.cli.fitting import fit_mixture
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
@@ -39,16 +39,4 @@ def stm_cli(
     --k auto and --k lo:hi fit several numbers of topics, without covariates, print held-out perplexity, coherence and more of
     each, and keep the number of the highest score, a mean of them.
     """
-    from nlpkit.cli.render.mixtures import show_mixture
-    from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.estimate import estimate
-    from nlpkit.workflows.mixtures import fit_stm
-
-    target = out.run_target(inputs, "stm")
-    corpus = read_corpus(*inputs, options=read, beside=target)
-    if run.dry_run:
-        console.plan(estimate(corpus, sweeps=model.iterations))
-        return
-    fitted = fit_stm(corpus, options=model, terms=terms, tokens=tokens, execution=run)
-    fitted.save(target, force=out.force)
-    show_mixture(fitted, target)
+    fit_mixture("stm", inputs, out, model, terms, tokens, read, run)

@@ -1,0 +1,39 @@
+"""What the commands that fit one kind of mixture model have in common: plsa, nmf, gsdmm, stm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nlpkit.cli import console
+
+if TYPE_CHECKING:
+    from nlpkit.cli.options import OutputFlags, RunFlags
+    from nlpkit.io.read_options import ReadOptions
+    from nlpkit.text.options import TopicTokenOptions
+    from nlpkit.topics.mixtures.options import TermOptions
+
+
+def fit_mixture(
+    kind: str,
+    inputs: list[str],
+    out: OutputFlags,
+    model: Any,
+    terms: TermOptions,
+    tokens: TopicTokenOptions,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Fit a model to the inputs, write its run directory and show it; or only say how long it would take."""
+    from nlpkit.cli.render.mixtures import show_mixture
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.estimate import estimate
+    from nlpkit.workflows.mixtures import fit_topics
+
+    target = out.run_target(inputs, kind)
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    if run.dry_run:
+        console.plan(estimate(corpus, sweeps=model.iterations))
+        return
+    fitted = fit_topics(kind, corpus, model, terms=terms, tokens=tokens, execution=run)
+    fitted.save(target, force=out.force)
+    show_mixture(fitted, target)
