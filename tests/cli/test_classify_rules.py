@@ -111,6 +111,7 @@ def test_several_labels(tmp_path: Path) -> None:
         (["--rules", "rules.toml", "--cost", "10"], 2, "--cost is about a classifier that learns"),
         (["--rules", "rules.toml", "--stem", "english"], 2, "rules look for words as they are"),
         (["--rules", "rules.toml", "--probabilities"], 2, "--probabilities: rules have none"),
+        (["--rules", "rules.toml", "--learning-curve"], 2, "--learning-curve: rules learn nothing"),
         (
             ["--rules", "wrong.toml"],
             3,

@@ -179,6 +179,10 @@ def _train(
             f"`probabilities`: {config.name} has none; add `calibrate=sigmoid`, or leave `probabilities` out",
             parameter="probabilities",
         )
+    if chosen.report.learning_curve and rules is not None:
+        raise UsageError(
+            "`learning_curve`: rules learn nothing from documents; leave it out", parameter="learning_curve"
+        )
     if chosen.report.learning_curve and not folds and splits.test is None and splits.split is None:
         raise UsageError("`learning_curve` needs documents to score on: `test` or `split`", parameter="learning_curve")
     check_encoder(encoder.encoder, verify=execution.verify)
