@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy import sparse
 
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.metrics.dispersion import dispersion
 from nlpkit.metrics.zipf import fit_zipf
 from nlpkit.text.options import CountOptions
 from nlpkit.workflows.corpus import read_corpus
@@ -320,6 +322,31 @@ def test_lexical_diversity(tmp_path: Path) -> None:
     assert found["diversity"]["mtld"] == pytest.approx(31)
     short = run_cli("stats", write_jsonl(tmp_path / "y.jsonl", rows[2:]), "--json", "-q").json()
     assert short["diversity"] == {"documents": 0, "mtld": None, "mattr": None, "hdd": None}
+
+
+def test_dispersion_is_that_of_all_documents_at_once(tmp_path: Path) -> None:
+    """Batch by batch as from one matrix, of the corpus and of each group; documents without words are no parts."""
+    rng = np.random.default_rng(0)
+    texts = [
+        " ".join(rng.choice(["a", "b", "c", "d", "e"], rng.integers(0, 30), p=[0.5, 0.3, 0.1, 0.07, 0.03]))
+        for _ in range(60)
+    ]
+    rows = [{"text": text, "group": "xy"[d % 2]} for d, text in enumerate(texts)]
+    write_jsonl(tmp_path / "d.jsonl", rows)
+    run_cli("stats", "d.jsonl", "--dispersion", "--min-length", "1", "--by", "group", "-q", "-o", "t.parquet")
+    whole = run_cli("stats", "d.jsonl", "--dispersion", "--min-length", "1", "--json", "-q").json()["words"]
+    words = sorted({word for text in texts for word in text.split()})
+    counts = np.array([[text.split().count(word) for word in words] for text in texts])
+    got = {(row["class"], row["term"]): row for row in read("t.parquet").to_pylist()}
+    for name, kept in (("x", slice(0, None, 2)), ("y", slice(1, None, 2)), (None, slice(None))):
+        plain = dispersion(sparse.csr_array(counts[kept]), counts[kept].sum(axis=1))
+        for v, word in enumerate(words):
+            row = next(w for w in whole if w["word"] == word) if name is None else got[name, word]
+            assert [row["dp"], row["dp_norm"], row["juilland_d"]] == pytest.approx(
+                [plain.dp[v], plain.dp_norm[v], plain.juilland_d[v]]
+            )
+    assert "dp" not in run_cli("stats", "d.jsonl", "--json", "-q").json()["words"][0]
+    assert "Juilland's D" in run_cli("stats", "d.jsonl", "--dispersion", "--min-length", "1").out
 
 
 def test_readability(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.types import CsrMatrix, FloatArray, LongArray
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,10 @@ class Dispersion:
     dp_norm: FloatArray
     juilland_d: FloatArray
     range: LongArray
+
+    def take(self, words: IntArray | LongArray) -> Dispersion:
+        """Return the dispersion of some words."""
+        return Dispersion(self.dp[words], self.dp_norm[words], self.juilland_d[words], self.range[words])
 
 
 def dispersion(counts: CsrMatrix, sizes: LongArray) -> Dispersion:
@@ -36,25 +40,42 @@ def dispersion(counts: CsrMatrix, sizes: LongArray) -> Dispersion:
         counts: (I, V) CSR, tf_iv, the occurrences of each word in each part.
         sizes: (I,) n_i, tokens of each part, also of words that are not in `counts`.
     """
-    parts = counts[sizes > 0].tocoo()
-    n_i = sizes[sizes > 0].astype(np.float64)
-    V, n_parts = counts.shape[1], len(n_i)
-    tf = np.bincount(parts.col, parts.data, V)
-    shares = n_i / max(n_i.sum(), 1.0)
-    of_part, of_word = shares[parts.row], parts.data / tf[parts.col]
-    # a part without the word adds its share; all shares add up to 1
-    dp = 0.5 * (1 + np.bincount(parts.col, np.abs(of_word - of_part) - of_part, V))
-    rates = parts.data / n_i[parts.row]
-    mean, squares = (np.bincount(parts.col, values, V) / max(n_parts, 1) for values in (rates, rates**2))
-    deviation = np.sqrt(np.maximum(squares - mean**2, 0))
-    occurs = tf > 0
-    undefined = np.full(V, np.nan)
-    most = 1 - shares.min(initial=1.0)
-    return Dispersion(
-        dp=np.where(occurs, np.maximum(dp, 0), np.nan),
-        dp_norm=np.where(occurs, np.maximum(dp, 0) / most, np.nan) if most > 0 else undefined,
-        juilland_d=1 - np.divide(deviation, mean * np.sqrt(n_parts - 1), out=undefined.copy(), where=occurs)
-        if n_parts > 1
-        else undefined,
-        range=np.bincount(parts.col[parts.data > 0], minlength=V).astype(np.int64),
-    )
+    sums = DispersionSums(np.asarray(counts.sum(axis=0), np.float64).ravel(), sizes)
+    sums.add(counts, sizes)
+    return sums.result()
+
+
+class DispersionSums:
+    """Sums over the parts of a corpus, of which `dispersion` is made: parts may come a few at a time."""
+
+    def __init__(self, tf: FloatArray, sizes: LongArray) -> None:
+        """Take tf (V,) of the whole corpus, and the sizes of all of its parts."""
+        self.tf, self.total = np.asarray(tf, np.float64), float(sizes.sum())
+        used = sizes[sizes > 0]
+        self.n_parts, self.least = len(used), float(used.min(initial=sizes.max(initial=0)))
+        self._gaps, self._rates, self._squares = (np.zeros(len(tf)) for _ in range(3))
+        self._range: LongArray = np.zeros(len(tf), np.int64)
+
+    def add(self, counts: CsrMatrix, sizes: LongArray) -> None:
+        """Add some parts: counts (I, V) CSR, sizes (I,)."""
+        parts = counts[sizes > 0].tocoo()
+        n_i, V = sizes[sizes > 0].astype(np.float64), len(self.tf)
+        of_part = (n_i / max(self.total, 1.0))[parts.row]
+        rates = parts.data / n_i[parts.row]
+        # a part without the word adds its share; all shares add up to 1
+        self._gaps += np.bincount(parts.col, np.abs(parts.data / self.tf[parts.col] - of_part) - of_part, V)
+        self._rates += np.bincount(parts.col, rates, V)
+        self._squares += np.bincount(parts.col, rates**2, V)
+        self._range += np.bincount(parts.col[parts.data > 0], minlength=V)
+
+    def result(self) -> Dispersion:
+        """Return the dispersion over the parts that were added."""
+        occurs, undefined, n = self.tf > 0, np.full(len(self.tf), np.nan), max(self.n_parts, 1)
+        dp = np.where(occurs, np.maximum(0.5 * (1 + self._gaps), 0), np.nan)
+        mean = self._rates / n
+        deviation = np.sqrt(np.maximum(self._squares / n - mean**2, 0))
+        most = 1 - self.least / max(self.total, 1.0)
+        d = undefined.copy()
+        if self.n_parts > 1:
+            d = 1 - np.divide(deviation, mean * np.sqrt(self.n_parts - 1), out=d, where=occurs)
+        return Dispersion(dp, dp / most if most > 0 else undefined, d, self._range)

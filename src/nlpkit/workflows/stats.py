@@ -17,6 +17,7 @@ from nlpkit.errors import UsageError
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.footers import step_parameters
 from nlpkit.metrics.corpus import CorpusFigures, corpus_figures
+from nlpkit.metrics.dispersion import Dispersion
 from nlpkit.metrics.lexical_diversity import (
     DiversitySummary,
     LexicalDiversity,
@@ -25,6 +26,7 @@ from nlpkit.metrics.lexical_diversity import (
 )
 from nlpkit.metrics.zipf import verdict, zipf_frequencies
 from nlpkit.parameters import Execution, with_settings
+from nlpkit.plain import finite_or_none
 from nlpkit.text.frequent import FrequentNgrams, frequent_ngrams, spelled
 from nlpkit.text.options import CountOptions, PreprocessOptions, PreprocessReport
 from nlpkit.text.readability import readability as text_readability
@@ -37,6 +39,7 @@ from nlpkit.workflows.encoded import EncodedDocuments, encode
 from nlpkit.workflows.groups import Groups
 from nlpkit.workflows.saving import save_derived_table
 from nlpkit.workflows.token_options import preprocess_options
+from nlpkit.workflows.word_dispersion import word_dispersion
 
 GROUP, TEXT = "\0group", "\0text"
 
@@ -45,7 +48,8 @@ GROUP, TEXT = "\0group", "\0text"
 class GroupStatistics:
     """Words of the corpus or of one group: ids (V,) by rank (occurrences, then code points), cf, df (V,), figures, n-grams by n.
 
-    diversity: lexical diversity, the mean of the documents; readability: means of the documents with words, by formula.
+    diversity: lexical diversity, the mean of the documents; readability: means of the documents with words, by formula; dispersion: of the
+    words over the documents, None where nobody asked.
     """
 
     name: str | None
@@ -56,6 +60,7 @@ class GroupStatistics:
     diversity: DiversitySummary
     readability: dict[str, float]
     ngrams: dict[int, FrequentNgrams]
+    dispersion: Dispersion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ class CorpusStatistics:
         return group.figures.zipf.exponent if self.exponent is None else self.exponent
 
     def table(self) -> pa.Table:
-        """Return the words by rank: term, cf, df, rank, share, zipf; with groups those of each, which `class` names."""
+        """Return the words by rank: term, cf, df, rank, share, zipf, and dp, dp_norm, juilland_d; with groups those of each."""
         return pa.concat_tables([self._terms(group) for group in self.groups or [self.whole]])
 
     def _terms(self, group: GroupStatistics) -> pa.Table:
@@ -98,6 +103,9 @@ class CorpusStatistics:
             "share": pa.array(group.cf / max(group.figures.tokens, 1)),
             "zipf": pa.array(law, from_pandas=True),
         }
+        if group.dispersion is not None:
+            names = ("dp", "dp_norm", "juilland_d")
+            columns |= {name: pa.array(getattr(group.dispersion, name), from_pandas=True) for name in names}
         if self.groups:
             return pa.table({"class": pa.array([group.name] * V, pa.string()), **columns})
         return pa.table(columns)
@@ -159,7 +167,9 @@ class CorpusStatistics:
                 ],
             },
             "heaps": {**asdict(f.heaps), "growth": [[int(n[i]), int(v[i])] for i in reversed(some)]},
-            "words": [{"word": word, "cf": cf, "df": df} for word, cf, df in counts],
+            "words": [
+                {"word": word, "cf": cf, "df": df, **_spread(group.dispersion, v)} for v, (word, cf, df) in enumerate(counts)
+            ],
             "ngrams": {
                 str(size): [{"ngram": gram, "cf": cf} for gram, cf in spelled(grams_of_size, words)]
                 for size, grams_of_size in group.ngrams.items()
@@ -175,6 +185,7 @@ def stats(
     ngrams: str | Sequence[int] = "2,3",
     zipf_s: float | None = None,
     readability: bool = False,
+    dispersion: bool = False,
     words: CountOptions | None = None,
     execution: Execution | None = None,
     **settings: Any,
@@ -188,6 +199,7 @@ def stats(
         ngrams: sizes from 2 to 5, such as (2, 3) or "2,3"; () or "none" for none.
         zipf_s: exponent of the table of Zipf's law, instead of the fitted one.
         readability: score the texts by the formulas of their main language, see `nlpkit.text.readability`.
+        dispersion: measure how evenly the words are spread over the documents, see `nlpkit.metrics.dispersion`.
         words: which words count.
         execution: number of threads.
         settings: fields of these records, such as stop_words="auto".
@@ -213,6 +225,8 @@ def stats(
         languages = languages_of(report, stream, options)
         scores = _readability(documents, languages) if readability else {}
         whole, parts, ungrouped = _counted(documents, names, places, sizes, top, scores)
+        if dispersion:
+            whole, *parts = _with_dispersion(documents, places, [whole, *parts])
     finally:
         documents.close()
     terms = pa.array(documents.terms, pa.string())
@@ -239,6 +253,12 @@ def _readability(documents: EncodedDocuments, languages: Sequence[str]) -> dict[
     elif len(languages) > 1:
         reporting.note(f"readability by the formulas of '{language}', the language of most documents")
     return {name: np.concatenate([one[name] for one in scores]) for name in scores[0]}
+
+
+def _spread(dispersion: Dispersion | None, v: int) -> dict[str, float | None]:
+    if dispersion is None:
+        return {}
+    return {name: finite_or_none(float(getattr(dispersion, name)[v])) for name in ("dp", "dp_norm", "juilland_d")}
 
 
 def _mean(values: FloatArray) -> float:
@@ -315,6 +335,14 @@ def _counted(
                 for part, grams in zip(parts, grams_by_group, strict=True):
                     part.ngrams[n] = grams
     return whole, parts, int((group < 0).sum())
+
+
+def _with_dispersion(
+    documents: EncodedDocuments, places: IntArray, groups: Sequence[GroupStatistics]
+) -> list[GroupStatistics]:
+    """Return the words of the corpus and of its groups with their dispersion over the documents."""
+    spread = word_dispersion(documents, GROUP, places, [(words.ids, words.cf) for words in groups])
+    return [replace(words, dispersion=one) for words, one in zip(groups, spread, strict=True)]
 
 
 def _by_rank(words: GroupWords, terms: pa.Array) -> LongArray:

@@ -33,6 +33,9 @@ class StatisticsOptions:
     readability: Annotated[
         bool, Param("Score how readable the texts are: Flesch, Flesch-Kincaid, Wiener Sachtextformel, LIX.", off="")
     ] = False
+    dispersion: Annotated[
+        bool, Param("Measure how evenly words are spread over the documents: Gries' DP, Juilland's D.", off="")
+    ] = False
     plot: Annotated[
         list[str] | None,
         Param("Draw zipf, heaps, lengths (.png .svg .html) or cloud (.png); several allowed.", metavar="[KIND:]FILE"),
@@ -51,8 +54,8 @@ def stats_cli(
     All words count, stop words too, unless the documents already have tokens: then these. Zipf's exponent is the most
     likely one, with its standard error and the largest gap between law and corpus; Heaps' law is fitted to the growth of
     the vocabulary in the order of the documents. MTLD, MATTR and HD-D measure lexical diversity whatever the length. N-grams
-    are listed that occur twice or more. With -o a table (term, cf, df, rank, share, zipf) is written, with --by for each
-    class.
+    are listed that occur twice or more. With -o a table (term, cf, df, rank, share, zipf; dp, dp_norm and juilland_d with
+    --dispersion) is written, with --by for each class.
 
     \b
     Examples:
@@ -75,8 +78,8 @@ def stats_cli(
     plots = parse_plots(show.plot or (), force=out.force)
     corpus = read_corpus(*inputs, options=read, beside=target)
     counted = stats(
-        corpus, by=show.by, top=show.top, ngrams=show.ngrams, zipf_s=show.zipf_s, readability=show.readability, words=words,
-        execution=run,
+        corpus, by=show.by, top=show.top, ngrams=show.ngrams, zipf_s=show.zipf_s, readability=show.readability, dispersion=show.dispersion,
+        words=words, execution=run,
     )  # fmt: skip
     if target is not None:
         counted.save(target, force=out.force)

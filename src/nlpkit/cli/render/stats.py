@@ -80,9 +80,11 @@ def _show_zipf(whole: GroupStatistics, words: Sequence[str], top: int, s: float)
     if not fit.n_ranks:
         return
     law = zipf_frequencies(float(whole.cf[0]), s, min(top, fit.n_ranks)).tolist()
+    even = whole.dispersion
+    spread = {} if even is None else {"DP": even.dp, "Juilland's D": even.juilland_d}
     rows = [
         [str(k), words[k - 1], wording.count(int(whole.cf[k - 1])), f"{whole.cf[k - 1] / whole.figures.tokens:.2%}",
-         _number(f, 2)]
+         _number(f, 2), *(_number(float(values[k - 1]), 3) for values in spread.values())]
         for k, f in enumerate(law, 1)
     ]  # fmt: skip
     title = "Most frequent words"
@@ -94,7 +96,10 @@ def _show_zipf(whole: GroupStatistics, words: Sequence[str], top: int, s: float)
             f"{fit.ks:.3f} off the law, the largest gap (KS)\nMost frequent words; Zipf = "
             f"{wording.count(int(whole.cf[0]))} / rank^{s:.4g}"
         )
-    console.table(["rank", "word", "tf", "share", "Zipf"], rows, right=["rank", "tf", "share", "Zipf"], title=title)
+    if spread:
+        title += "; DP 0 = spread evenly over the documents, D 1 = evenly"
+    numbers = ["tf", "share", "Zipf", *spread]
+    console.table(["rank", "word", *numbers], rows, right=["rank", *numbers], title=title)
 
 
 def _show_heaps(figures: CorpusFigures) -> None:
