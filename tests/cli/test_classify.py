@@ -428,7 +428,7 @@ def test_tokens_of_preprocess_are_used(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_model_has_its_name() -> None:
-    assert (*KINDS, "auto") == MODELS
+    assert (*(kind for kind in KINDS if kind != "rules"), "auto") == MODELS  # rules come from a file
 
 
 def test_broken_runs(trained: Path, tmp_path: Path) -> None:

@@ -62,7 +62,9 @@ PANELS: dict[str, dict[str, Entry]] = {
         "stm": Entry(
             "stm", "Fit a structural topic model: topics with covariates, correlated topics without (STM, CTM)."
         ),
-        "effects": Entry("effects", "Estimate effects of columns of documents on their topics (stm)."),
+        "effects": Entry(
+            "effects", "Estimate the effects of columns of documents on their topics, by a structural topic model."
+        ),
         "compare": Entry(
             "compare", "Compare topic models on one corpus: each with several numbers of topics and seeds."
         ),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.metrics.catalogue import METRICS
+from nlpkit.plain import shell_line
 
 if TYPE_CHECKING:
     from nlpkit.workflows.compare import ModelComparison
@@ -47,9 +48,8 @@ def show_comparison(result: ModelComparison) -> None:
         "stable words: share of the ten first words of a topic that its match in another fit has; stable docs: AMI of the topics of "
         "documents in two fits; each fit has another seed and leaves out other documents; seconds are without reading"
     )
-    reporting.note(
-        f"wrote {result.path}/: runs/, fits.parquet and summary.parquet; next: nlpkit report {result.path / 'runs'}/…"
-    )
+    line = shell_line("nlpkit", "report", result.path / str(result.fits.column("run")[0].as_py()))
+    reporting.note(f"wrote {result.path}/: runs/, fits.parquet and summary.parquet; next, of any of the runs: {line}")
 
 
 def _cell(row: dict[str, Any], name: str, *, is_best: bool) -> str:
