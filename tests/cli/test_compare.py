@@ -75,8 +75,11 @@ def test_it_goes_on_with_what_is_there(compared: Path, planted: Path, monkeypatc
     assert len(more["fits"]) == len(first["fits"]) + 4
     assert {row["k"] for row in more["summary"]} == {2, 3, 4}
     assert more["best"]["ami"]["k"] == 4
-    assert "another seed" in run_cli(*line, "--resume", "--seed", "7", code=3).error()
-    assert "another tokens" in run_cli(*line, "--resume", "--min-df", "3", code=3).error()
+    assert "with other seed" in run_cli(*line, "--resume", "--seed", "7", code=3).error()
+    assert "with other tokens" in run_cli(*line, "--resume", "--min-df", "3", code=3).error()
+    other = write_jsonl(Path("other.jsonl"), [{"text": f"river boat {n}"} for n in range(30)])
+    refused = run_cli(*(other if word == planted else word for word in line), "--resume", code=3).error()
+    assert "with other documents" in refused
 
 
 def test_a_fit_that_fails_says_what_it_said(tmp_path: Path) -> None:

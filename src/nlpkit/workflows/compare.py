@@ -122,6 +122,7 @@ def compare_models(
     )
     target = Path(target)
     identity = options.identity() | {"seed": execution.seed, "tokens": asdict(tokens), "encoder": embedder.encoder}
+    identity |= {"documents": _hashes(as_corpus(data))}
     identity = json.loads(to_json({"nlpkit_version": __version__, **identity}))
     _prepare_target(target, identity, resume=options.resume, force=force)
     jobs = [_Job(*job) for job in product(options.names(), options.numbers(), _seeds(execution.seed, options.seeds))]
@@ -151,6 +152,16 @@ def compare_models(
     return comparison
 
 
+def _hashes(corpus: Corpus) -> list[str]:
+    """Return the sha256 of the inputs, which are read for them; nothing of stdin, which can be read once."""
+    if "-" in corpus.inputs:
+        return []
+    with corpus.open() as stream:
+        for _ in stream:
+            pass
+        return [source.sha256 for source in stream.inputs]
+
+
 def _seeds(first: int, n: int) -> range:
     return range(first, first + n)
 
@@ -170,7 +181,7 @@ def _prepare_target(target: Path, identity: Mapping[str, Any], *, resume: bool, 
             changed = [name for name in identity if earlier.get(name) != identity[name]]
             if changed:
                 raise InputError(
-                    f"the fits in {target} were made with another {' and '.join(changed)}; give them as then, or another directory"
+                    f"the fits in {target} were made with other {' and '.join(changed)}; give the same, or another directory"
                 )
             return
         others = sorted(path.name for path in target.iterdir() if path.name not in WRITTEN)
