@@ -581,6 +581,7 @@ def check_bytes(done: Done, folder: Path, again: Path, words: Sequence[str]) -> 
     )
     names = {name for name in first | other if first.get(name) != other.get(name) and not name.startswith("corpus.")}
     allowed = {*TOLD_ANEW, "metrics.json"} if words[0] in ("finetune", "train-encoder") else set(TOLD_ANEW)
+    allowed |= {"fits.parquet", "summary.parquet"} if words[0] == "compare" else set()  # which tell seconds and memory
     assert not {name for name in names if Path(name).name not in allowed}, f"other bytes: {names}{done}"
 
 
@@ -629,7 +630,8 @@ def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> N
         return
     target = next((path for path in folder.glob("out.*") if not path.name.startswith("out.dropped")), folder / "out")
     if (target / "documents.parquet").is_file():
-        ids, listed = ids_of(target / "documents.parquet"), target / "dropped.parquet"
+        name = "documents.dropped.parquet" if words[0] == "compare" else "dropped.parquet"
+        ids, listed = ids_of(target / "documents.parquet"), target / name
     elif target.suffix in (".parquet", ".csv", ".tsv", ".jsonl") and words[0] in (
         "preprocess",
         "sbert-embed",

@@ -125,19 +125,38 @@ def compare_models(
     identity |= {"documents": _hashes(as_corpus(data))}
     identity = json.loads(to_json({"nlpkit_version": __version__, **identity}))
     _prepare_target(target, identity, resume=options.resume, force=force)
-    jobs = [_Job(*job) for job in product(options.names(), options.numbers(), _seeds(execution.seed, options.seeds))]
-    documents = target / DOCUMENTS
-    if not documents.exists():
-        _write_documents(as_corpus(data), documents, options, tokens, embedder, execution)
     names = options.scores()
-    done = _read_scores(target / SCORES)
-    rows = []
+    try:
+        if not (target / DOCUMENTS).exists():
+            _write_documents(as_corpus(data), target / DOCUMENTS, options, tokens, embedder, execution)
+        rows = _fits(target, options, embedder, execution, names)
+    except BaseException:
+        if not any((target / "runs").glob(f"*/{MANIFEST}")):  # nothing to go on with
+            shutil.rmtree(target, ignore_errors=True)
+        raise
+    comparison = _compared(target, rows, names)
+    block = {"kind": "comparison", "command": "compare", "seed": execution.seed, "parameters": identity}
+    save_table(target / FITS, comparison.fits, block, force=True)
+    save_table(target / SUMMARY, comparison.summary, block, force=True)
+    return comparison
+
+
+def _fits(
+    target: Path,
+    options: CompareOptions,
+    encoder: EncoderOptions,
+    execution: Execution,
+    names: Sequence[str] | None,
+) -> list[dict[str, Any]]:
+    """Make the fits and scores that are not there yet, and return all of them."""
+    jobs = [_Job(*job) for job in product(options.names(), options.numbers(), _seeds(execution.seed, options.seeds))]
+    documents, done, rows = target / DOCUMENTS, _read_scores(target / SCORES), []
     with reporting.progress("fits", len(jobs)) as update:
         for n, job in enumerate(jobs):
             update(n, f"fits: {job.name}")
             run, fold = target / "runs" / job.name, (job.seed - execution.seed) % options.folds
             if not (run / MANIFEST).is_file():
-                _fit(job, documents, run, f"{FOLD} != {fold}" if options.held_out else "", embedder, execution)
+                _fit(job, documents, run, f"{FOLD} != {fold}" if options.held_out else "", encoder, execution)
             key = f"{job.name} {' '.join(names or ())}"
             if key not in done:
                 done[key] = _score(run, documents, names, fold if options.held_out else None, execution)
@@ -145,11 +164,7 @@ def compare_models(
                     file.write(to_json({"fit": key, "scores": done[key]}) + "\n")
             rows.append({**asdict(job), **_facts(run, target), "scores": done[key]})
         update(len(jobs))
-    comparison = _compared(target, rows, names)
-    block = {"kind": "comparison", "command": "compare", "seed": execution.seed, "parameters": identity}
-    save_table(target / FITS, comparison.fits, block, force=True)
-    save_table(target / SUMMARY, comparison.summary, block, force=True)
-    return comparison
+    return rows
 
 
 def _hashes(corpus: Corpus) -> list[str]:
@@ -248,11 +263,21 @@ def _score(
     if names is None:
         labelled = "label" in opened.table("documents").column_names
         names = (*METRICS, *(LABELLED if labelled else ()), *(["perplexity"] if mixed and fold is not None else []))
-    held = ReadOptions(keep_if=f"{FOLD} == {fold}")
-    heldout = read_corpus(documents, options=held) if mixed and fold is not None else None
+    scores: dict[str, float | None] = dict.fromkeys(names)
+    of_fit = [name for name in names if name != "perplexity"]
     with reporting.quiet():
-        result = evaluate(run, names, heldout=heldout, ci=0, execution=execution).targets[0]
-    return {name: None if name not in result.scores else result.scores[name].value for name in names}
+        if of_fit:
+            result = evaluate(run, of_fit, ci=0, execution=execution).targets[0]
+            scores |= {name: score.value for name, score in result.scores.items() if name in scores}
+        if "perplexity" in scores and mixed and fold is not None:
+            heldout = read_corpus(documents, options=ReadOptions(keep_if=f"{FOLD} == {fold}"))
+            try:
+                scores["perplexity"] = evaluate(run, "perplexity", heldout=heldout, ci=0, execution=execution)[
+                    "perplexity"
+                ].value
+            except InputError as error:
+                reporting.warn(f"{run.name} has no perplexity: {error}")
+    return scores
 
 
 def _read_scores(path: Path) -> dict[str, dict[str, float | None]]:
