@@ -104,6 +104,7 @@ def mixture_run(
     seconds: dict[str, float],
     weighted: bool = False,
     hidden_terms: Sequence[int] = (),
+    with_assignments: bool = False,
 ) -> MixtureRun:
     """Return the run of a fit.
 
@@ -114,6 +115,7 @@ def mixture_run(
         parameters: the options of the fit that are in force; additions: what this way of fitting adds.
         seconds: time of each stage, to which that of the description is added.
         weighted: whether tokens count differently. hidden_terms: terms that describe no topic.
+        with_assignments: whether the topics of the tokens are a table, too.
     """
     model = fit.model
     with stopwatch(seconds, "description"):
@@ -127,9 +129,7 @@ def mixture_run(
             relevance_lambda=options.relevance_lambda,
             hidden_terms=hidden_terms,
         )
-        tables, left_out = _tables(
-            corpus, fit, described, additions, with_assignments=getattr(options, "save_assignments", False)
-        )
+        tables, left_out = _tables(corpus, fit, described, additions, with_assignments=with_assignments)
         perplexity = in_sample_perplexity(model, fit.doc_topic, corpus.tokens)
     summary = {**_summary(corpus, fit, described), **fit.numbers,
                "perplexity_in_sample": round(perplexity, 6) if np.isfinite(perplexity) else None,

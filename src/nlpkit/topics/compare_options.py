@@ -59,7 +59,7 @@ class CompareOptions:
         names = tuple(dict.fromkeys(ALIASES.get(name.strip(), name.strip()) for name in listed))
         for name in names:
             if name not in MODELS:
-                raise unknown_value("models", name, MODELS)
+                raise unknown_value("models", name, (*ALIASES, *MODELS))
         return names
 
     def numbers(self) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from nlpkit.kernels import gsdmm as kernel
 from nlpkit.parameters import Execution, Param
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
-from nlpkit.topics.mixtures.scores import Fitted, HeldOutCorpus
+from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -98,6 +98,7 @@ def fit_gsdmm(
     rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "gsdmm")))
     topics = rng.integers(0, n_topics, len(full)).astype(np.int32)
     sizes, n_k = np.bincount(topics, minlength=n_topics).astype(np.int64), np.zeros(n_topics, np.int64)
+    # the kernel writes n_vk[v, k] and weights[k]: v is a term of the matrix, below V; k a topic, below K, as `sweep` draws none above
     n_vk = np.zeros((dtm.shape[1], n_topics), np.int32)
     rows = np.repeat(topics, np.diff(used.indptr))
     np.add.at(n_vk, (used.indices, rows), used.data)
@@ -151,7 +152,7 @@ def assign(
 
 
 @dataclass(frozen=True, slots=True)
-class GsdmmFitter:
+class GsdmmFitter(TokenFitter):
     """GSDMM whose numbers of topics are compared, and that is fitted."""
 
     options: GsdmmOptions
@@ -162,12 +163,6 @@ class GsdmmFitter:
     ) -> MixtureFit:
         """Fit a corpus."""
         return fit_gsdmm(tokens, n_topics, self.options, execution, progress=progress)
-
-    def fit(
-        self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
-    ) -> MixtureFit:
-        """Fit the documents that are not held out."""
-        return self.fit_tokens(corpus.train, n_topics, execution, progress)
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model, and the probability of its topics in a document."""

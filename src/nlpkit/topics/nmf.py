@@ -21,7 +21,7 @@ from nlpkit.topics.mixtures.model import (
     order_by_size,
     reordered,
 )
-from nlpkit.topics.mixtures.scores import Fitted, HeldOutCorpus
+from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
 from nlpkit.topics.plsa import fold_in
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -175,7 +175,7 @@ def project(
 
 
 @dataclass(frozen=True, slots=True)
-class NmfFitter:
+class NmfFitter(TokenFitter):
     """NMF whose numbers of topics are compared, and that is fitted."""
 
     options: NmfOptions
@@ -188,12 +188,6 @@ class NmfFitter:
         if progress is not None:
             progress(0)
         return fit_nmf(tokens, n_topics, self.options, execution)
-
-    def fit(
-        self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
-    ) -> MixtureFit:
-        """Fit the documents that are not held out."""
-        return self.fit_tokens(corpus.train, n_topics, execution, progress)
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model with every term possible in every topic, and what finds the weights of its topics in documents."""

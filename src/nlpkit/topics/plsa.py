@@ -16,7 +16,7 @@ from nlpkit.kernels import factors
 from nlpkit.parameters import Execution, Param
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
-from nlpkit.topics.mixtures.scores import Fitted, HeldOutCorpus
+from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -225,6 +225,7 @@ class _Step:
         ).tocsr()  # (D, V) in CSR read as (V, D) in CSC: rows of the transpose are the terms
         by_term.sort_indices()
         self.starts, self.documents, self.entries = by_term.indptr, by_term.indices, by_term.data
+        # written at the places of the counts (nnz) and at the numbers of documents (D); theta and phi by row, below D and V
         self.ratios, self.logs = np.empty(dtm.nnz), np.empty(dtm.shape[0])
 
     def __call__(self, state: _State, beta: float) -> float:
@@ -324,7 +325,7 @@ def fold_in(phi: FloatArray, offsets: LongArray, term_ids: IntArray, *, threads:
 
 
 @dataclass(frozen=True, slots=True)
-class PlsaFitter:
+class PlsaFitter(TokenFitter):
     """pLSA whose numbers of topics are compared, and that is fitted."""
 
     options: PlsaOptions
@@ -339,12 +340,6 @@ class PlsaFitter:
     ) -> MixtureFit:
         """Fit a corpus."""
         return fit_plsa(tokens, n_topics, self.options, execution, progress=progress)
-
-    def fit(
-        self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
-    ) -> MixtureFit:
-        """Fit the documents that are not held out."""
-        return self.fit_tokens(corpus.train, n_topics, execution, progress)
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model with every term possible in every topic, and folding in."""

@@ -205,6 +205,7 @@ def read_mallet_model(path: Path, description: DescriptionOptions, execution: Ex
         parameters=parameters,
         additions=Additions(),
         seconds=seconds,
+        with_assignments=description.save_assignments,
     )
     return FittedLda(run, fit.model, LdaReport(fit, tokens, corpus.documents_with, seconds))
 

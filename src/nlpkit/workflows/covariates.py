@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from nlpkit.errors import ColumnError, missing_column
 from nlpkit.io.dates import date_format_of, days_of
+from nlpkit.io.topic_tables import TEXT_HASH
 from nlpkit.topics.stm.design import Covariate
 from nlpkit.topics.stm.formula import Formula
 from nlpkit.types import FloatArray
@@ -27,7 +28,7 @@ def covariates_of(rows: pa.Table, formula: Formula, *, where: str) -> dict[str, 
     values: dict[str, Covariate] = {}
     for name in formula.columns:
         if name not in rows.column_names:
-            raise missing_column(where, name, (n for n in rows.column_names if not n.startswith("_")), "prevalence")
+            raise missing_column(where, name, (n for n in rows.column_names if n != TEXT_HASH), "prevalence")
         column = rows.column(name)
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         column = column.cast(kind)

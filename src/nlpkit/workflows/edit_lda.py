@@ -177,7 +177,7 @@ def edit_lda(
     )
     written = mixture_run(
         LDA, fit.corpus, new.mixture(), description, execution, command="edit", parameters=parameters,
-        additions=Additions(), seconds=seconds,
+        additions=Additions(), seconds=seconds, with_assignments=description.save_assignments,
         weighted=assignments is None, hidden_terms=[number[term] for term in stop_words],
     )  # fmt: skip
     report = LdaReport(new, fit.corpus.tokens, fit.corpus.documents_with, seconds)

@@ -124,6 +124,7 @@ def fit_lda(
             parameters=_parameters(options, chain, guide),
             additions=additions,
             seconds=seconds,
+            with_assignments=description.save_assignments,
             weighted=material.weights is not None,
         )
     report = LdaReport(fit, corpus.tokens, corpus.documents_with, seconds, choice, compared)

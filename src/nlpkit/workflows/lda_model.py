@@ -61,10 +61,10 @@ class FittedLda(FittedMixture):
         Raises:
             OutputExistsError: it is there and `force` was not given; and what `check_target` raises.
         """
-        self.path = super().save(path, force=force)
+        saved = super().save(path, force=force)
         for leftover in self._unfinished:
             leftover.unlink(missing_ok=True)
-        return self.path
+        return saved
 
     def inference(self, execution: Execution) -> Inference:
         """Return Gibbs sampling of the topics of documents, phi fixed."""

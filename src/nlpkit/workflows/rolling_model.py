@@ -98,6 +98,7 @@ def fitted_rolling(
         parameters=_parameters(result),
         additions=additions,
         seconds=seconds,
+        with_assignments=description.save_assignments,
     )
     report = LdaReport(fit, corpus.tokens, corpus.documents_with, seconds, prototype=result.compared)
     model = FittedRollingLda(run, fit.model, report)

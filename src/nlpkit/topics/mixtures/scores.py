@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +22,7 @@ from nlpkit.metrics.diversity import exclusivity, unique_share
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.by_term import words_of
 from nlpkit.topics.mixtures.heldout import hold_out, split_documents
-from nlpkit.topics.mixtures.model import Inference, MixtureModel, main_topics
+from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, main_topics
 from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.topics.mixtures.weights import strongest
 from nlpkit.topics.streams import stream_key
@@ -182,6 +183,22 @@ class Fitter(Protocol):
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model whose phi scores held-out words, which gives each a probability, and what infers their topics."""
+
+
+class TokenFitter(ABC):
+    """A kind of model that takes nothing but tokens: the documents that are not held out are fitted as any others."""
+
+    @abstractmethod
+    def fit_tokens(
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
+    ) -> MixtureFit:
+        """Fit a corpus."""
+
+    def fit(
+        self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
+    ) -> MixtureFit:
+        """Fit the documents that are not held out."""
+        return self.fit_tokens(corpus.train, n_topics, execution, progress)
 
 
 def score_fits(

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.interpolate import BSpline
 
+from nlpkit import wording
 from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.topics.stm.formula import Factor, Formula
 from nlpkit.types import FloatArray
@@ -236,7 +237,7 @@ def _coding(factor: Factor, values: Covariate) -> Coding:
     names = sorted(map(str, levels), key=_as_sorted) if is_numeric else list(map(str, levels))
     if not 2 <= len(names) <= MOST_LEVELS:
         raise InputError(
-            f"'{factor.column}' has {len(names):,} different values as categories, and 2 to {MOST_LEVELS} are needed; "
+            f"'{factor.column}' has {wording.counted(len(names), 'category', 'categories')}, and 2 to {MOST_LEVELS} are needed; "
             + ("it says nothing of the documents" if len(names) < 2 else "take a column of groups, or of numbers")
         )
     if factor.first is not None:
