@@ -100,7 +100,7 @@ def test_new_documents_have_the_same_columns() -> None:
 @pytest.mark.parametrize(
     ("text", "data", "message"),
     [
-        ("same", DATA, "'same' has 1 different values"),
+        ("same", DATA, "'same' has 1 category"),
         ("nothing", DATA, "no column 'nothing'"),
         ("x + `odd name`", DATA, "follow from the others"),
         ("party", {"party": [*PARTY[:-1], None]}, "no value in 1 of 10 documents"),
@@ -109,7 +109,7 @@ def test_new_documents_have_the_same_columns() -> None:
         ("s(few)", DATA, "at least 4 different values"),
         ("party*z", {"party": PARTY[:5], "z": X[:5]}, "has 6 columns, and there are 5 documents"),
         ("z", {"z": np.array([1.0, np.inf, 2, 3])}, "infinite"),
-        ("party", {"party": [str(i) for i in range(300)]}, "300 different values as categories"),
+        ("party", {"party": [str(i) for i in range(300)]}, "300 categories, and 2 to"),
     ],
 )
 def test_bad_covariates(text: str, data: dict, message: str) -> None:  # type: ignore[type-arg]
