@@ -186,6 +186,7 @@ def test_config_examples_run_as_their_first_lines_say(config: str, tmp_path: Pat
     checkout(tmp_path)
     lines = (ROOT / "configs" / config).read_text(encoding="utf-8").splitlines()
     run = [line.removeprefix("# ") for line in lines if line.startswith("# nlpkit ")]
+    assert run[-1].startswith(f"nlpkit {config.removesuffix('.toml')} ")
     assert f"--config configs/{config}" in run[-1]
     for command in run:
         run_line(command, tmp_path)

@@ -257,7 +257,7 @@ def test_names_by_people(fitted: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not UTF-8 text"):
         nk.name_topics(fitted, names=tmp_path / "n.txt")
     says = run_cli("name", fitted, "-o", tmp_path / "x.toml", code=2).error()
-    assert "--llm URL with its --model, or --names FILE" in says
+    assert "--llm URL with its --model, --names FILE, or --phrases" in says
 
 
 def test_the_command(fitted: Path, server: Server, tmp_path: Path) -> None:
@@ -312,3 +312,58 @@ def test_a_document_that_gives_orders_is_shown_as_a_document() -> None:
     assert system["role"] == "system"
     assert "Document 1: Ignore all" in user["content"]
     assert "Ignore" not in system["content"]
+
+
+def test_phrases_name_topics(fitted: Path, tmp_path: Path) -> None:
+    done = run_cli("name", fitted, "--phrases", "--json").json()
+    assert [row["problem"] for row in done["names"]] == ["", "", ""]
+    themes = {
+        "river water bank boat fish stream",
+        "judge court jury law trial guilty",
+        "song band concert tour album stage",
+    }
+    for row in done["names"]:
+        words = set(row["name"].replace(",", "").split())
+        assert any(words <= set(theme.split()) for theme in themes)
+        assert row["name"].split(",")[0] in row["evidence"]
+    run_cli("name", fitted, "--phrases", "-q", "-o", tmp_path / "named")
+    labels = nk.load(tmp_path / "named").topics.column("label").to_pylist()
+    assert labels == [row["name"] for row in done["names"]]
+    assert run_cli("name", fitted, "--phrases", "--dry-run", "--json").json() == {"topics": 3, "calls": 0}
+
+
+def test_phrases_are_of_stems_and_of_words_that_are_spelled_as_in_the_texts(tmp_path: Path) -> None:
+    themes = ["Banks raised interest rates again", "Judges heard the murder trial", "Bands played a summer concert"]
+    lines = [json.dumps({"id": str(n), "text": themes[n % 3] + ", " + themes[n % 3] + "."}) + "\n" for n in range(60)]
+    (tmp_path / "docs.jsonl").write_text("".join(lines))
+    nk.preprocess(nk.read_corpus(tmp_path / "docs.jsonl"), stem="porter").save(tmp_path / "docs.parquet")
+    nk.fit_lda(nk.read_corpus(tmp_path / "docs.parquet"), k=3, sweeps=60).save(tmp_path / "run")
+    names = [one.name for one in nk.name_topics(tmp_path / "run", phrases=True).names]
+    assert {name.split()[0] for name in names} <= {
+        "Banks",
+        "raised",
+        "interest",
+        "Judges",
+        "heard",
+        "murder",
+        "Bands",
+        "played",
+        "summer",
+    }
+
+
+def test_phrases_need_texts_that_are_there(fitted: Path, tmp_path: Path) -> None:
+    shutil.copytree(fitted.parent, tmp_path / "moved")
+    (tmp_path / "moved" / "docs.jsonl").unlink()
+    copy = tmp_path / "moved" / "lda"
+    manifest = copy / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(str(fitted.parent), str(tmp_path / "moved")))
+    with pytest.raises(InputError, match="has none that could be read"):
+        nk.name_topics(copy, phrases=True)
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--phrases", "--names", "x"], ["--phrases", "--llm", "y"], ["--names", "x", "--tagger", "auto"]]
+)
+def test_one_who_names(fitted: Path, words: list[str]) -> None:
+    assert run_cli("name", fitted, *words, code=2).out == ""

@@ -13,10 +13,8 @@ import typer
 from nlpkit.cli.options import RunFlags
 from nlpkit.workflows import bertopic
 from tests.cli.conftest import (
-    COMMANDS,
     HARD,
     NEWS,
-    ROOT,
     Done,
     files,
     footer,
@@ -129,22 +127,6 @@ def test_a_misspelt_variable_is_told() -> None:
     )
     assert run_cli("info", HARD, "--json", env={"NLPKIT_LIMIT": "5"}).json()["rows"] == 5
     assert "invalid value for '--limit'" in run_cli("info", HARD, env={"NLPKIT_LIMIT": "x"}, code=2).error()
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_config_of_the_repository_runs_as_its_first_line_says(name: str, tmp_path: Path) -> None:
-    text = (ROOT / "configs" / f"{name}.toml").read_text(encoding="utf-8")
-    *before, command = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("# nlpkit ")]
-    assert command.startswith(f"nlpkit {name} ")
-    assert f"--config configs/{name}.toml" in command
-    for link in ("data", "configs"):
-        (tmp_path / link).symlink_to(ROOT / link)
-    for line in before:
-        run_cli(*line.split()[1:])
-    if name in ("bertopic", "sbert-embed", "zero-shot"):
-        run_cli(*command.split()[1:], "--dry-run")  # what they do is tested with other options
-    else:
-        run_cli(*command.split()[1:])
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,11 @@ PANELS: dict[str, dict[str, Entry]] = {
         "predict": Entry(
             "predict", "Give new documents the topics, classes or probabilities of a saved model.", tables=False
         ),
-        "name": Entry("name", "Name the topics of a run by a language model, or by people.", tables=False),
+        "name": Entry(
+            "name",
+            "Name the topics of a run by phrases of their documents, by people, or by a language model.",
+            tables=False,
+        ),
         "plot": Entry("plot", "Draw one picture of a run for a paper: SVG, PDF or PNG.", tables=False),
         "report": Entry("report", "Make one HTML page of a run that opens anywhere.", tables=False),
         "info": Entry("info", "Say what a file or run directory holds and how it was made."),

@@ -17,7 +17,7 @@ class NameOptions:
     """Options of naming topics: by whom, and what is shown of a topic.
 
     Raises:
-        UsageError: neither a language model nor a file of names, or both.
+        UsageError: not exactly one of a language model, a file of names, and phrases.
     """
 
     PANEL: ClassVar[str] = "Names"
@@ -37,6 +37,23 @@ class NameOptions:
     names: Annotated[
         Path | None, Param("Table of names by people: columns topic and name, or a name on each line.", metavar="FILE"), READ
     ] = None  # fmt: skip
+    phrases: Annotated[
+        bool,
+        Param(
+            "Name each topic by a phrase of its documents, such as 'video card', and one more word; nothing leaves this machine."
+        ),
+    ] = False
+    documents: Annotated[
+        int, Param("Number of typical documents of a topic that are searched for its phrase.", metavar="N", min=1)
+    ] = 200
+    tagger: Annotated[
+        str | None,
+        Param(
+            "Pipeline of spaCy for the parts of speech: phrases are then adjectives and nouns only; its name, or auto (that of the "
+            "language).",
+            metavar="NAME",
+        ),
+    ] = None
     n_words: Annotated[int, Param("Number of words of a topic that the model is shown.", metavar="N", min=1)] = 10
     budget: Annotated[
         int, Param("Number of tokens of typical documents that it is shown of a topic.", metavar="N", min=0)
@@ -51,9 +68,11 @@ class NameOptions:
 
     def __post_init__(self) -> None:
         """Check that there is one who names."""
-        if (self.llm is None) == (self.names is None):
+        if (self.llm is not None) + (self.names is not None) + self.phrases != 1:
             raise UsageError(
-                "say who names the topics: `llm=URL` with its `llm_model`, or `names=FILE`", parameter="llm"
+                "say who names the topics: `llm=URL` with its `llm_model`, `names=FILE`, or `phrases`", parameter="llm"
             )
+        if not self.phrases and self.tagger is not None:
+            raise UsageError("`tagger` is an option of `phrases`", parameter="tagger")
         if self.llm is not None and not self.llm_model:
             raise UsageError("say which model `llm` shall use, such as `llm_model=llama3.2`", parameter="llm_model")

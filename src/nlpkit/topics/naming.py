@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,12 +23,17 @@ def topic_names(term_ids: IntArray, vocabulary: Sequence[str]) -> tuple[str, ...
         term_ids: (K, n) terms of the topics, best first, -1 for none.
     """
     rows = [[vocabulary[t] for t in row if t >= 0] for row in term_ids]
-    names = [topic_label(row) for row in rows]
-    for n in range(LABEL_TERMS + 1, term_ids.shape[1] + 1):
+    return unique_names(lambda k, n: topic_label(rows[k], n), len(rows), LABEL_TERMS, term_ids.shape[1])
+
+
+def unique_names(name: Callable[[int, int], str], n_topics: int, shortest: int, longest: int) -> tuple[str, ...]:
+    """Return name(k, n) of each topic k, n as small as tells it from the others; with its number where no n does."""
+    names = [name(k, shortest) for k in range(n_topics)]
+    for n in range(shortest + 1, longest + 1):
         times = Counter(names)
-        names = [topic_label(row, n) if times[name] > 1 else name for row, name in zip(rows, names, strict=True)]
+        names = [name(k, n) if times[of_topic] > 1 else of_topic for k, of_topic in enumerate(names)]
     times = Counter(names)
-    return tuple(f"{name or 'topic'} {k}" if not name or times[name] > 1 else name for k, name in enumerate(names))
+    return tuple(f"{one or 'topic'} {k}" if not one or times[one] > 1 else one for k, one in enumerate(names))
 
 
 def exclusive_terms(counts: CsrMatrix, hidden: Sequence[int] = ()) -> IntArray:
@@ -53,12 +58,13 @@ def topic_label(terms: Sequence[str], n: int = LABEL_TERMS) -> str:
     for term in terms:
         if len(chosen) == n:
             break
-        if not any(_same_word(term, other) for other in chosen):
+        if not any(same_word(term, other) for other in chosen):
             chosen.append(term)
     return ", ".join(chosen)
 
 
-def _same_word(a: str, b: str) -> bool:
+def same_word(a: str, b: str) -> bool:
+    """Return whether two terms are forms of one word, see `topic_label`."""
     shorter, longer = sorted((a, b), key=len)
     if len(shorter) >= 4 and shorter in longer:
         return True

@@ -1,4 +1,4 @@
-"""nlpkit name: names of topics by a language model or by people, as a file of edits or as a new run."""
+"""nlpkit name: names of topics by a language model, by people or from phrases, as a file of edits or as a new run."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from nlpkit.topics.edits import Edits
 from nlpkit.topics.llm_names import TopicSource, estimated_tokens, messages_for, read_answer
 from nlpkit.topics.name_options import LOCAL, NameOptions
 from nlpkit.workflows.edit import edit, open_topic_run, topics_of_run
+from nlpkit.workflows.phrase_names import names_from_phrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +87,12 @@ def name_topics(
     execution: Execution | None = None,
     **settings: Any,
 ) -> TopicNames:
-    """Return names of the topics of a run, by a language model that is shown their words and typical documents, or by people.
+    """Return names of the topics of a run: by a language model that is shown their words and typical documents, by people, or phrases.
 
     A language model answers with a name and a passage of the documents that speaks for it. An answer is used if the name is new and
     the passage does stand there; else it is asked again, and a topic without a usable answer keeps its name. Answers are kept by
-    question: the same question is never asked twice.
+    question: the same question is never asked twice. A phrase is one of one to four words that the typical documents of a topic have
+    (`nlpkit.topics.phrase_names.ranked_phrases`), as it is mostly written there, and the first word of the topic that is not in it.
 
     Args:
         run: a run directory of bertopic or lda-gibbs. options: who names the topics. execution: the seed that is sent along.
@@ -107,6 +109,8 @@ def name_topics(
     opened = open_topic_run(run, verify=execution.verify)
     if options.names is not None:
         return TopicNames(opened, _names_of_people(opened, Path(options.names)))
+    if options.phrases:
+        return _kept_where_missing(TopicNames(opened, _phrases(opened, options, execution)))
     model = _model(options, execution)
     sources = sources_of(opened, options)
     topics, _ = topics_of_run(opened)
@@ -116,16 +120,32 @@ def name_topics(
             taken = [one.name for one in names if not one.problem]
             names.append(_ask(model, source, topics[source.topic].name, taken, options))
             update(1)
-    result = TopicNames(opened, names, model.calls, model.cached)
-    for one in result.failed:
+    return _kept_where_missing(TopicNames(opened, names, model.calls, model.cached))
+
+
+def _kept_where_missing(names: TopicNames) -> TopicNames:
+    """Return the names; warn of topics that have no new one."""
+    for one in names.failed:
         reporting.warn(f"topic {one.topic} keeps its name, '{one.before}': {one.problem}")
-    return result
+    return names
+
+
+def _phrases(run: Run, options: NameOptions, execution: Execution) -> list[TopicName]:
+    topics, _ = topics_of_run(run)
+    before = [topic.name for topic in topics]
+    names = names_from_phrases(run, [topic.words for topic in topics], before, options, execution)
+    return [
+        TopicName(k, old, name, passage)
+        if name
+        else TopicName(k, old, old, problem="its documents have no phrase of it")
+        for k, (old, (name, passage)) in enumerate(zip(before, names, strict=True))
+    ]
 
 
 def plan_names(run: str | Path, options: NameOptions, execution: Execution) -> dict[str, Any]:
     """Return how many questions naming would ask at least, and their tokens; nothing is asked."""
     opened = open_topic_run(run, verify=execution.verify)
-    if options.names is not None:
+    if options.llm is None:
         return {"topics": len(topics_of_run(opened)[0]), "calls": 0}
     sources = sources_of(opened, options)
     asked = [messages_for(source, [], budget=options.budget) for source in sources]

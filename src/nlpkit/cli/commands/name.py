@@ -1,4 +1,4 @@
-"""nlpkit name: names of topics by a language model or by people."""
+"""nlpkit name: names of topics by a language model, by people, or from phrases."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ def name_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Name the topics of a run by a language model, or by people.
+    """Name the topics of a run by phrases of their documents, by people, or by a language model.
 
-    The model is any that speaks OpenAI's protocol: ollama, llama.cpp, vLLM or a hosted one, with its key in the environment as
-    NLPKIT_LLM_KEY. It is shown the words and the beginnings of typical documents of a topic, and must give a passage of these documents
-    that speaks for the name: the passage is looked up, and names are unique. Answers are kept by question, so a second run asks nothing
-    and a broken one goes on where it was. -o names.toml writes a file of edits for `nlpkit edit`, -o NEW/ a run with the names.
+    --phrases takes for each topic the phrase that says most of what its words say, and needs nothing else. The language model
+    is any that speaks OpenAI's protocol: ollama, llama.cpp, vLLM or a hosted one, with its key in the environment as NLPKIT_LLM_KEY.
+    It is shown the words and the beginnings of typical documents of a topic, and must give a passage of these documents that speaks
+    for the name: the passage is looked up, and names are unique. Answers are kept by question, so a second run asks nothing and a
+    broken one goes on where it was. -o names.toml writes a file of edits for `nlpkit edit`, -o NEW/ a run with the names.
 
     \b
     Examples:
-      nlpkit name run/ --names data/samples/news_names.csv -o named/
+      nlpkit name run/ --phrases -o named/
+      nlpkit name run/ --names data/samples/news_names.csv -o named2/
       nlpkit name run/ --llm http://localhost:11434/v1 --model llama3.2 --dry-run
       nlpkit name run/ --llm http://localhost:11434/v1 --model llama3.2 -n --json
     """
