@@ -213,3 +213,22 @@ def test_tokens_weights_and_lines_of_words() -> None:
     assert weights.matrix.shape == (40, len(weights.terms))
     assert nk.kwic(texts, "court").num_rows >= 1
     assert nk.stats(texts).table().num_rows > 100
+
+
+def test_a_result_shows_itself_in_a_line(tmp_path: Path) -> None:
+    corpus = nk.read_corpus(NEWS)
+    fit = nk.fit_lda(corpus, k=3, sweeps=20)
+    fit.save(tmp_path / "run")
+    shares = nk.topics(tmp_path / "run", by="label")  # one of several as a plain value
+    assert repr(fit) == "<FittedLda: 3 topics, 416 documents>"
+    assert repr(shares) == "<TopicShares: 3 topics, 8 periods and groups>"
+    assert repr(nk.Corpus.from_texts(["a"])) == "<Corpus: 1 row in memory>"
+    results = [
+        corpus, nk.load(tmp_path / "run"), nk.evaluate(fit, ["npmi"]), nk.preprocess(corpus), nk.collocations(corpus),
+        nk.stats(corpus), nk.fit_plsa(corpus, k=2),
+        nk.diff(tmp_path / "run", tmp_path / "run"), nk.name_topics(tmp_path / "run", phrases=True),
+        nk.sentiment(corpus, lexicon="vader"), nk.train_classifier(corpus),
+    ]  # fmt: skip
+    for result in results:
+        assert repr(result).startswith(f"<{type(result).__name__}: ")
+        assert len(repr(result)) < 200

@@ -15,7 +15,7 @@ from functools import cache
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from nlpkit.errors import UsageError
 
@@ -134,7 +134,7 @@ def _hints(record: type) -> dict[str, Any]:
 
 
 def _checked(record: type, name: str, value: Any) -> Any:
-    """Return the value of a field as it is, unless its Param refuses it, as the command line refuses it.
+    """Return the value of a field as it is, unless its Param refuses it, as the command line refuses it; one of several as a tuple.
 
     Raises:
         UsageError: it is no number where one is needed, or outside its limits.
@@ -144,6 +144,8 @@ def _checked(record: type, name: str, value: Any) -> Any:
     if param is None:
         return value
     kind = get_args(hint)[0]
+    if get_origin(kind) is tuple and get_args(kind)[-1] is ... and not isinstance(value, tuple):
+        return tuple(value) if isinstance(value, list) else (value,)
     kinds = set(get_args(kind) or (kind,))
     if not kinds <= {int, float, NoneType} or (value is None and NoneType in kinds):
         return value

@@ -15,6 +15,11 @@ def counted(n: int, noun: str, plural: str = "") -> str:
     return f"{count(n)} {noun if n == 1 else plural or noun + 's'}"
 
 
+def described(value: object, *facts: str) -> str:
+    """Return what a result shows of itself at a Python prompt: <FittedBertopic: 8 topics, 416 documents>."""
+    return f"<{type(value).__name__}: {', '.join(facts)}>"
+
+
 def percent(share: float) -> str:
     """Return a share that is not zero as per cent with one decimal: 12.3%, under 0.1%."""
     return "under 0.1%" if share < 0.0005 else f"{share:.1%}"

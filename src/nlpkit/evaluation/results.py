@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from nlpkit import wording
 from nlpkit.metrics.bootstrap import Comparison
 from nlpkit.metrics.catalogue import metric_of
 from nlpkit.metrics.score import Score
@@ -142,7 +143,7 @@ class Gate:
         }
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Evaluation(Mapping[str, Score]):
     """Scores of one target or several: a mapping from the name of a metric to its Score where there is one target.
 
@@ -214,6 +215,10 @@ class Evaluation(Mapping[str, Score]):
                     ]
         rows += [_row(ALL_TARGETS, score) for score in self.shared.values()]
         return pa.Table.from_pylist(rows, schema=SCORES_SCHEMA)
+
+    def __repr__(self) -> str:
+        scored = wording.counted(len(self.targets), "target") if len(self.targets) != 1 else self.targets[0].name
+        return wording.described(self, of, *(f"{name} {score.value:.4g}" for name, score in self.scores.items()))
 
     def _repr_html_(self) -> str:
         """Return the scores as a table for notebooks."""

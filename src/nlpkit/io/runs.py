@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from nlpkit import wording
 from nlpkit.errors import InputError, SchemaError, first_line
 from nlpkit.io.artifacts import dropped_table, read_table, write_table
 from nlpkit.io.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
@@ -158,6 +159,9 @@ class Run:
     manifest: dict[str, Any]
     verify: bool = True
     _checked: set[str] = field(default_factory=set, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return wording.described(self, f"{self.manifest.get('kind')} in {self.path}")
 
     @property
     def is_mixture(self) -> bool:

@@ -96,7 +96,7 @@ class BertopicModel(TopicRun):
             yield TopicPredictions(self.name, self.config, training, bound, stream, options, execution)
 
 
-@dataclass
+@dataclass(repr=False)
 class FittedBertopic(BertopicModel):
     """What `fit_bertopic` found, with all that a run directory holds.
 

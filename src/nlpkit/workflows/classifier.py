@@ -85,6 +85,9 @@ class ClassifierModel(RunModel):
         with corpus.open() as stream, ExitStack() as stack:
             yield ClassifierPredictions(self, stream, stack, options, execution)
 
+    def __repr__(self) -> str:
+        return wording.described(self, wording.counted(len(self.classes), "class", "classes"))
+
     def _repr_html_(self) -> str:
         scores = {row["class"]: f"{row['f1']:.3f}" for row in self._class_rows()}
         rows = "".join(f"<tr><td>{escape(name)}</td><td>{scores.get(name, '')}</td></tr>" for name in self.classes)
@@ -95,7 +98,7 @@ class ClassifierModel(RunModel):
         return [] if table is None else table.to_pylist()
 
 
-@dataclass
+@dataclass(repr=False)
 class TrainedClassifier(ClassifierModel):
     """What training gave, with all that a run directory holds.
 

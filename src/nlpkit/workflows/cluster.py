@@ -36,6 +36,10 @@ class ClusteredDocuments:
     options: ClusterOptions
     seed: int
 
+    def __repr__(self) -> str:
+        documents = wording.counted(self.vectors.table.num_rows, "document")
+        return wording.described(self, wording.counted(len(self.clusters.sizes), "cluster"), documents)
+
     def table(self) -> pa.Table:
         """Return the table with the columns cluster (int32, 0 for the largest, -1 for none) and cluster_distance."""
         table = self.vectors.table

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit import reporting
+from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.parameters import Execution, with_settings
@@ -42,6 +42,11 @@ class Collocations:
     options: CollocationOptions
     words: CountOptions
     stream: DocumentStream
+
+    def __repr__(self) -> str:
+        return wording.described(
+            self, wording.counted(len(self.pairs), "pair"), wording.counted(self.n_docs, "document")
+        )
 
     def table(self) -> pa.Table:
         """Return a row for each pair: rank, x, y, cf_x, cf_y, n_xy, n_x, n_y, n, expected, and the measures.

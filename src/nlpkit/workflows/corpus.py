@@ -33,6 +33,10 @@ class Corpus:
     options: ReadOptions = field(default_factory=ReadOptions)
     spool_directory: Path | None = None
 
+    def __repr__(self) -> str:
+        rows = "nothing" if self.memory is None else wording.counted(self.memory.num_rows, "row") + " in memory"
+        return wording.described(self, ", ".join(self.inputs) or rows)
+
     @classmethod
     def from_texts(
         cls,

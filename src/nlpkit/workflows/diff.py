@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nlpkit import wording
 from nlpkit.errors import InputError
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
@@ -44,6 +45,9 @@ class TopicDiff:
     shared: int
     table: LongArray
     words: FloatArray
+
+    def __repr__(self) -> str:
+        return wording.described(self, f"{self.a.path} and {self.b.path}", wording.counted(len(self.links), "link"))
 
     @cached_property
     def relations(self) -> pa.Table:

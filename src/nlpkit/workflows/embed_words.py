@@ -37,6 +37,9 @@ class WordEmbedding:
     run: NewRun
     seconds: dict[str, float]
 
+    def __repr__(self) -> str:
+        return wording.described(self, self.options.method, wording.counted(self.words.num_rows, "word"))
+
     @property
     def vectors(self) -> WordVectors:
         """The words with their vectors and counts, the most frequent first."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from nlpkit import reporting
+from nlpkit import reporting, wording
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import with_footer
 from nlpkit.io.corpora import DocumentStream, DroppedRow
@@ -108,6 +108,9 @@ class ScoredDocuments:
     evaluation: Evaluation | None
     summary: dict[str, Any]
 
+    def __repr__(self) -> str:
+        return wording.described(self, wording.counted(self.documents.num_rows, "document"))
+
 
 class FittedModel(ABC):
     """A model that was fitted or loaded. corpus: the documents that it was fitted to, None for one that was loaded."""
@@ -193,6 +196,11 @@ class TopicRun(RunModel):
     def documents(self) -> pa.Table:
         """The documents with their topics: id, topic, topic_prob, nearest_topic, margin and the user's columns."""
         return self.tables()["documents"]
+
+    def __repr__(self) -> str:
+        return wording.described(
+            self, wording.counted(self.topics.num_rows, "topic"), wording.counted(self.documents.num_rows, "document")
+        )
 
     def _repr_html_(self) -> str:
         """Return the topics as a table for a notebook."""

@@ -45,6 +45,9 @@ class TopicNames:
     calls: int = 0
     cached: int = 0
 
+    def __repr__(self) -> str:
+        return wording.described(self, *(one.name for one in self.names))
+
     @property
     def failed(self) -> list[TopicName]:
         """Topics without a new name."""

@@ -51,12 +51,16 @@ class Preprocessed:
         return tokens_schema(self.documents.schema, self.options.vocab)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PreprocessedCorpus(Corpus):
     """A corpus with tokens. The texts were cut once; the documents are read from a copy in memory, or on the disk where they
     are many, which goes with the corpus."""
 
     result: Preprocessed = field(kw_only=True)
+
+    def __repr__(self) -> str:
+        documents, terms = self.report.n_docs, self.report.n_terms
+        return wording.described(self, wording.counted(documents, "document"), wording.counted(terms, "different term"))
 
     @property
     def tokens(self) -> TokenTable:

@@ -100,6 +100,10 @@ class NearestDocuments(SimilarDocuments):
     places: list[LongArray]
     values: list[FloatArray]
 
+    def __repr__(self) -> str:
+        nearest = wording.counted(sum(map(len, self.places)), "document")
+        return wording.described(self, f"{nearest} nearest to {wording.counted(len(self.queries), 'query', 'queries')}")
+
     @property
     def schema(self) -> pa.Schema:
         """query, rank, id, similarity or distance."""

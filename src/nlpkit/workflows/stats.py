@@ -84,6 +84,12 @@ class CorpusStatistics:
     options: PreprocessOptions
     stream: DocumentStream
 
+    def __repr__(self) -> str:
+        figures = self.whole.figures
+        return wording.described(
+            self, wording.counted(figures.tokens, "token"), wording.counted(len(self.words), "different word")
+        )
+
     def exponent_of(self, group: GroupStatistics) -> float:
         """Return the exponent of the table of Zipf's law."""
         return group.figures.zipf.exponent if self.exponent is None else self.exponent

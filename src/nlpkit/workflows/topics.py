@@ -64,6 +64,10 @@ class TopicShares:
     cell_of: LongArray
     cells: CellSums
 
+    def __repr__(self) -> str:
+        cells = wording.counted(len(self.cells.n), "period or group", "periods and groups")
+        return wording.described(self, wording.counted(len(self.labels), "topic"), cells)
+
     @property
     def periods(self) -> Axis | None:
         """The axis of time, None where there is none."""
