@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.edit import edit as edit
     from nlpkit.workflows.edit import edits_template as edits_template
     from nlpkit.workflows.effects import estimate_effects as estimate_effects
+    from nlpkit.workflows.effects import plot_effects as plot_effects
     from nlpkit.workflows.embed import embed as embed
     from nlpkit.workflows.embed_words import embed_words as embed_words
     from nlpkit.workflows.evaluate import evaluate as evaluate
@@ -103,6 +104,7 @@ _HOMES = {
     "embed": "workflows.embed:embed",
     "embed_words": "workflows.embed_words:embed_words",
     "estimate_effects": "workflows.effects:estimate_effects",
+    "plot_effects": "workflows.effects:plot_effects",
     "evaluate": "workflows.evaluate:evaluate",
     "export": "workflows.export:export",
     "finetune": "workflows.finetune:finetune",

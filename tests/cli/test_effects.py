@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import nlpkit as nk
+from nlpkit.errors import UsageError
 from tests.cli.conftest import footer, planted_rows, read, run_cli, write_jsonl
 
 
@@ -80,6 +81,37 @@ def test_tables_and_other_formulas(run: Path) -> None:
     assert read("n.parquet").num_rows == 16
     value = run_cli("effects", run, "--of", "n", "--prevalence", "n*label", "--json").json()
     assert (value["documents"], len(value["effects"])) == (120, 400)
+
+
+@pytest.mark.parametrize("column", ["label", "date"])
+def test_a_picture(run: Path, tmp_path: Path, column: str) -> None:
+    pytest.importorskip("matplotlib")
+    done = run_cli("effects", run, "--of", column, "--plot", "a.svg")
+    assert "wrote a.svg" in done.err
+    run_cli("effects", run, "--of", column, "--plot", tmp_path / "b.svg", "-q", "--threads", "1")
+    assert Path("a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    effects = nk.estimate_effects(run, column=column)
+    assert nk.plot_effects(effects, width=8).draws("png").startswith(b"\x89PNG")
+    fewer = nk.plot_effects(effects, topics=1).draws("svg")
+    assert len(fewer) < len(Path("a.svg").read_bytes())
+
+
+def test_pictures_that_cannot_be(run: Path) -> None:
+    assert (
+        "--plot draws the effects of one column; name it with --of"
+        in run_cli("effects", run, "--plot", "x.svg", code=2).error()
+    )
+    assert "is written as .svg" in run_cli("effects", run, "--of", "label", "--plot", "x.html", code=2).error()
+    Path("there.svg").touch()
+    assert "there.svg" in run_cli("effects", run, "--of", "label", "--plot", "there.svg", code=2).error()
+    with pytest.raises(UsageError, match="name it with `of`"):
+        nk.plot_effects(nk.estimate_effects(run))
+
+
+def test_numbers_are_shown_at_five_values(run: Path) -> None:
+    lines = run_cli("effects", run, "--of", "date").out.splitlines()
+    assert sum(line.split()[0] == "0" for line in lines if line.strip()) == 5
+    assert any("2020-01-01" in line for line in lines)
 
 
 def test_the_seed_decides(run: Path) -> None:

@@ -115,7 +115,7 @@ def _place_names(axes: Any, figure: Any, places: FloatArray, topics: IntArray, n
 
 def draw_words(figure: Any, rows: Sequence[Mapping[str, Any]], colours: Sequence[str], n_words: int) -> None:
     """Draw the words of each topic as bars: share among the words of the topic."""
-    grid = _grid(figure, len(rows), 4 if len(rows) > 4 else max(len(rows), 1))
+    grid = panels(figure, len(rows), 4 if len(rows) > 4 else max(len(rows), 1))
     for axes, row, colour in zip(grid, rows, colours, strict=False):
         terms = row["terms"][:n_words]
         axes.barh(range(len(terms)), [100 * t["p"] for t in terms], color=colour, height=0.7)
@@ -123,8 +123,8 @@ def draw_words(figure: Any, rows: Sequence[Mapping[str, Any]], colours: Sequence
         axes.invert_yaxis()
         axes.tick_params(axis="x", labelsize=6)
         axes.tick_params(axis="y", length=0)
-        axes.set_title(_wrapped(row["label"], 20), fontsize=7, loc="left", fontweight="bold")
-        _bare(axes)
+        axes.set_title(wrapped(row["label"], 20), fontsize=7, loc="left", fontweight="bold")
+        bare(axes)
     figure.supxlabel("% of the words of the topic", fontsize=7)
 
 
@@ -157,7 +157,7 @@ def draw_tree(figure: Any, merges: Sequence[Sequence[float]], names: Sequence[st
     axes.yaxis.tick_right()
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("distance")
-    _bare(axes, right=True)
+    bare(axes, right=True)
 
 
 def leaf_order(merges: Sequence[Sequence[float]], n_leaves: int) -> list[int]:
@@ -175,7 +175,7 @@ def leaf_order(merges: Sequence[Sequence[float]], n_leaves: int) -> list[int]:
 def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
     """Draw the share of each topic over periods with its interval, all on one scale."""
     columns = 3 if len(names) > 2 else max(len(names), 1)
-    grid = _grid(figure, len(names), columns, sharey=True)
+    grid = panels(figure, len(names), columns, sharey=True)
     x = np.arange(len(time["cells"]))
     ticks = x[:: max(len(x) // 4, 1)]
     for k, (axes, name) in enumerate(zip(grid, names, strict=False)):
@@ -188,9 +188,9 @@ def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], c
                 axes.plot(at, share[at], "o", ms=4, color=colour)
         axes.set_xticks(ticks, [time["cells"][i] for i in ticks], fontsize=6)
         axes.tick_params(axis="y", labelsize=6)
-        axes.set_title(_wrapped(name, 34), fontsize=7, loc="left", fontweight="bold")
+        axes.set_title(wrapped(name, 34), fontsize=7, loc="left", fontweight="bold")
         axes.set_ylim(bottom=0)
-        _bare(axes, grid="y")
+        bare(axes, grid="y")
     figure.supylabel("% of the documents", fontsize=7)
 
 
@@ -214,7 +214,7 @@ def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colo
     axes.set_ylabel("% of the documents")
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(handles[::-1], labels[::-1], loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-    _bare(axes)
+    bare(axes)
 
 
 def draw_by_column(figure: Any, column: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -253,7 +253,7 @@ def draw_numbers(figure: Any, evidence: Sequence[Mapping[str, Any]]) -> None:
         axes.set_xticks(ticks := [v for v in (2, 3, 5, 10, 20, 50, 100, 200, 500) if min(k) <= v <= max(k)], ticks)
         axes.minorticks_off()
     axes.legend(frameon=False)
-    _bare(axes, grid="y")
+    bare(axes, grid="y")
 
 
 # ---------------------------------------------------------------- classifiers
@@ -293,24 +293,25 @@ def draw_calibration(figure: Any, bins: Sequence[Mapping[str, Any]]) -> None:
     axes.scatter(x, y, s=np.clip(np.asarray(n) / max(n) * 90, 8, None), color=PALETTE[0], zorder=3)
     axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="mean probability of the prediction", ylabel="accuracy")
     axes.set_aspect("equal")
-    _bare(axes, grid="both")
+    bare(axes, grid="both")
 
 
 def draw_learning(figure: Any, curves: Sequence[Mapping[str, Any]]) -> None:
     """Draw learning curves, each on a scale of its own."""
-    for axes, curve, colour in zip(_grid(figure, len(curves), min(len(curves), 2)), curves, COLOURS, strict=False):
+    for axes, curve, colour in zip(panels(figure, len(curves), min(len(curves), 2)), curves, COLOURS, strict=False):
         for line in curve["lines"]:
             dashed = line.get("dashed", False)
             axes.plot(line["x"], line["y"], "--" if dashed else "-", color=colour, lw=0.8 if dashed else 1.2)
         axes.set_title(curve["title"], fontsize=7, loc="left", fontweight="bold")
         axes.set_xlabel(curve["x"])
-        _bare(axes, grid="y")
+        bare(axes, grid="y")
 
 
 # ---------------------------------------------------------------- parts
 
 
-def _grid(figure: Any, n: int, columns: int, *, sharey: bool = False) -> list[Any]:
+def panels(figure: Any, n: int, columns: int, *, sharey: bool = False) -> list[Any]:
+    """Return n panels of a figure, so many in a row."""
     grid = figure.subplots(-(-n // columns), columns, squeeze=False, sharey=sharey)
     axes = list(grid.flat)
     for unused in axes[n:]:
@@ -318,7 +319,8 @@ def _grid(figure: Any, n: int, columns: int, *, sharey: bool = False) -> list[An
     return axes[:n]
 
 
-def _bare(axes: Any, *, grid: str = "", right: bool = False) -> None:
+def bare(axes: Any, *, grid: str = "", right: bool = False) -> None:
+    """Take away the lines of a panel that say nothing; grid: the axis that has lines across the panel."""
     for side in ("top", *(("left", "right") if right else ("right",))):
         axes.spines[side].set_visible(False)
     if grid:
@@ -340,7 +342,8 @@ def _short(name: str) -> str:
     return name if len(name) <= 34 else name[:33] + "…"
 
 
-def _wrapped(name: str, width: int) -> str:
+def wrapped(name: str, width: int) -> str:
+    """Return a name in lines of so many characters."""
     from textwrap import fill
 
     return fill(name, width)

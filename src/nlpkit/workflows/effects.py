@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import UsageError
 from nlpkit.io.mixture_tables import read_arrays
 from nlpkit.io.runs import Run, open_run
 from nlpkit.parameters import Execution, with_settings
+from nlpkit.report.effect_figure import COLUMNS, draw_effects
 from nlpkit.topics.stm.design import Covariate, Design, fit_design
 from nlpkit.topics.stm.effect_options import EffectOptions
 from nlpkit.topics.stm.effects import Effects, cases, regress_draws
@@ -21,6 +24,7 @@ from nlpkit.topics.stm.inference import draw_theta_by_noise
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import FloatArray
 from nlpkit.workflows.covariates import covariates_of
+from nlpkit.workflows.plot import Picture, draw_in_format
 from nlpkit.workflows.topic_tables import TopicTable, labels_of
 
 
@@ -66,9 +70,12 @@ def estimate_effects(
             if options.column is None
             else _shares(effects, design, rows, options.column, options.ci)
         )
+    scale = None
+    if options.column is not None:
+        scale = "number" if design.coding_of(options.column).is_number else "category"
     labels = pa.array(labels_of(opened), pa.string()).take(table.column("topic"))
     facts = {
-        "run": str(opened.path), "prevalence": formula.text, "of": options.column, "draws": options.draws, "ci": options.ci,
+        "run": str(opened.path), "prevalence": formula.text, "of": options.column, "scale": scale, "draws": options.draws, "ci": options.ci,
         "documents": rows.num_rows,
     }  # fmt: skip
     return TopicTable([opened], "effects", table.add_column(1, "topic_label", labels), facts, command="effects")
@@ -122,3 +129,27 @@ def _shares(effects: Effects, design: Design, rows: pa.Table, column: str, level
             **{name: pa.array(values, mask=np.isnan(values)) for name, values in flat.items()},
         }
     )
+
+
+def plot_effects(effects: TopicTable, *, topics: int = 12, width: float = 16.0, style: str = "plain") -> Picture:
+    """Return a picture of the share of topics at the values of a column, with intervals; the same bytes for the same table.
+
+    Args:
+        effects: of `estimate_effects` with a column. topics: how many are drawn, the largest first. width: cm; style: plain, serif or dark.
+
+    Raises:
+        UsageError: effects without a column; MissingError: the extra report is not installed.
+    """
+    column = effects.facts["of"]
+    if column is None:
+        raise UsageError("a picture of effects shows one column; name it with `of`", parameter="of")
+    table = effects.table.filter(pc.field("topic") < topics)
+    values = table.column("value").slice(0, table.num_rows // len(table.column("topic").unique())).to_pylist()
+    names = table.column("topic_label").unique().to_pylist()
+    shares = {key: table.column(key).to_numpy().reshape(-1, len(values)) for key in ("share", "low", "high")}
+    connected = effects.facts["scale"] == "number"
+    draw = partial(draw_effects, values=values, shares=shares, names=names, column=column, connected=connected)
+    rows = -(-len(names) // COLUMNS)
+    height = 1.0 + rows * (3.5 if connected else 1.2 + 0.35 * len(values))
+    texts = "".join([*names, column, *map(str, values)])
+    return Picture("effects", partial(draw_in_format, draw, width, height, style, texts))

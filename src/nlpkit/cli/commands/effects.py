@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from nlpkit.cli import console
 from nlpkit.cli.options import Argument, OutputFlags, RunFlags
-from nlpkit.parameters import READ
+from nlpkit.errors import UsageError
+from nlpkit.parameters import READ, WRITTEN, Param
 from nlpkit.topics.stm.effect_options import EffectOptions
+
+
+@dataclass(frozen=True, slots=True)
+class PlotFlags:
+    """The picture of effects."""
+
+    PANEL: ClassVar[str] = "Effects"
+
+    plot: Annotated[
+        Path | None,
+        Param("Draw the shares of the twelve largest topics at the values of --of (.svg .pdf .png).", metavar="FILE"),
+        WRITTEN,
+    ] = None
 
 
 def effects_cli(
@@ -16,6 +31,7 @@ def effects_cli(
     effects: EffectOptions,
     out: OutputFlags,
     run: RunFlags,
+    picture: PlotFlags,
 ) -> None:
     """Estimate the effects of columns of documents on their topics, by a structural topic model.
 
@@ -26,20 +42,29 @@ def effects_cli(
     \b
     Examples:
       nlpkit effects stm/
-      nlpkit effects stm/ --of label -o label.csv
+      nlpkit effects stm/ --of label -o label.csv --plot label.svg
       nlpkit effects stm-dates/ --of date -o dates.parquet
     """
     target = out.given_table_target("effects.csv")
+    if picture.plot is not None:
+        from nlpkit.io.atomic import check_target
+        from nlpkit.workflows.plot import check_picture_name
+
+        if effects.column is None:
+            raise UsageError("`plot` draws the effects of one column; name it with `of`", parameter="plot")
+        check_target(check_picture_name(picture.plot, "effects"), force=out.force)
     if run.dry_run:
         from nlpkit.workflows.topic_tables import size_of
 
         console.plan(size_of(source, run))
         return
     from nlpkit.cli.render import topic_cells as render
-    from nlpkit.workflows.effects import estimate_effects
+    from nlpkit.workflows.effects import estimate_effects, plot_effects
 
     result = estimate_effects(source, options=effects, execution=run)
     if target is not None:
         result.save(target, force=out.force)
     if target != "-":
         render.answer(result)
+    if picture.plot is not None:
+        plot_effects(result).save(picture.plot, force=out.force)

@@ -19,6 +19,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 LINE_WIDTH = 24
 MOST_GROUPS = 6  # whose shares fit beside each other
 LABEL_WIDTH = 40
+SHOWN_VALUES = 5  # of a number whose effects are shown
 TEXT_WIDTH = 160
 REST = "-o FILE"
 
@@ -195,12 +196,16 @@ def answer(result: TopicTable) -> None:
     if result.kind == "documents":
         _documents(rows)
         return
+    if result.facts.get("scale") == "number":
+        rows = _some_values(rows)
     shown: dict[str, Callable[[Any], str]] = dict.fromkeys(
         ("weight", "words", "centroids", "documents", "correlation"), _number
     )
     effects = ("estimate", "se", "low", "high", "t", "p", "difference", "difference_low", "difference_high")
     shown |= dict.fromkeys(effects, lambda value: "" if value is None else f"{value:.3g}")
-    shown["share"] = lambda value: "" if value is None else _percent(value)
+    shares = ("share", "low", "high", "difference", "difference_low", "difference_high")  # in percent where there is a share
+    if "share" in result.table.column_names:
+        shown |= dict.fromkeys(shares, lambda value: "" if value is None else _percent(value))
     shown |= dict.fromkeys(("topic_label", "other_label"), _label)
     columns = result.table.column_names
     cells = [[shown.get(name, str)(row[name]) for name in columns] for row in rows]
@@ -216,6 +221,13 @@ def answer(result: TopicTable) -> None:
         "effects": f"Effects on shares of topics in {result.facts.get('documents')} documents: {result.facts.get('prevalence')}",
     }
     console.table(heads, cells, right=right, title=titles.get(result.kind, ""), noun=result.kind, rest=REST)
+
+
+def _some_values(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of each topic at five values of a number, from the least to the greatest; the table has them all."""
+    n = sum(row["topic"] == rows[0]["topic"] for row in rows)
+    shown = sorted({round(i * (n - 1) / (SHOWN_VALUES - 1)) for i in range(SHOWN_VALUES)})
+    return [rows[first + i] for first in range(0, len(rows), n) for i in shown]
 
 
 def _documents(rows: Sequence[dict[str, Any]]) -> None:
