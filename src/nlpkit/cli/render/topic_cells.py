@@ -203,7 +203,14 @@ def answer(result: TopicTable) -> None:
     )
     effects = ("estimate", "se", "low", "high", "t", "p", "difference", "difference_low", "difference_high")
     shown |= dict.fromkeys(effects, lambda value: "" if value is None else f"{value:.3g}")
-    shares = ("share", "low", "high", "difference", "difference_low", "difference_high")  # in percent where there is a share
+    shares = (
+        "share",
+        "low",
+        "high",
+        "difference",
+        "difference_low",
+        "difference_high",
+    )  # in percent where there is a share
     if "share" in result.table.column_names:
         shown |= dict.fromkeys(shares, lambda value: "" if value is None else _percent(value))
     shown |= dict.fromkeys(("topic_label", "other_label"), _label)
