@@ -7,11 +7,12 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import f1_score
 
-from nlpkit.classify.classifier import Predicted, cross_predict
+from nlpkit.classify.classifier import cross_predict
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.fit import ModelOptions
 from nlpkit.classify.labels import Labels, encode_single
-from nlpkit.classify.learning_curve import DRAWS, in_nested_order, learning_curve, mean_macro_f1
+from nlpkit.classify.learning_curve import DRAWS, in_nested_order, learning_curve, score_of_draws
+from nlpkit.classify.predicted import Predicted
 from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.classify.scores import score_predictions
 from nlpkit.classify.splits import TEST, TRAIN, stratified_folds
@@ -58,17 +59,17 @@ def test_more_documents_score_better_and_the_end_is_the_score(folds: int, sets: 
     points = learning_curve(data, sources, config, whole, uncertainty, seed=1, threads=1, done=calls.append)
     assert [p.share for p in points] == [0.1, 0.2, 0.4, 0.6, 0.8, 1.0]
     assert [p.documents for p in points] == pytest.approx([(200 if folds else 150) * p.share for p in points])
-    assert points[-1].macro_f1 is whole
+    assert points[-1].score is whole
     assert calls == list(range(1, 5 * DRAWS * max(folds, 1) + 1))
-    values = [p.macro_f1.value for p in points]
+    values = [p.score.value for p in points]
     assert values[0] is not None
     assert values[-1] is not None
     assert values[0] + 0.05 < values[-1]
     for point in points:
-        interval = point.macro_f1.interval
+        interval = point.score.interval
         assert interval is not None
-        assert point.macro_f1.value is not None
-        assert interval.low < point.macro_f1.value < interval.high
+        assert point.score.value is not None
+        assert interval.low < point.score.value < interval.high
 
 
 def test_a_score_is_the_mean_of_those_of_scikit_learn() -> None:
@@ -81,12 +82,12 @@ def test_a_score_is_the_mean_of_those_of_scikit_learn() -> None:
     for r in range(3):
         codes = np.where(rng.random(300) < 0.6, y, rng.integers(0, 3 - (r == 1), 300)).astype(np.int32)
         predictions.append(Predicted(np.zeros((300, 3)), None, codes))
-    score = mean_macro_f1(data, predictions, rows, Uncertainty(0.9, 0))
+    score = score_of_draws(data, predictions, rows, Uncertainty(0.9, 0))
     expected = np.mean([f1_score(y[rows], p.codes[rows], average="macro") for p in predictions if p.codes is not None])
     assert score.value == pytest.approx(expected)
     # three times the same prediction is one prediction, with its interval
-    same = mean_macro_f1(data, predictions[:1] * 3, rows, Uncertainty(0.9, 0))
-    one = mean_macro_f1(data, predictions[:1], rows, Uncertainty(0.9, 0))
+    same = score_of_draws(data, predictions[:1] * 3, rows, Uncertainty(0.9, 0))
+    one = score_of_draws(data, predictions[:1], rows, Uncertainty(0.9, 0))
     assert same.interval == one.interval
 
 
@@ -98,4 +99,4 @@ def test_parts_of_few_documents_are_left_out() -> None:
     whole = score_predictions(data, predicted, None, Uncertainty(None, 1)).model.scores["macro_f1"]
     points = learning_curve(data, sources, config, whole, Uncertainty(None, 1), seed=1, threads=1)
     assert [p.share for p in points] == [0.4, 0.6, 0.8, 1.0]
-    assert all(p.macro_f1.interval is None for p in points)
+    assert all(p.score.interval is None for p in points)

@@ -10,16 +10,14 @@ import numpy as np
 
 from nlpkit.classify.classifier import (
     Fitted,
-    Predicted,
     cross_predict,
     fit_classifier,
-    score_rows,
     together,
 )
 from nlpkit.classify.labels import Labels
+from nlpkit.classify.predicted import Predicted, score_rows
 from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.classify.search import INNER_FOLDS
-from nlpkit.classify.splits import stratified_folds
 from nlpkit.types import LongArray
 
 
@@ -46,7 +44,7 @@ def try_candidate(
     if sources.words is not None and config.vectorizer is not None:
         sources.words.counted(train, ngrams=config.ngrams, least=config.least)
     start = time.perf_counter()
-    folds = stratified_folds(labels.strata(train), min(INNER_FOLDS, len(train)), seed=seed)
+    folds = labels.folds(train, INNER_FOLDS, seed=seed)
     rounds = [(train[folds != f], train[folds == f]) for f in range(int(folds.max()) + 1)]
     predicted, _ = cross_predict(sources, labels, rounds, config, seed=seed, threads=threads)
     scores = np.array([score_rows(labels, test, predicted.take(test)) for _, test in rounds])

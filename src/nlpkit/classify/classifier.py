@@ -14,61 +14,27 @@ from nlpkit.classify.features import Features
 from nlpkit.classify.fit import ModelOptions, balanced_weights, fit_model, fit_multilabel
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.model import LinearModel, Model
+from nlpkit.classify.ordinal import median_class
+from nlpkit.classify.predicted import Predicted, objective, objective_score
 from nlpkit.classify.prepared import ClassifierConfig, FeatureSources, PreparedFeatures, prepare_features
+from nlpkit.classify.ridge import fit_ridge
 from nlpkit.classify.rule_list import fit_rules
 from nlpkit.classify.search import INNER_FOLDS, Searched
-from nlpkit.classify.splits import stratified_folds
 from nlpkit.classify.thresholds import Threshold, choose_thresholds, decision_scores, score_scale
 from nlpkit.errors import InputError
-from nlpkit.metrics.classification import averages, confusion_matrix
 from nlpkit.text.options import PreprocessReport
 from nlpkit.text.phrases import PhraseTable
-from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+from nlpkit.types import FloatArray, IntArray, LongArray
 
 CALIBRATION_FOLDS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Predicted:
-    """Predictions for documents. decision (D, J), -inf for classes unseen in training; probabilities (D, J) or None;
-    codes (D,) int32 of one label each, or sets (D, J) bool."""
-
-    decision: FloatArray
-    probabilities: FloatArray | None
-    codes: IntArray | None
-    sets: BoolArray | None = None
-
-    @property
-    def confidence(self) -> FloatArray | None:
-        """Probability (D,) of what was predicted; of a set of labels, as if they were independent."""
-        p = self.probabilities
-        if p is None:
-            return None
-        if self.sets is not None:
-            product: FloatArray = np.where(self.sets, p, 1 - p).prod(axis=1)
-            return product
-        assert self.codes is not None
-        of_codes: FloatArray = p[np.arange(len(p)), self.codes]
-        return of_codes
-
-    def take(self, rows: LongArray) -> Predicted:
-        """Return the predictions of some of the documents."""
-        parts = (self.decision, self.probabilities, self.codes, self.sets)
-        return Predicted(*(None if part is None else part[rows] for part in parts))  # type: ignore[arg-type]
-
-    def fill(self, rows: LongArray, predicted: Predicted) -> None:
-        """Put the predictions for some documents into those for all."""
-        for name in ("decision", "probabilities", "codes", "sets"):
-            whole, part = getattr(self, name), getattr(predicted, name)
-            if whole is not None and part is not None:
-                whole[rows] = part
 
 
 @dataclass(frozen=True, slots=True)
 class TextClassifier:
     """A fitted classifier of J classes. present (J',) int32: the classes that its training documents have; phrases, report: of the
     words it sees, None where it sees none, or the tokens were there before; thresholds: of single classes; costs: (J, J) of
-    errors, None where the most probable class is predicted."""
+    errors, None where the most probable class is predicted; scale: all labels of ordered classes, the
+    lowest first. A regression has no names, and its model one score: the number."""
 
     names: tuple[str, ...]
     multiple: bool
@@ -81,14 +47,18 @@ class TextClassifier:
     report: PreprocessReport | None = None
     thresholds: tuple[Threshold, ...] = ()
     costs: Costs | None = None
+    scale: tuple[str, ...] = ()
 
     def predict(self, X: Any) -> Predicted:
         """Return the predictions of features (D, F); equal scores go to the class that comes first.
 
         A class with a threshold is predicted where its score is the threshold or above, and nowhere else; where it is not, a
-        document of one label gets the best of the other classes. With costs the class of the least expected cost is predicted.
+        document of one label gets the best of the other classes. With costs the class of the least expected cost is predicted, of
+        ordered classes without them the median (see `ordinal.median_class`).
         """
         decision = self.model.decision(X)
+        if not self.names:
+            return Predicted(decision, None, None)
         if self.calibrator is not None:
             probabilities: FloatArray | None = self.calibrator.probabilities(decision)
         else:
@@ -104,6 +74,8 @@ class TextClassifier:
             assert probabilities is not None
             costs = np.array(self.costs)[np.ix_(self.present, self.present)]
             codes = self.present[least_cost(probabilities, costs)]
+        elif self.model.kind == "ordinal" and probabilities is not None:
+            codes = self.present[median_class(probabilities)]
         for threshold, scores in self._scores(decision) if len(best) else ():
             j = self.names.index(threshold.label)
             others = self.present[np.where(self.present == j, -np.inf, best).argmax(axis=1)]
@@ -144,11 +116,12 @@ def fit_classifier(
 ) -> Fitted:
     """Return a classifier that has seen the training documents and no other.
 
-    A number that is searched for is chosen first, before any calibration: the value of the highest mean macro F1 over folds of
-    the training documents. For calibration these are dealt into folds, too; each is scored by a classifier of the others,
-    features and all, and the calibrator learns from these scores (as scikit-learn's CalibratedClassifierCV with
-    ensemble=False). Classes that weigh the same in the fit weigh the same here, else the calibration would bring their shares
-    back; the probabilities are then those of classes of equal size. Thresholds are chosen on the same scores, calibrated.
+    A number that is searched for is chosen first, before any calibration: the value of the best mean score (see
+    `predicted.objective`) over folds of the training documents. For calibration these are dealt into folds, too; each is scored
+    by a classifier of the others, features and all, and the calibrator learns from these scores (as scikit-learn's
+    CalibratedClassifierCV with ensemble=False). Classes that weigh the same in the fit weigh the same here, else the calibration
+    would bring their shares back; the probabilities are then those of classes of equal size. Thresholds are chosen on the same
+    scores, calibrated. Groups of `Labels.groups` stay together in all these folds.
 
     Args:
         train: (n,) rows with labels.
@@ -161,7 +134,11 @@ def fit_classifier(
     if config.costs is not None:
         fitted = replace(fitted, classifier=replace(fitted.classifier, costs=config.costs))
     classifier = fitted.classifier
-    if (config.calibrate is None and not config.wanted) or (not labels.multiple and len(classifier.present) < 2):
+    if (
+        not classifier.names
+        or (config.calibrate is None and not config.wanted)
+        or (not labels.multiple and len(classifier.present) < 2)
+    ):
         return fitted
     decision, y = _unseen_decisions(sources, labels, train, config, classifier.present, seed=seed, threads=threads)
     link = classifier.model.link
@@ -189,10 +166,9 @@ def _unseen_decisions(
     threads: int,
 ) -> tuple[FloatArray, Any]:
     """Return scores (n, J') of the training documents by classifiers of other training documents, and their classes in J'."""
-    n_folds = min(CALIBRATION_FOLDS, len(train))
-    folds = stratified_folds(labels.strata(train), n_folds, seed=seed)
+    folds = labels.folds(train, CALIBRATION_FOLDS, seed=seed)
     decision = np.zeros((len(train), len(labels.names)))
-    for fold in range(n_folds):
+    for fold in range(int(folds.max()) + 1):
         inner = _fit(sources, labels, train[folds != fold], config, seed=seed, threads=threads)
         decision[folds == fold] = inner.predict(train[folds == fold]).decision
     y = labels.targets(train)
@@ -214,18 +190,17 @@ def _best_value(
             f"`{search.option}`: a single training document is too few to choose among values; name one value",
             parameter=search.option,
         )
-    n_folds = min(INNER_FOLDS, len(train))
-    folds = stratified_folds(labels.strata(train), n_folds, seed=seed)
-    scores = np.zeros((n_folds, len(search.values)))
-    for fold in range(n_folds):
+    folds = labels.folds(train, INNER_FOLDS, seed=seed)
+    scores = np.zeros((int(folds.max()) + 1, len(search.values)))
+    for fold in range(len(scores)):
         inner, rest = train[folds != fold], train[folds == fold]
         prepared = prepare_features(sources, labels.targets(inner), inner, config)
         X, X_rest = prepared.matrix(inner), prepared.matrix(rest)
         for i, value in enumerate(search.values):
             model = search.applied(config.model, value)
             fitted = _fit_model(prepared, X, labels, inner, model, seed=seed, threads=threads)
-            scores[fold, i] = score_rows(labels, rest, fitted.predict(X_rest))[0]
-    return Searched(search, tuple(scores.mean(axis=0).tolist()))
+            scores[fold, i] = objective_score(labels, rest, fitted.predict(X_rest))
+    return Searched(search, objective(labels), tuple(scores.mean(axis=0).tolist()))
 
 
 def _fit(
@@ -254,6 +229,9 @@ def _fit_model(
     if prepared.features.rules is not None:
         present = np.arange(J, dtype=np.int32)
         model = fit_rules(prepared.features.rules, labels, train)
+    elif labels.numbers is not None:
+        present = np.zeros(0, np.int32)
+        model = fit_ridge(X, y, C=options.C)
     elif labels.multiple:
         present = np.arange(J, dtype=np.int32)
         model = fit_multilabel(X, y, options, seed=seed, threads=threads)
@@ -264,7 +242,9 @@ def _fit_model(
         else:
             compact = _compact(y, present, J)
             model = fit_model(X, compact, len(present), options, seed=seed, threads=threads)
-    classifier = TextClassifier(labels.names, labels.multiple, present, prepared.features, model, n_train=len(train))
+    classifier = TextClassifier(
+        labels.names, labels.multiple, present, prepared.features, model, n_train=len(train), scale=labels.scale
+    )
     if prepared.counted is None:
         return classifier
     return replace(classifier, phrases=prepared.counted.phrases, report=prepared.counted.report)
@@ -298,7 +278,7 @@ def cross_predict(
 
 def together(n_docs: int, labels: Labels, parts: Sequence[tuple[LongArray, Predicted]]) -> Predicted:
     """Return the predictions of different rows as those of all documents (D, …); NaN and code -1 for rows in none of them."""
-    J = len(labels.names)
+    J = len(labels.names) or 1
     decision = np.full((n_docs, J), np.nan)
     all_have = all(predicted.probabilities is not None for _, predicted in parts)
     probabilities = np.full((n_docs, J), np.nan) if all_have else None
@@ -311,6 +291,8 @@ def together(n_docs: int, labels: Labels, parts: Sequence[tuple[LongArray, Predi
             sets[rows] = predicted.sets
         if predicted.codes is not None:
             codes[rows] = predicted.codes
+    if labels.numbers is not None:
+        return Predicted(decision, None, None)
     return (
         Predicted(decision, probabilities, None, sets) if labels.multiple else Predicted(decision, probabilities, codes)
     )
@@ -327,19 +309,3 @@ def _spread(values: FloatArray, present: IntArray, n_classes: int, fill: float) 
     wide = np.full((len(values), n_classes), fill)
     wide[:, present] = values
     return wide
-
-
-def score_rows(labels: Labels, rows: LongArray, predicted: Predicted) -> tuple[float, float]:
-    """Return macro F1 and accuracy (of several labels: exactly the right ones) of the predictions for some documents."""
-    if labels.sets is not None:
-        assert predicted.sets is not None
-        true, assigned = labels.sets[rows], predicted.sets
-        hits = (true & assigned).sum(axis=0)
-        total = true.sum(axis=0) + assigned.sum(axis=0)
-        there = total > 0
-        return float((2 * hits[there] / total[there]).mean()) if there.any() else 0.0, float(
-            (true == assigned).all(axis=1).mean()
-        )
-    assert predicted.codes is not None
-    scores = averages(confusion_matrix(labels.targets(rows), predicted.codes, len(labels.names)))
-    return float(scores["macro_f1"]), float(scores["accuracy"])

@@ -20,7 +20,8 @@ from nlpkit.weighting.selection import FeatureSelection
 
 COUNTS = ("nb", "bernoulli-nb", "complement-nb")
 DENSE = ("knn", "centroid", "mlp")
-LINEAR = ("logreg", "svm")
+OF_TASK = {"regression": "ridge", "ordinal": "ordinal"}  # the one model of the tasks that have no choice
+LINEAR = ("logreg", "svm", *OF_TASK.values())
 # words of a single document help these, and cost the others (tests/benchmarks/bench_classify.py)
 KEEP_RARE = ("complement-nb", "svm")
 PLAIN = Scheme("raw", "none", "none")
@@ -54,8 +55,9 @@ def config_of(
     """
     if options.rules is not None:
         return _rules_config(options, weights, changed_words=changed_words)
+    _refuse_by_task(options)
     auto = options.model == "auto"
-    kind = "logreg" if auto else options.model
+    kind = OF_TASK.get(options.task) or ("logreg" if auto else options.model)
     usual = ClassifierOptions()
     sees, table = (
         seen_features(options),
@@ -91,7 +93,7 @@ def config_of(
         _refuse(naive_bayes, "belongs to Naive Bayes; leave it out")
     if kind not in LINEAR:
         linear = {"cost": options.values("cost") != usual.values("cost"), **table}
-        _refuse(linear, "belongs to logreg and svm; leave it out")
+        _refuse(linear, "belongs to logreg, svm and the models of `task`; leave it out")
     if not KINDS[kind].balanced:
         balanced = ", ".join(name for name, k in KINDS.items() if k.balanced)
         _refuse({"class_weight": options.class_weight != usual.class_weight}, f"belongs to {balanced}; leave it out")
@@ -121,6 +123,26 @@ def config_of(
         kind, model_options(options, kind), vectorizer, None, has_hand, options.calibration, search, wanted,
         bool(options.feature_columns),
     )  # fmt: skip
+
+
+def _refuse_by_task(options: ClassifierOptions) -> None:
+    """Raise UsageError for an option that labels of this kind have no use for."""
+    usual, task = ClassifierOptions(), options.task
+    if task != "ordinal":
+        _refuse({"order": options.order}, "is of the labels of `task=ordinal`; leave it out, or give `task=ordinal`")
+    if task not in OF_TASK:
+        return
+    why = f"is of classes without an order; `task={task}` is fitted by {KINDS[OF_TASK[task]].name}: leave it out"
+    _refuse({"model": options.model != usual.model}, why)
+    _refuse(
+        {"threshold": options.threshold, "calibrate": options.calibrate != usual.calibrate},
+        f"is of classes without an order; leave it out with `task={task}`",
+    )
+    if task == "regression":
+        of_classes = {
+            "class_weight": options.class_weight != usual.class_weight, "costs": options.costs is not None, "select": options.select,
+        }  # fmt: skip
+        _refuse(of_classes, "is about classes, and `task=regression` predicts numbers; leave it out")
 
 
 def _rules_config(options: ClassifierOptions, weights: WeightOptions, *, changed_words: bool) -> ClassifierConfig:

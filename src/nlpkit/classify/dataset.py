@@ -18,7 +18,7 @@ from nlpkit.types import BoolArray, IntArray, LongArray
 class LabelledDataset:
     """D documents in order, those of a test file after the others.
 
-    table: id, text, label and all other columns. raw_labels (D,): labels as they stand, text or lists of text, None for none.
+    table: id, text, label and all other columns. raw_labels (D,): labels as they stand, text, lists of text or numbers, None for none.
     labels: the same as classes, which are those of training documents. split (D,) int32: TRAIN, TEST, DEV or UNUSED of `splits`;
     in cross-validation the fold, UNUSED for rows without a label. n_folds: 0 where there is a test set.
     """
@@ -32,6 +32,8 @@ class LabelledDataset:
     @property
     def label_type(self) -> pa.DataType:
         """The type of a column of labels."""
+        if self.labels.numbers is not None:
+            return pa.float64()
         return pa.list_(pa.string()) if self.labels.multiple else pa.string()
 
     @property
@@ -75,6 +77,8 @@ class LabelledDataset:
         Args:
             known: the labels of training, where they are not the classes (of words).
         """
+        if self.labels.numbers is not None:
+            return {}
         names = set(known or self.labels.names)
         unseen: dict[str, int] = {}
         for _, test in self.rounds:

@@ -11,8 +11,10 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from nlpkit.classify.classifier import Predicted, TextClassifier
+from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.model import LinearModel
+from nlpkit.classify.ordinal import OrdinalModel
+from nlpkit.classify.predicted import Predicted
 from nlpkit.types import Float32Array, FloatArray, IntArray
 
 MOST_WORDS = 400  # of a text that are left out in turn
@@ -27,13 +29,24 @@ class Push:
     values: tuple[float, ...]
 
 
+UP, DOWN = "higher", "lower"  # in the place of classes, where words move a number or a rank up or down
+
+
 def has_weights(classifier: TextClassifier) -> bool:
-    """Whether the model gives each word a weight for each class."""
-    return isinstance(classifier.model, LinearModel) and bool(classifier.features.names)
+    """Whether the model gives each word a weight for each class, or one up or down."""
+    return isinstance(classifier.model, LinearModel | OrdinalModel) and bool(classifier.features.names)
+
+
+def direction(classifier: TextClassifier) -> FloatArray | None:
+    """Return how much a unit of each feature (F,) moves the number up, or the rank (see `OrdinalModel.direction`); None of others."""
+    model = classifier.model
+    if isinstance(model, OrdinalModel):
+        return model.direction
+    return model.coef[:, 0] if isinstance(model, LinearModel) and model.link == "identity" else None
 
 
 def pushes(classifier: TextClassifier, place: int) -> FloatArray:
-    """Return how much a unit of each feature (F,) speaks for a class rather than for the mean of the others.
+    """Return how much a unit of each feature (F,) speaks for a class rather than for the mean of the others, or see `direction`.
 
         w_v = coef_vc - Σ_{c' ≠ c} coef_vc' / (J - 1);   of several labels, coef_vc itself
 
@@ -43,7 +56,9 @@ def pushes(classifier: TextClassifier, place: int) -> FloatArray:
     Args:
         place: of the class among those the classifier was trained on (`TextClassifier.present`).
     """
-    model = classifier.model
+    model, moves = classifier.model, direction(classifier)
+    if moves is not None:
+        return moves
     assert isinstance(model, LinearModel)
     coef = model.coef
     of_class: FloatArray = coef[:, place]
@@ -57,10 +72,19 @@ def pushes(classifier: TextClassifier, place: int) -> FloatArray:
 def class_terms(classifier: TextClassifier, n: int) -> list[tuple[IntArray, FloatArray]]:
     """Return the n features that speak most for each class of the training documents, best first, with their weights.
 
+    Where there is a `direction`, those that move most up, and those that move most down, whose weights are below 0.
+
     Only those above 0; ties by name. Of multinomial Naive Bayes the order is that of P(v | c) · w_v, what a word of the class adds
     on average: log-ratios alone are highest for words that hardly ever occur.
     """
     best = []
+    moves = direction(classifier)
+    if moves is not None:
+        for sign in (1.0, -1.0):
+            order = np.lexsort((np.arange(len(moves)), -sign * moves))[:n]
+            order = order[sign * moves[order] > 0]
+            best.append((order.astype(np.int32), moves[order]))
+        return best
     for place in range(len(classifier.present)):
         weights = key = pushes(classifier, place)
         if classifier.model.kind == "nb" and not classifier.multiple:
@@ -79,9 +103,7 @@ def explain_words(classifier: TextClassifier, x: Any, place: int) -> Push:
         x: (1, F) CSR. place: see `pushes`.
     """
     row = sparse.csr_array(x)
-    model = classifier.model
-    assert isinstance(model, LinearModel)
-    values = np.ones(len(row.data)) if model.presence else row.data
+    values = np.ones(len(row.data)) if getattr(classifier.model, "presence", False) else row.data
     parts = values * pushes(classifier, place)[row.indices]
     order = np.argsort(-np.abs(parts), kind="stable")
     names = classifier.features.names
@@ -108,7 +130,8 @@ class Explainer:
     """Collects why a classifier decides as it does on the documents with some ids.
 
     Of models that weigh words, a contribution is weight times value (see `pushes`); of those that see embeddings, what the score
-    of the class loses when the word is left out of the text. Of rules, those that match: 1 for one that decides, else 0.
+    of the class loses when the word is left out of the text. Of a number and of ordered classes a contribution above 0 moves the
+    prediction up, one below 0 down, whatever was predicted. Of rules, those that match: 1 for one that decides, else 0.
 
     Args:
         ids: of the documents. encode: returns the embeddings (n, E) of texts; None for models that see words.
@@ -136,8 +159,7 @@ class Explainer:
         if predicted.sets is not None:
             chosen = np.flatnonzero(predicted.sets[row]).tolist()
             return chosen or [int(predicted.decision[row].argmax())]
-        assert predicted.codes is not None
-        return [int(predicted.codes[row])]
+        return [0 if predicted.codes is None else int(predicted.codes[row])]
 
     def _explain(self, code: int, x: Any, text: str, predicted: Predicted, row: int) -> dict[str, Any]:
         rules = self._classifier.features.rules
@@ -148,12 +170,14 @@ class Explainer:
             push = Push(tuple(rule.name for rule in matched), tuple(map(float, decides)))
             push = push if matched else Push(("(no rule)",), (1.0,))
         elif x is not None and has_weights(self._classifier):
-            push = explain_words(self._classifier, x, int(np.flatnonzero(self._classifier.present == code)[0]))
+            place = np.flatnonzero(self._classifier.present == code)
+            push = explain_words(self._classifier, x, int(place[0]) if len(place) else 0)
         else:
             push = self._by_omission(text, code)
-        p = predicted.probabilities
+        p, names = predicted.probabilities, self._classifier.names
+        number = round(float(predicted.decision[row, 0]), 6)
         return {
-            "class": self._classifier.names[code],
+            **({"class": names[code]} if names else {"number": number}),
             "prob": None if p is None else round(float(p[row, code]), 6),
             "words": [{"term": n, "contribution": round(v, 6)} for n, v in zip(push.names, push.values, strict=True)],
         }
@@ -166,6 +190,9 @@ class Explainer:
 
         def decide(texts: list[str]) -> FloatArray:
             decision = self._classifier.predict(encode(texts)).decision
+            if self._classifier.scale:  # how high the rank is, whatever the class
+                ranks: FloatArray = np.exp(decision) @ np.arange(decision.shape[1])
+                return ranks
             others = np.delete(decision, code, axis=1)
             score: FloatArray = decision[:, code] - (others.mean(axis=1) if others.shape[1] else 0.0)
             return score

@@ -23,7 +23,7 @@ class ClassifierKind:
     """A kind of classifier: its name in words, its requirements and its abilities.
 
     probabilities: has them without calibration; balanced: classes can be weighed; multi_label: documents may have several
-    labels; linear: the model is a LinearModel; learned: from training documents.
+    labels; linear: the model is a LinearModel; learned: from training documents; task: what labels it is for.
     """
 
     name: str
@@ -32,6 +32,7 @@ class ClassifierKind:
     multi_label: bool = True
     linear: bool = True
     learned: bool = True
+    task: str = "classes"
 
 
 KINDS: dict[str, ClassifierKind] = {
@@ -43,6 +44,10 @@ KINDS: dict[str, ClassifierKind] = {
     "knn": ClassifierKind("k nearest documents by cosine", linear=False),
     "centroid": ClassifierKind("nearest mean of a class", probabilities=False, multi_label=False),
     "mlp": ClassifierKind("neural network of one hidden layer", balanced=True, linear=False),
+    "ridge": ClassifierKind("ridge regression", probabilities=False, multi_label=False, task="regression"),
+    "ordinal": ClassifierKind(
+        "logistic regressions between ordered classes", balanced=True, multi_label=False, linear=False, task="ordinal"
+    ),
     "rules": ClassifierKind("hand-written rules", probabilities=False, linear=False, learned=False),
 }
 
@@ -54,8 +59,8 @@ class ModelOptions:
     kind: in KINDS.
     alpha: α of Naive Bayes, above 0.
     priors: of nb and bernoulli-nb: "empirical", "uniform", or P(c) by class.
-    C: inverse strength of the penalty of logreg and svm, above 0.
-    balanced: documents of class j weigh D / (J n_j), multi-label D / (2 n); logreg, svm and mlp.
+    C: inverse strength of the penalty of logreg, svm, ridge and ordinal, above 0.
+    balanced: documents of class j weigh D / (J n_j), multi-label D / (2 n); logreg, svm, mlp and ordinal.
     k, vote: of knn, see `neighbours.NeighboursModel`; k is lowered to the documents there are.
     hidden, epochs: of mlp.
     max_iter: of svm, and Newton steps of logreg; the model says if they were not enough.
@@ -148,11 +153,18 @@ def fit_model(
 
             labels = y[:, None] == np.arange(n_classes)
             return fit_neighbours(features, labels, k=options.k, vote=options.vote, threads=threads)
+        case "ordinal":
+            from nlpkit.classify.ordinal import fit_ordinal
+
+            weights = balanced_weights(y, n_classes) if options.balanced else None
+            return fit_ordinal(
+                features, y, n_classes, C=options.C, weights=weights, max_steps=options.max_iter, threads=threads
+            )
         case "centroid":
             from nlpkit.classify.neighbours import fit_centroids
 
             return fit_centroids(features, y, n_classes)
-        case _:
+        case "mlp":
             from nlpkit.classify.mlp import fit_mlp
 
             return fit_mlp(
@@ -164,6 +176,8 @@ def fit_model(
                 balanced=options.balanced,
                 seed=seed,
             )
+        case _:
+            raise UsageError(f"{options.kind} gives documents no class", parameter="model")
 
 
 def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: int = 0, threads: int = 1) -> Model:
@@ -242,6 +256,10 @@ def model_from(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> Model:
             from nlpkit.classify.neighbours import NeighboursModel
 
             return NeighboursModel.restored(config, arrays)
+        if kind == "ordinal":
+            from nlpkit.classify.ordinal import OrdinalModel
+
+            return OrdinalModel.restored(config, arrays)
         if kind == "rules":
             from nlpkit.classify.rule_list import RuleModel
 

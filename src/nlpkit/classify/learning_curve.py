@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.classify.classifier import Predicted, fit_classifier, together
+from nlpkit.classify.classifier import fit_classifier, together
 from nlpkit.classify.dataset import LabelledDataset
+from nlpkit.classify.predicted import Predicted, objective
 from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.classify.scores import label_sets, labelled_predictions
 from nlpkit.evaluation.labels import ContingencyCells
 from nlpkit.evaluation.predictions import classification_statistic
+from nlpkit.metrics import ordinal, regression
 from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.multilabel import statistic as sets_statistic
@@ -26,11 +28,11 @@ LEAST = 10  # training documents of a point
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """A share of the training documents, how many these are on average over the folds, and the macro F1 on the test documents."""
+    """A share of the training documents, how many these are on average over the folds, and the score on the test documents."""
 
     share: float
     documents: float
-    macro_f1: Score
+    score: Score
 
 
 def in_nested_order(strata: IntArray, rng: np.random.Generator) -> LongArray:
@@ -57,14 +59,14 @@ def learning_curve(
     threads: int,
     done: Callable[[int], None] = lambda n: None,
 ) -> list[CurvePoint]:
-    """Return the macro F1 of a classifier of 10, 20, 40, 60, 80 and 100 % of the training documents, on the same test documents.
+    """Return the score of a classifier of 10, 20, 40, 60, 80 and 100 % of the training documents, on the same test documents.
 
-    In each round three sequences of nested parts are drawn, and a part is all that the classifier learns from. A score is the
-    mean of the three; its interval is over test documents (see `nlpkit.metrics.bootstrap`), which are drawn for the three
-    together. Parts of fewer than ten documents are left out.
+    The score is that of `predicted.objective`. In each round three sequences of nested parts are drawn, and a part is all that the
+    classifier learns from. A point is the mean of the three; its interval is over test documents (see `nlpkit.metrics.bootstrap`),
+    which are drawn for the three together. Parts of fewer than ten documents are left out.
 
     Args:
-        whole: macro F1 of all training documents. done: called with the number of classifiers that are fitted.
+        whole: the score of all training documents. done: called with the number of classifiers that are fitted.
     """
     rounds, labels = dataset.rounds, dataset.labels
     rows = dataset.labelled(dataset.tested())
@@ -87,37 +89,45 @@ def learning_curve(
                 n_done += 1
                 done(n_done)
             predictions.append(together(sources.n_docs, labels, parts))
-        points.append(CurvePoint(share, share * mean_size, mean_macro_f1(dataset, predictions, rows, uncertainty)))
+        points.append(CurvePoint(share, share * mean_size, score_of_draws(dataset, predictions, rows, uncertainty)))
     return [*points, CurvePoint(1.0, mean_size, whole)]
 
 
-def mean_macro_f1(
+def score_of_draws(
     dataset: LabelledDataset, predictions: Sequence[Predicted], rows: LongArray, uncertainty: Uncertainty
 ) -> Score:
-    """Return the mean macro F1 of several predictions for the same documents, with its interval over these."""
+    """Return the mean score of several predictions for the same documents, with its interval over these."""
     statistics: list[Statistic]
-    if dataset.labels.multiple:
-        names, true = label_sets(dataset, rows)
+    labels, metric = dataset.labels, objective(dataset.labels)
+    counts = np.ones(len(rows), np.int64)
+    if labels.numbers is not None:
+        true = labels.numbers[rows]
+        statistics = [regression.statistics(true, p.values[rows])[metric] for p in predictions if p.values is not None]
+    elif labels.scale:
+        statistics = []
+        for predicted in predictions:
+            data = labelled_predictions(dataset.raw_labels, predicted, labels, rows)
+            rank = np.array([labels.scale.index(name) for name in data.class_names], np.int32)
+            statistics.append(ordinal.statistics(rank[data.true], rank[data.assigned])[metric])
+    elif labels.multiple:
+        names, sets = label_sets(dataset, rows)
         statistics = []
         for predicted in predictions:
             assert predicted.sets is not None
             assigned = np.zeros((len(rows), len(names)), bool)
             assigned[:, : len(dataset.labels.names)] = predicted.sets[rows]
-            statistics.append(sets_statistic(true, assigned, "macro_f1"))
-        counts = np.ones(len(rows), np.int64)
+            statistics.append(sets_statistic(sets, assigned, metric))
     else:
         # classes are those of labels and predictions, so they differ, and a document is a row of all its codes
-        data = [labelled_predictions(dataset.raw_labels, predicted, dataset.labels, rows) for predicted in predictions]
-        codes = np.stack([column for one in data for column in (one.true, one.assigned)], axis=1)
+        single = [labelled_predictions(dataset.raw_labels, predicted, labels, rows) for predicted in predictions]
+        codes = np.stack([column for one in single for column in (one.true, one.assigned)], axis=1)
         cells, counts = np.unique(codes, axis=0, return_counts=True)
         statistics = [
-            classification_statistic(
-                one, ContingencyCells(cells[:, 2 * r], cells[:, 2 * r + 1], counts), "macro_f1", 1.0
-            )
-            for r, one in enumerate(data)
+            classification_statistic(one, ContingencyCells(cells[:, 2 * r], cells[:, 2 * r + 1], counts), metric, 1.0)
+            for r, one in enumerate(single)
         ]
 
     def mean(weights: FloatArray) -> FloatArray:
         return np.asarray(np.mean([statistic(weights) for statistic in statistics], axis=0))
 
-    return statistic_score(METRICS["macro_f1"], mean, counts, uncertainty, over="documents")
+    return statistic_score(METRICS[metric], mean, counts, uncertainty, over="documents")

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from nlpkit.errors import InputError, SchemaError
 from nlpkit.types import CsrMatrix, FloatArray
 
-Link: TypeAlias = Literal["softmax", "sigmoid", "margin"]
+Link: TypeAlias = Literal["softmax", "sigmoid", "margin", "identity"]
 Features: TypeAlias = Any  # CsrMatrix (D, V) of float64 or counts, or an array (D, E)
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -26,7 +26,8 @@ class Model(Protocol):
     """A fitted classifier: scores, probabilities, and itself as plain values and arrays.
 
     kind: its name in `fit.KINDS`; n_classes: J; multi_label: a document may have several labels, or none; link: what the scores
-    are: "softmax": log-probabilities up to a constant of the document, "sigmoid": log-odds of each label, "margin": neither.
+    are: "softmax": log-probabilities up to a constant of the document, "sigmoid": log-odds of each label, "margin": neither,
+    "identity": one score, the number itself.
     converged: False where the fit stopped at its most iterations.
     """
 
@@ -95,8 +96,8 @@ class LinearModel:
         return scores
 
     def probabilities(self, X: Features) -> FloatArray | None:
-        """Return the softmax of a row's scores, the sigmoid of each score, or None for margins, (D, J) float64."""
-        return by_link(self.decision(X), self.link) if self.link != "margin" else None
+        """Return the softmax of a row's scores, the sigmoid of each score, or None for margins and numbers, (D, J) float64."""
+        return by_link(self.decision(X), self.link) if self.link in ("softmax", "sigmoid") else None
 
     def config(self) -> dict[str, Any]:
         """Return kind, n_features, n_classes, link and the flags."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nlpkit.classify.naive_bayes import ClassPriors
 
 MODELS = ("nb", "bernoulli-nb", "complement-nb", "logreg", "svm", "knn", "centroid", "mlp", "auto")
+TASKS = ("auto", "classes", "regression", "ordinal")
 CALIBRATIONS = ("none", "sigmoid", "isotonic", "temperature")
 LEAST_SIMILARITY = 0.3  # below it, near-duplicates are not searched for
 
@@ -90,6 +91,20 @@ class ClassifierOptions:
 
     PANEL: ClassVar[str] = "Classifier"
 
+    task: Annotated[
+        str,
+        Param(
+            "Kind of the labels: classes, regression (numbers, by ridge regression) or ordinal (classes in an order, by logistic "
+            "regressions between them); auto takes them for classes.",
+        ),
+    ] = "auto"
+    order: Annotated[
+        str | tuple[str, ...] | None,
+        Param(
+            "All labels of `task=ordinal`, the lowest first: bad,ok,good; numbers need no order.",
+            metavar="LABEL,…",
+        ),
+    ] = None
     model: Annotated[
         str,
         Param(
@@ -115,14 +130,14 @@ class ClassifierOptions:
     hand_features: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Also show the model lengths, punctuation, capitals, digits and the like; logreg and svm only.",
+            "Also show the model lengths, punctuation, capitals, digits and the like; linear models only.",
             metavar="all|NAME,…",
         ),
     ] = None
     feature_cols: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Columns that the model sees, too: numbers scaled by the training documents, texts as categories; logreg and svm only.",
+            "Columns that the model sees, too: numbers scaled by the training documents, texts as categories; linear models only.",
             metavar="COL,…",
         ),
     ] = None
@@ -136,8 +151,8 @@ class ClassifierOptions:
     class_weight: Annotated[
         str,
         Param(
-            "Weighting of the classes: none, or balanced (every class weighs the same in logreg, svm, mlp and `calibrate`, so that "
-            "probabilities are those of classes of equal size).",
+            "Weighting of the classes: none, or balanced (every class weighs the same in logreg, svm, mlp, ordinal and `calibrate`, so "
+            "that probabilities are those of classes of equal size).",
             metavar="none|balanced",
         ),
     ] = "none"
@@ -168,7 +183,7 @@ class ClassifierOptions:
     cost: Annotated[
         str | float | tuple[float, ...],
         Param(
-            "Inverse strength of regularisation in logreg and svm: the larger, the weaker it is. Of several (0.1,1,10) and of auto, "
+            "Inverse strength of regularisation in linear models: the larger, the weaker it is. Of several (0.1,1,10) and of auto, "
             "cross-validation inside the training documents chooses.",
             ("cost", "C"),
             metavar="N|N,N,…|auto",
@@ -200,6 +215,7 @@ class ClassifierOptions:
     def __post_init__(self) -> None:
         """Raise UsageError for invalid values."""
         for name, known in (
+            ("task", TASKS),
             ("model", MODELS),
             ("on", ("words", "embedding", "columns")),
             ("class_weight", ("none", "balanced")),
@@ -233,6 +249,11 @@ class ClassifierOptions:
                 f"`priors={self.priors}`: empirical, uniform or a probability for each class, such as 0.3,0.7",
                 parameter="priors",
             ) from None
+
+    @property
+    def labels_in_order(self) -> list[str]:
+        """The labels of `order`; those of numbers are not listed."""
+        return names_in(self.order)
 
     @property
     def feature_columns(self) -> tuple[str, ...]:
@@ -303,9 +324,7 @@ class ClassifierReportOptions:
     ] = False
     learning_curve: Annotated[
         bool,
-        Param(
-            "Also score classifiers of 10, 20, 40, 60 and 80 % of the training documents, to see if more would help."
-        ),
+        Param("Also score models of 10, 20, 40, 60 and 80 % of the training documents, to see if more would help."),
     ] = False
     top_n: Annotated[int, Param("Number of most telling words of each class.", min=1)] = 15
     near_duplicates: Annotated[

@@ -1,4 +1,4 @@
-"""Scores of a classifier on documents it has not seen: with intervals, beside the majority class, and without near-duplicates."""
+"""Scores of a classifier on documents it has not seen: with intervals, beside a guess without text, and without near-duplicates."""
 
 from __future__ import annotations
 
@@ -8,27 +8,31 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.classify.classifier import Predicted
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.labels import Labels
+from nlpkit.classify.predicted import Predicted
 from nlpkit.errors import InputError
 from nlpkit.evaluation.labels import ClassProbabilities, LabelledPredictions
 from nlpkit.evaluation.multilabel import SCORES as MULTILABEL
 from nlpkit.evaluation.multilabel import add_multilabel
+from nlpkit.evaluation.ordinal import ORDINAL, add_ordinal
 from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION, add_calibration, add_classification
+from nlpkit.evaluation.regression import REGRESSION, add_numbers
 from nlpkit.evaluation.results import TargetResult
 from nlpkit.metrics.classification import encode_labels
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
 MODEL, MAJORITY, NO_DUPLICATES = "predictions", "majority baseline", "without near-duplicates"
-FEW, FEW_MULTILABEL = ("accuracy", "macro_f1"), ("subset_accuracy", "macro_f1")
+MEAN, MEDIAN = "mean of training", "median of training"
+FEW, FEW_MULTILABEL, FEW_NUMBERS = ("accuracy", "macro_f1"), ("subset_accuracy", "macro_f1"), ("rmse", "mae", "r2")
+OF_ORDERED = ("accuracy", "balanced_accuracy", "macro_f1")  # beside those of ranks
 
 
 @dataclass(frozen=True, slots=True)
 class ClassifierScores:
-    """Results of the model, of the majority class, and of the model on test documents without a near-duplicate in training
-    (None where there are no near-duplicates).
+    """Results of the model, of a guess without text (the majority class; of numbers the mean and of ordered classes the median of
+    the training documents), and of the model on test documents without a near-duplicate in training (None where there are none).
     """
 
     model: TargetResult
@@ -60,7 +64,8 @@ def score_predictions(
     without = None
     if duplicated is not None and duplicated[rows].any() and not duplicated[rows].all():
         without = _result(NO_DUPLICATES, dataset, predicted, rows[~duplicated[rows]], uncertainty)
-    majority = _result(MAJORITY, dataset, majority_of(dataset), rows, Uncertainty(None, uncertainty.seed))
+    name = MEAN if dataset.labels.numbers is not None else MEDIAN if dataset.labels.scale else MAJORITY
+    majority = _result(name, dataset, majority_of(dataset), rows, Uncertainty(None, uncertainty.seed))
     model = _result(MODEL, dataset, predicted, rows, uncertainty, n_unlabelled=len(tested) - len(rows))
     return ClassifierScores(model, majority, without)
 
@@ -68,15 +73,21 @@ def score_predictions(
 def majority_of(dataset: LabelledDataset) -> Predicted:
     """Return the predictions of a classifier that knows no text: the largest class of the training documents, for all.
 
-    Of several labels: those that more than half of the training documents have, or else the most frequent one.
+    Of several labels: those that more than half of the training documents have, or else the most frequent one. Of numbers their
+    mean, of ordered classes the median.
     """
     labels, D = dataset.labels, len(dataset.raw_labels)
+    if labels.numbers is not None:
+        mean = np.full((D, 1), np.nan)
+        for train, test in dataset.rounds:
+            mean[test] = labels.numbers[train].mean()
+        return Predicted(mean, None, None)
     J = len(labels.names)
     codes, sets = np.full(D, -1, np.int32), np.zeros((D, J), bool)
     share = np.zeros((D, J))
     for train, test in dataset.rounds:
         sizes = labels.sizes(train)
-        codes[test] = int(sizes.argmax())
+        codes[test] = int(np.searchsorted(2 * sizes.cumsum(), len(train)) if labels.scale else sizes.argmax())
         often = 2 * sizes > len(train)
         often[sizes.argmax()] = True
         sets[test] = often
@@ -95,7 +106,14 @@ def _result(
     *,
     n_unlabelled: int = 0,
 ) -> TargetResult:
-    few = name == NO_DUPLICATES
+    few, labels = name == NO_DUPLICATES, dataset.labels
+    if labels.numbers is not None:
+        assert predicted.values is not None
+        result = TargetResult(name, "numbers against 'label'")
+        add_numbers(
+            result, labels.numbers[rows], predicted.values[rows], uncertainty, FEW_NUMBERS if few else REGRESSION
+        )
+        return result
     if predicted.sets is not None:
         result = TargetResult(name, "sets of predictions against 'label'")
         names, true = label_sets(dataset, rows)
@@ -105,7 +123,11 @@ def _result(
         return result
     result = TargetResult(name, "predictions against 'label'")
     data = labelled_predictions(dataset.raw_labels, predicted, dataset.labels, rows, n_unlabelled)
-    add_classification(result, data, FEW if few else DEFAULT_CLASSIFICATION, uncertainty, beta=1.0)
+    if labels.scale:
+        add_ordinal(result, data, labels.scale, ORDINAL, uncertainty)
+        add_classification(result, data, FEW if few else OF_ORDERED, uncertainty, beta=1.0)
+    else:
+        add_classification(result, data, FEW if few else DEFAULT_CLASSIFICATION, uncertainty, beta=1.0)
     if data.prob is not None and name == MODEL:
         add_calibration(result, data, CALIBRATION, uncertainty)
     return result
@@ -135,7 +157,7 @@ def labelled_predictions(
     true = [raw_labels[d] for d in rows]
     codes: IntArray = predicted.codes[rows]
     assigned = [labels.names[c] if c >= 0 else None for c in codes]
-    classes, true_codes, assigned_codes = encode_labels(true, assigned)
+    classes, true_codes, assigned_codes = encode_labels(true, assigned, labels.scale)
     confidence = predicted.confidence
     prob: FloatArray | None = None
     class_prob: ClassProbabilities | None = None

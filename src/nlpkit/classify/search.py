@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from nlpkit.errors import UsageError
+from nlpkit.metrics.catalogue import METRICS
 
 if TYPE_CHECKING:
     from nlpkit.classify.fit import ModelOptions
@@ -33,15 +34,17 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """Mean macro F1 over the inner folds of each value; the highest is taken, of equals the first."""
+    """Mean score over the inner folds of each value, of the metric of that name; the best is taken, of equals the first."""
 
     search: Search
-    macro_f1: tuple[float, ...]
+    metric: str
+    scores: tuple[float, ...]
 
     @property
     def value(self) -> float:
         """The value that was taken."""
-        return self.search.values[self.macro_f1.index(max(self.macro_f1))]
+        best = max if METRICS[self.metric].better == "high" else min
+        return self.search.values[self.scores.index(best(self.scores))]
 
     @property
     def at_end(self) -> bool:
@@ -49,9 +52,10 @@ class Searched:
         return self.value in (self.search.values[0], self.search.values[-1])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return option, value, and the mean macro F1 of each value."""
-        scores = [{"value": v, "macro_f1": f} for v, f in zip(self.search.values, self.macro_f1, strict=True)]
-        return {"option": self.search.option, "value": self.value, "inner_folds": INNER_FOLDS, "tried": scores}
+        """Return option, value, the metric, and the mean score of each value."""
+        scores = [{"value": v, self.metric: s} for v, s in zip(self.search.values, self.scores, strict=True)]
+        facts = {"option": self.search.option, "value": self.value, "metric": self.metric, "inner_folds": INNER_FOLDS}
+        return facts | {"tried": scores}
 
 
 def values_of(option: str, value: str | float | Sequence[float]) -> tuple[float, ...]:

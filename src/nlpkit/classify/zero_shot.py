@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nlpkit.classify.classifier import Predicted
+from nlpkit.classify.predicted import Predicted
 from nlpkit.errors import UsageError
 from nlpkit.types import Float32Array, FloatArray
 

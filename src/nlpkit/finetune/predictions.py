@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.classify.classifier import Predicted
+from nlpkit.classify.predicted import Predicted
 from nlpkit.finetune.tasks import FinetuneTask, probabilities
 from nlpkit.types import FloatArray, LongArray
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.classify.scores import MAJORITY, MODEL, ClassifierScores, score_predictions
+from nlpkit.classify.scores import MAJORITY, MEAN, MODEL, ClassifierScores, score_predictions
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.multilabel import SCORES
 from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION
@@ -30,7 +30,6 @@ MAIN = {
     "regression": "spearman",
     "tokens": "macro_f1",
 }  # what methods are ranked by
-MEAN = "mean of training"
 
 
 def score_task(

@@ -38,6 +38,7 @@ def classifier_tables(
     config: dict[str, Any] = {
         "kind": "classify",
         "classes": list(classifier.names),
+        "order": list(classifier.scale),
         "multiple": classifier.multiple,
         "present": classifier.present.tolist(),
         "documents": classifier.n_train,
@@ -102,7 +103,10 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
             phrases = phrases_from(run.table("model/phrases"))
         present = np.array(config["present"], np.int32)
         sizes = {len(present), model.n_classes, model.n_classes if calibrator is None else calibrator.n_classes}
-        if len(sizes) > 1 or not len(present) or not np.isin(present, np.arange(len(names))).all():
+        regression = model.kind == "ridge"
+        if regression and (names or len(present) or model.n_classes != 1):
+            raise ValueError(f"{len(names)} classes and {model.n_classes} scores of a regression, which has one number")
+        if not regression and (len(sizes) > 1 or not len(present) or not np.isin(present, np.arange(len(names))).all()):
             raise ValueError(f"{len(names)} classes, of which {len(present)} were learned, scores of {model.n_classes}")
         rules = RuleList.from_dict(config["rules"]) if config["sees"] == "rules" else None
         features = Features(vectorizer, scaling, columns, rules)
@@ -112,6 +116,11 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
             raise ValueError(f"{len(features.names)} features for a model of {config['model']['n_features']}")
         if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise ValueError("names of classes that are no strings, or one twice")
+        scale = tuple(config.get("order", ()))
+        if (model.kind == "ordinal") != bool(scale) or (
+            scale and [name for name in scale if name in names] != list(names)
+        ):
+            raise ValueError(f"classes {', '.join(names)} in another order than {', '.join(scale) or 'none'}")
         thresholds = tuple(Threshold.restored(values) for values in config.get("thresholds", ()))
         if not {one.label for one in thresholds} <= {names[j] for j in present}:
             raise ValueError("a threshold of a class that the model does not know")
@@ -122,7 +131,7 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
             costs = tuple(tuple(row) for row in costs)
         return TextClassifier(
             names, bool(config["multiple"]), present, features, model, calibrator, phrases,
-            int(config.get("documents", 0)), thresholds=thresholds, costs=costs,
+            int(config.get("documents", 0)), thresholds=thresholds, costs=costs, scale=scale,
         ), config  # fmt: skip
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.classify.classifier import Predicted, TextClassifier
+from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.dataset import LabelledDataset
-from nlpkit.classify.explain import class_terms, has_weights
+from nlpkit.classify.explain import DOWN, UP, class_terms, direction, has_weights
+from nlpkit.classify.predicted import Predicted
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.results import TargetResult
 from nlpkit.text.near_duplicates import NearDuplicates
@@ -32,11 +33,14 @@ def prediction_columns(
 ) -> dict[str, pa.Array]:
     """Return the columns that a classifier adds to documents (n,): prediction, prediction_prob and, if asked for, probabilities.
 
-    A document that was not predicted (code -1) has null in all; so has prediction_prob where the model has no probabilities.
+    A document that was not predicted (code -1) has null in all; so has prediction_prob where the model has no probabilities. Numbers
+    are a float64 and have no prediction_prob.
 
     Raises:
         UsageError: probabilities of a model that has none.
     """
+    if predicted.values is not None:
+        return {"prediction": pa.array(predicted.values, pa.float64(), from_pandas=True)}
     is_predicted: BoolArray
     if predicted.sets is not None:
         is_predicted = np.asarray(np.isfinite(predicted.decision).all(axis=1))
@@ -143,16 +147,37 @@ def class_terms_table(classifier: TextClassifier, n: int) -> pa.Table | None:
     names, vectorizer = classifier.features.names, classifier.features.vectorizer
     df = {} if vectorizer is None else dict(zip(vectorizer.terms, vectorizer.df.tolist(), strict=True))
     rows = []
-    for code, (ids, weights) in zip(classifier.present.tolist(), class_terms(classifier, n), strict=True):
+    classes = [classifier.names[code] for code in classifier.present] if direction(classifier) is None else [UP, DOWN]
+    for name, (ids, weights) in zip(classes, class_terms(classifier, n), strict=True):
         for rank, (i, weight) in enumerate(zip(ids.tolist(), weights.tolist(), strict=True), 1):
-            rows.append((classifier.names[code], rank, names[i], weight, df.get(names[i])))
+            rows.append((name, rank, names[i], weight, df.get(names[i])))
     columns = list(zip(*rows, strict=True)) or [()] * len(CLASS_TERMS_SCHEMA)
     arrays = [pa.array(c, f.type) for c, f in zip(columns, CLASS_TERMS_SCHEMA, strict=True)]
     return pa.Table.from_arrays(arrays, schema=CLASS_TERMS_SCHEMA)
 
 
+def number_errors_table(dataset: LabelledDataset, rows: LongArray, predicted: FloatArray) -> pa.Table:
+    """Return labels and predicted numbers (D,) of some documents, those that are farthest off first, with the start of their text."""
+    off = predicted[rows] - np.array([dataset.raw_labels[d] for d in rows], np.float64)
+    order = np.argsort(-np.abs(off), kind="stable")
+    at = rows[order]
+    table = dataset.table.take(pa.array(at))
+    return pa.table(
+        {
+            "id": table.column("id"),
+            "label": pa.array([dataset.raw_labels[d] for d in at], pa.float64()),
+            "prediction": pa.array(predicted[at]),
+            "error": pa.array(off[order]),
+            "text": pa.array([(t or "")[:TEXT_CHARS] for t in table.column("text").to_pylist()], pa.string()),
+        }
+    )
+
+
 def errors_table(dataset: LabelledDataset, rows: LongArray, predicted: Predicted) -> pa.Table:
-    """Return the documents whose prediction is not their label, those the model was surest of first, with the start of their text."""
+    """Return the documents whose prediction is not their label, those the model was surest of first, with the start of their text.
+
+    Of ordered classes those come first whose prediction is the most ranks off.
+    """
     of_rows = predicted.take(rows)
     names = dataset.labels.names
     if of_rows.sets is not None:
@@ -164,7 +189,7 @@ def errors_table(dataset: LabelledDataset, rows: LongArray, predicted: Predicted
         wrong = [dataset.raw_labels[d] != p for d, p in zip(rows, assigned, strict=True)]
     sure = of_rows.confidence if of_rows.confidence is not None else _margin(of_rows.decision)
     at = np.flatnonzero(wrong)
-    at = at[np.lexsort((at, -sure[at]))]
+    at = at[np.lexsort((at, -sure[at], -_ranks_off(dataset, rows[at], [assigned[i] for i in at])))]
     table = dataset.table.take(pa.array(rows[at]))
     kind = dataset.label_type
     texts = [(t or "")[:TEXT_CHARS] for t in table.column("text").to_pylist()]
@@ -178,6 +203,14 @@ def errors_table(dataset: LabelledDataset, rows: LongArray, predicted: Predicted
             "text": pa.array(texts, pa.string()),
         }
     )
+
+
+def _ranks_off(dataset: LabelledDataset, rows: LongArray, assigned: Sequence[Any]) -> LongArray:
+    """Return the ranks between label and prediction (n,), 0 where classes have no order."""
+    place = {name: rank for rank, name in enumerate(dataset.labels.scale)}
+    pairs = [(dataset.raw_labels[d], p) for d, p in zip(rows.tolist(), assigned, strict=True)]
+    off = [abs(place[label] - place[p]) if place and p is not None else 0 for label, p in pairs]
+    return np.array(off, np.int64)
 
 
 def _margin(decision: FloatArray) -> FloatArray:

@@ -20,11 +20,11 @@ from nlpkit.finetune.trials import TrialResult
 from nlpkit.io.classifier_tables import (
     ADDED,
     NOT_CARRIED,
-    TEXT_CHARS,
     classes_table,
     confusion_table,
     documents_table,
     errors_table,
+    number_errors_table,
     prediction_columns,
     twins_table,
 )
@@ -58,9 +58,10 @@ def run_tables(
         if confusion is not None:
             tables["confusion"] = confusion
     elif dataset.kind == "regression":
+        assert predictions.values is not None
         tables = {
             "documents": _documents(dataset, rows, predictions),
-            "errors": _number_errors(dataset, labelled, predictions),
+            "errors": number_errors_table(dataset, labelled, predictions.values),
         }
     else:
         tables = {
@@ -109,25 +110,6 @@ def _documents(dataset: FinetuneDataset, rows: LongArray, predictions: TaskPredi
         columns["fold"] = pa.array(fold, pa.int32(), mask=fold < 0)
     columns |= {n: table.column(n) for n in table.column_names if n not in NOT_CARRIED}
     return pa.table(columns)
-
-
-def _number_errors(dataset: FinetuneDataset, rows: LongArray, predictions: TaskPredictions) -> pa.Table:
-    """Return predicted numbers by how far off they are, the farthest first."""
-    assert dataset.values is not None
-    assert predictions.values is not None
-    ids, texts = dataset.table.column("id").to_pylist(), dataset.texts
-    off = predictions.values[rows] - dataset.values[rows]
-    order = np.argsort(-np.abs(off), kind="stable")
-    at = rows[order]
-    return pa.table(
-        {
-            "id": pa.array([ids[d] for d in at.tolist()], pa.string()),
-            "label": pa.array(dataset.values[at]),
-            "prediction": pa.array(predictions.values[at]),
-            "error": pa.array(off[order]),
-            "text": pa.array([texts[d][:TEXT_CHARS] for d in at.tolist()], pa.string()),
-        }
-    )
 
 
 def _word_errors(dataset: FinetuneDataset, rows: LongArray, predictions: TaskPredictions) -> pa.Table:

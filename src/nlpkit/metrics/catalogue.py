@@ -133,6 +133,13 @@ METRICS: dict[str, Metric] = {
         ("mae", "low", "mean absolute error"),
         ("r2", "high", "1 − squared error against that of the mean"),
     ),
+    # beside spearman, of the ranks
+    **_metrics(
+        "ordinal",
+        ("rank_mae", "low", "mean number of classes between label and prediction"),
+        ("macro_mae", "low", "mean of it over the classes of the labels (Baccianella et al. 2009)"),
+        ("quadratic_kappa", "high", "Cohen's kappa weighted by squared distances of ranks (Cohen 1968)"),
+    ),
     **_metrics(
         "spans",
         ("span_f1", "high", "F of spans of BIO labels that are found exactly (Tjong Kim Sang & De Meulder 2003)"),
@@ -181,6 +188,7 @@ ALIASES = {
     "exact_match": "subset_accuracy",
     "jaccard_samples": "samples_jaccard",
     "auc": "roc_auc",
+    "qwk": "quadratic_kappa",
     "pr_auc": "average_precision",
     "v": "v_measure",
     "fowlkes_mallows": "fmi",

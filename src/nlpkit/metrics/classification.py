@@ -44,7 +44,7 @@ class Report:
 
 
 def encode_labels(
-    true: Sequence[str | None], predicted: Sequence[str | None]
+    true: Sequence[str | None], predicted: Sequence[str | None], order: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], IntArray, IntArray]:
     """Return the classes (J,) in sorted order, and the codes of true and predicted labels (D,) int32, -1 for missing ones.
 
@@ -52,7 +52,7 @@ def encode_labels(
     those that some other document has or is put into.
 
     Args:
-        true, predicted: (D,) labels, None where missing.
+        true, predicted: (D,) labels, None where missing. order: of ordered classes, all of them, in the place of sorting.
 
     Raises:
         UsageError: the lengths differ.
@@ -60,7 +60,8 @@ def encode_labels(
     if len(true) != len(predicted):
         raise UsageError(f"each document needs a label and a prediction, got {len(true)} and {len(predicted)}")
     pairs = [(t, p) for t, p in zip(true, predicted, strict=True) if t is not None]
-    classes = tuple(sorted({t for t, _ in pairs} | {p for _, p in pairs if p is not None}))
+    found = {t for t, _ in pairs} | {p for _, p in pairs if p is not None}
+    classes = tuple(name for name in order if name in found) if order else tuple(sorted(found))
     code: dict[str | None, int] = {name: j for j, name in enumerate(classes)}
     true_codes = np.array([code.get(t, -1) for t in true], np.int32)
     predicted_codes = np.array([code.get(p, -1) for p in predicted], np.int32)

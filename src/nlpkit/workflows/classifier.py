@@ -15,11 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.classify.classifier import Predicted, TextClassifier
+from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.columns import ColumnCounts
 from nlpkit.classify.explain import Explainer
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
+from nlpkit.classify.predicted import Predicted
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.classifier_files import classifier_tables, read_classifier
 from nlpkit.io.classifier_tables import NO_PROBABILITIES, prediction_columns
@@ -28,7 +29,7 @@ from nlpkit.io.run_reading import learned_from
 from nlpkit.io.runs import NewRun, Run, RunTables, add_output, new_run, open_run
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
-from nlpkit.types import BoolArray
+from nlpkit.types import BoolArray, FloatArray
 from nlpkit.version import __version__
 from nlpkit.workflows.corpus import Corpus, no_documents
 from nlpkit.workflows.counts import count_corpus
@@ -79,14 +80,19 @@ class ClassifierModel(RunModel):
         options.refuse_others(("probabilities", "explain", "encoder"), "a classifier")
         kind = KINDS.get(str(self.config["model"].get("kind")))
         if options.probabilities and self.classifier.calibrator is None and kind is not None and not kind.probabilities:
-            raise UsageError(NO_PROBABILITIES, parameter="probabilities")
+            raise UsageError(
+                NO_PROBABILITIES if self.classes else "`probabilities`: the model predicts numbers; leave it out",
+                parameter="probabilities",
+            )
         if corpus.memory is None and corpus.options.label_col != "label":
             corpus = corpus.with_options(label_col="label")
         with corpus.open() as stream, ExitStack() as stack:
             yield ClassifierPredictions(self, stream, stack, options, execution)
 
     def __repr__(self) -> str:
-        return wording.described(self, wording.counted(len(self.classes), "class", "classes"))
+        return wording.described(
+            self, wording.counted(len(self.classes), "class", "classes") if self.classes else "numbers"
+        )
 
     def _repr_html_(self) -> str:
         scores = {row["class"]: f"{row['f1']:.3f}" for row in self._class_rows()}
@@ -200,6 +206,7 @@ class ClassifierPredictions(Predictions):
         self._model, self._classifier, self._stack = model, model.classifier, stack
         self._options, self._threads = options, execution.n_threads()
         self._counts = {"documents": 0, "tokens": 0, "unknown_tokens": 0, "without_known_words": 0}
+        self._values: list[FloatArray] = []
         self._sizes: dict[str, int] = dict.fromkeys(self._classifier.names, 0)
         self._embeddings: RunEmbeddings | None = None
         features = self._classifier.features
@@ -218,7 +225,7 @@ class ClassifierPredictions(Predictions):
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the documents with their predictions."""
-        self.warn_of_replaced(COLUMNS)
+        self.warn_of_replaced(COLUMNS if self._classifier.names else COLUMNS[:1])
         with reporting.progress("predictions", None) as update:
             for batch, X, known in self._features():
                 predicted = self._classifier.predict(X)
@@ -290,6 +297,9 @@ class ClassifierPredictions(Predictions):
         self._counts["documents"] += len(predicted.decision)
         if known is not None:
             self._counts["without_known_words"] += int((~known).sum())
+        if predicted.values is not None:
+            self._values.append(predicted.values)
+            return
         for code, n in zip(*np.unique(codes, return_counts=True), strict=True):  # type: ignore[call-overload]
             self._sizes[self._classifier.names[code]] += int(n)
 
@@ -307,7 +317,9 @@ class ClassifierPredictions(Predictions):
         """Return the model, its kind and classes, and which of the documents it learned from."""
         files = self.learned_from
         kind = self._model.config["model"].get("kind")
-        parameters = {"model": self.model, "kind": kind, "classes": list(self._classifier.names)}
+        parameters: dict[str, Any] = {"model": self.model, "kind": kind, "classes": list(self._classifier.names)}
+        if self._classifier.scale:
+            parameters["order"] = list(self._classifier.scale)
         return parameters | ({"learned_from": files} if files else {})
 
     def summary(self) -> dict[str, Any]:
@@ -317,7 +329,7 @@ class ClassifierPredictions(Predictions):
             **self._counts,
             **({"missing_values": columns.missing} if columns.missing else {}),
             **({"unseen_values": columns.unseen} if columns.unseen else {}),
-            "predictions": self._sizes,
+            "predictions": _spread_of(self._values) if self._values else self._sizes,
             **({"explained": explained} if explained else {}),
             **({"learned_from": files} if files else {}),
         }
@@ -332,13 +344,19 @@ class ClassifierPredictions(Predictions):
         if n["without_known_words"]:
             line += (
                 f", {wording.counted(n['without_known_words'], 'document')} contain no word of the vocabulary and get the "
-                "default class"
+                f"{'default class' if self._classifier.names else 'number of a text without words'}"
             )
         reporting.note(line)
         note_missing(self._columns.missing)
         note_unseen(self._columns.unseen)
         if self.learned_from:
             reporting.warn(wording.learned_from(self.learned_from, self.model))
+
+
+def _spread_of(values: Sequence[FloatArray]) -> dict[str, float]:
+    """Return the mean, the lowest and the highest of numbers that were predicted."""
+    whole = np.concatenate(values)
+    return {"mean": float(whole.mean()), "lowest": float(whole.min()), "highest": float(whole.max())}
 
 
 def add_predictions(run: Path, corpus: Corpus, options: PredictOptions, execution: Execution) -> ClassifierPredictions:

@@ -175,6 +175,8 @@ def _train(
     if chosen.report.probabilities and not auto and not KINDS[config.name].probabilities and config.calibrate is None:
         if rules is not None:
             raise UsageError("`probabilities`: rules have none; leave it out", parameter="probabilities")
+        if options.task == "regression":
+            raise UsageError("`probabilities`: numbers have none; leave it out", parameter="probabilities")
         raise UsageError(
             f"`probabilities`: {config.name} has none; add `calibrate=sigmoid`, or leave `probabilities` out",
             parameter="probabilities",
@@ -189,8 +191,8 @@ def _train(
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
         data = read_classification_data(
-            corpus, _test_corpus(splits.test, corpus), splits, chosen.tokens, words=sees == "words", columns=options.feature_columns,
-            folds=folds, seed=seed, threads=threads,
+            corpus, _test_corpus(splits.test, corpus), options, splits, chosen.tokens, words=sees == "words", folds=folds, seed=seed,
+            threads=threads,
         )  # fmt: skip
     dataset = data.dataset
     check_wanted(config.wanted, dataset.labels.names, multiple=dataset.labels.multiple)
@@ -280,6 +282,11 @@ def _parameters(
     features = training.fitted.classifier.features
     vectorizer = features.vectorizer
     return {
+        "task": "regression"
+        if dataset.labels.numbers is not None
+        else "ordinal"
+        if dataset.labels.scale
+        else "classes",
         "model": config.name,
         "options": asdict(config.model),
         "sees": features.sees,
@@ -294,6 +301,7 @@ def _parameters(
         "rules": None if features.rules is None else features.rules.source,
         "calibrate": config.calibrate,
         "classes": list(dataset.labels.names),
+        "order": list(dataset.labels.scale),
         "test": str(splits.test) if isinstance(splits.test, str | Path) else None,
         "split": splits.split,
         "folds": dataset.n_folds or None,

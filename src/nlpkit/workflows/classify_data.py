@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
 from nlpkit.classify.dataset import LabelledDataset
-from nlpkit.classify.labels import Labels, encode_sets, encode_single
-from nlpkit.classify.options import ClassifierTextOptions, SplitOptions
+from nlpkit.classify.labels import Labels, encode_numbers, encode_sets, encode_single, is_number, label_scale
+from nlpkit.classify.options import ClassifierOptions, ClassifierTextOptions, SplitOptions
 from nlpkit.classify.prepared import FeatureSources
 from nlpkit.classify.splits import TEST, TRAIN, UNUSED, split_column, splits_of, stratified_folds
 from nlpkit.classify.words import CutWords, TokenizedWords
@@ -31,7 +31,15 @@ from nlpkit.workflows.corpus import Corpus, no_documents
 from nlpkit.workflows.embeddings import embedded_by
 from nlpkit.workflows.feature_columns import check_feature_columns
 from nlpkit.workflows.groups import Groups
-from nlpkit.workflows.labelled import check_label_column, read_labels, split_values, splits_by_column, stacked
+from nlpkit.workflows.labelled import (
+    check_label_column,
+    numeric_labels,
+    read_labels,
+    read_numbers,
+    split_values,
+    splits_by_column,
+    stacked,
+)
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import refuse_token_options
 
@@ -61,11 +69,11 @@ def classifier_preprocessing(tokens: ClassifierTextOptions) -> PreprocessOptions
 def read_classification_data(
     corpus: Corpus,
     test: Corpus | None,
+    options: ClassifierOptions,
     splits: SplitOptions,
     tokens: ClassifierTextOptions,
     *,
     words: bool,
-    columns: Sequence[str] = (),
     folds: int,
     seed: int,
     threads: int,
@@ -74,7 +82,8 @@ def read_classification_data(
 
     Args:
         test: documents to test on, None where `splits` names a column, or there are folds, or nothing is tested.
-        words: whether a model sees words. columns: those that it sees, too. folds: of cross-validation, 0 for none.
+        options: the kind of the labels, and the columns that the model sees, too. words: whether it sees words.
+        folds: of cross-validation, 0 for none.
 
     Raises:
         ColumnError, InputError, UsageError: no labels, a column that is not there, splits that cannot be made.
@@ -85,7 +94,7 @@ def read_classification_data(
     try:
         for stream, one in zip(streams, (corpus, test), strict=False):
             check_label_column(stream, corpus.options.label_col if one is None else one.options.label_col)
-            check_feature_columns(stream, columns, splits)
+            check_feature_columns(stream, options.feature_columns, splits)
         _check_columns(streams[0], splits)
         encoder = _embedded_by(streams)
         there = _have_tokens(streams, tokens)
@@ -103,12 +112,22 @@ def read_classification_data(
     finally:
         for stream in streams:
             stream.close()
+    if options.task == "regression":
+        tables = [numeric_labels(one) for one in tables]  # 3 and 3.5 are of different types
     table = stacked(tables)
-    raw_labels = read_labels(table.column("label"), splits.label_sep)
+    if options.task == "regression":
+        _refuse_several(splits)
+        values = read_numbers(table)
+        raw_labels: list[Any] = [None if np.isnan(value) else value for value in values.tolist()]
+    else:
+        raw_labels = read_labels(table.column("label"), splits.label_sep)
     split = _splits(table, tables[0].num_rows, raw_labels, splits, tested=test is not None)
-    labels = _encode(raw_labels, split)
+    learn = np.asarray(split == TRAIN)
+    labels = encode_numbers(values, learn) if options.task == "regression" else _encode(raw_labels, learn, options)
     if folds:
-        split = _folds(split, labels, folds, table, splits, seed)
+        if splits.groups is not None:
+            labels = replace(labels, groups=_groups(table, splits.groups))
+        split = _folds(split, labels, folds, splits, seed)
     dataset = LabelledDataset(table, raw_labels, labels, split, folds)
     tokenized = TokenizedWords(token_table(table.column("tokens")), threads=threads) if words and there else None
     sources = FeatureSources(table.num_rows, cut or tokenized)
@@ -231,25 +250,48 @@ def _splits(
     return np.array([UNUSED if v is None else TRAIN for v in raw_labels], np.int32)
 
 
-def _encode(raw_labels: list[Any], split: IntArray) -> Labels:
-    learn = np.asarray(split == TRAIN)
+def _encode(raw_labels: list[Any], learn: BoolArray, options: ClassifierOptions) -> Labels:
+    """Return the labels as classes, and say so where they look like numbers."""
     if any(isinstance(v, list) for v in raw_labels):
+        if options.task == "ordinal":
+            _refuse_several(None)
         return encode_sets(raw_labels, learn)
-    return encode_single(raw_labels, learn)
+    if options.task == "ordinal":
+        return encode_single(raw_labels, learn, label_scale(raw_labels, options.labels_in_order))
+    labels = encode_single(raw_labels, learn)
+    if options.task == "auto" and options.rules is None and len(labels.names) > 2 and all(map(is_number, labels.names)):
+        reporting.note(
+            f"the labels are numbers and taken for {len(labels.names):,} classes without an order; `task=regression` predicts "
+            "numbers, `task=ordinal` classes in their order (`task=classes`: as now, without this note)"
+        )
+    return labels
 
 
-def _folds(split: IntArray, labels: Labels, n_folds: int, table: pa.Table, splits: SplitOptions, seed: int) -> IntArray:
+def _refuse_several(splits: SplitOptions | None) -> None:
+    """Raise UsageError for several labels a document, where a task needs one."""
+    if splits is None or splits.label_sep is not None:
+        raise UsageError(
+            "several labels a document have no order and are no number; leave `label_sep` out, or take `task=classes`",
+            parameter="task",
+        )
+
+
+def _groups(table: pa.Table, by: str) -> IntArray:
+    """Return the group (D,) of each document."""
+    column = _groups_column(table, by)
+    if column.null_count:
+        missing = wording.counted(column.null_count, "document")
+        reporting.warn(f"{missing} without a value in '{by}': together they are one group")
+    codes = pc.dictionary_encode(column, null_encoding="encode")
+    codes = codes.chunk(0) if isinstance(codes, pa.ChunkedArray) else codes
+    groups: IntArray = codes.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    return groups
+
+
+def _folds(split: IntArray, labels: Labels, n_folds: int, splits: SplitOptions, seed: int) -> IntArray:
     """Deal the training documents into folds."""
     rows = np.flatnonzero(split == TRAIN)
-    together = None
-    if splits.groups is not None:
-        column = _groups_column(table, splits.groups)
-        if column.null_count:
-            missing = wording.counted(column.null_count, "document")
-            reporting.warn(f"{missing} without a value in '{splits.groups}': together they are one group")
-        codes = pc.dictionary_encode(column, null_encoding="encode")
-        codes = codes.chunk(0) if isinstance(codes, pa.ChunkedArray) else codes
-        together = codes.indices.to_numpy(zero_copy_only=False)[rows].astype(np.int32)
+    together = None if labels.groups is None else labels.groups[rows]
     if splits.cv is None and len(rows) < n_folds:
         raise InputError(f"{wording.counted(len(rows), 'document')} with a label: too few to train and test on")
     folds = split.copy()

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from nlpkit import reporting
 from nlpkit.classify.choose import Tried, best_of, compare_within, nested
-from nlpkit.classify.classifier import Fitted, Predicted, cross_predict, fit_classifier, together
+from nlpkit.classify.classifier import Fitted, cross_predict, fit_classifier, together
 from nlpkit.classify.configs import bounded, candidates
 from nlpkit.classify.costs import compare_costs
 from nlpkit.classify.dataset import LabelledDataset
@@ -18,6 +18,7 @@ from nlpkit.classify.fit import KINDS
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.learning_curve import DRAWS, SHARES, learning_curve
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions
+from nlpkit.classify.predicted import Predicted, objective
 from nlpkit.classify.prepared import ClassifierConfig
 from nlpkit.classify.scores import ClassifierScores, majority_of
 from nlpkit.classify.thresholds import reached
@@ -25,14 +26,6 @@ from nlpkit.classify.words import TokenizedWords
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 from nlpkit.workflows.classify_data import ClassificationData
-
-CURVE_SCHEMA = pa.schema(
-    [
-        ("share", pa.float64()),
-        ("documents", pa.int64()),
-        *((name, pa.float64()) for name in ("macro_f1", "low", "high")),
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,19 +208,24 @@ def curve_table(
     seed: int,
     threads: int,
 ) -> pa.Table:
-    """Return a row for each share of the training documents: share, documents, macro_f1, low, high (see `learning_curve`)."""
-    dataset = data.dataset
+    """Return a row for each share of the training documents: share, documents, the score by its name, low, high (see `learning_curve`)."""
+    dataset, metric = data.dataset, objective(data.dataset.labels)
     with reporting.progress("learning curve", len(SHARES) * DRAWS * len(dataset.rounds)) as update:
         points = learning_curve(
-            dataset, data.sources, config, scores.model.scores["macro_f1"], uncertainty, seed=seed, threads=threads, done=update,
+            dataset, data.sources, config, scores.model.scores[metric], uncertainty, seed=seed, threads=threads, done=update,
         )  # fmt: skip
     rows = []
     for point in points:
-        bounds = point.macro_f1.interval
+        bounds = point.score.interval
         low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
-        value = point.macro_f1.value
+        value = point.score.value
         rows.append((point.share, round(point.documents), value, low, high))
-    return pa.Table.from_arrays(
-        [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), CURVE_SCHEMA.types, strict=True)],
-        schema=CURVE_SCHEMA,
-    )
+    kinds = {
+        "share": pa.float64(),
+        "documents": pa.int64(),
+        metric: pa.float64(),
+        "low": pa.float64(),
+        "high": pa.float64(),
+    }
+    columns = zip(*rows, strict=True)
+    return pa.table({name: pa.array(column, kinds[name]) for name, column in zip(kinds, columns, strict=True)})

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.classify.classifier import Fitted, Predicted, TextClassifier
+from nlpkit.classify.classifier import Fitted, TextClassifier
 from nlpkit.classify.dataset import LabelledDataset
+from nlpkit.classify.predicted import Predicted
 from nlpkit.classify.splits import TEST, TRAIN
 from nlpkit.io.classifier_tables import (
     class_terms_table,
@@ -18,6 +19,7 @@ from nlpkit.io.classifier_tables import (
     confusion_table,
     documents_table,
     errors_table,
+    number_errors_table,
     twins_table,
 )
 
@@ -55,10 +57,10 @@ def note_dataset(dataset: LabelledDataset, split_column: str | None) -> None:
         reporting.warn(
             f"labels of test documents that no training document has: {wording.listed(unseen, 5)}; always wrong"
         )
-    if len(labels.names) > MANY_CLASSES and len(labels.names) > len(train) / 4:
+    if not labels.scale and len(labels.names) > MANY_CLASSES and len(labels.names) > len(train) / 4:
         reporting.warn(
             f"{len(labels.names):,} classes for {wording.counted(len(train), 'document')}: is the label a number that is "
-            "measured? Put it into classes first"
+            "measured? `task=regression` predicts numbers"
         )
 
 
@@ -83,9 +85,10 @@ def title_of(dataset: LabelledDataset, name: str, classifier: TextClassifier) ->
     sees = "embeddings" if features.sees == "embedding" else f"{len(features.names):,} features"
     if features.rules is not None:
         sees = wording.counted(len(features.names), "rule")
-    n, J = len(dataset.train), len(dataset.labels.names)
+    n, labels = len(dataset.train), dataset.labels
+    what = "" if labels.numbers is not None else f", {len(labels.names):,} {'ordered ' if labels.scale else ''}classes"
     where = f"cross-validation in {dataset.n_folds} folds" if dataset.n_folds else "on test documents"
-    return f"{name} ({sees}, {J:,} classes, {wording.counted(n, 'training document')}), {where}"
+    return f"{name} ({sees}{what}, {wording.counted(n, 'training document')}), {where}"
 
 
 def run_tables(
@@ -105,8 +108,12 @@ def run_tables(
         tables["documents"] = documents_table(dataset, rows, predicted, probabilities=options.probabilities)
     notes = []
     if scores is not None:
-        tables["classes"] = classes_table(scores.model, dataset)
-        tables["errors"] = errors_table(dataset, dataset.labelled(tested), predicted)
+        labelled = dataset.labelled(tested)
+        if predicted.values is None:
+            tables["classes"] = classes_table(scores.model, dataset)
+            tables["errors"] = errors_table(dataset, labelled, predicted)
+        else:
+            tables["errors"] = number_errors_table(dataset, labelled, predicted.values)
         confusion = confusion_table(scores.model)
         if confusion is not None:
             tables["confusion"] = confusion
@@ -145,7 +152,7 @@ def run_tables(
             f"{empty:,} of {wording.counted(len(tested), 'test document')} get no label, since none is more probable than not; "
             "`cost=10` or `class_weight=balanced` finds more"
         )
-    if predicted.probabilities is None and classifier.features.rules is None:
+    if classifier.names and predicted.probabilities is None and classifier.features.rules is None:
         notes.append(f"{config.name} gives no probabilities; `calibrate=sigmoid` makes them")
     return tables, notes
 

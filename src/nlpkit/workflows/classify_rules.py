@@ -9,8 +9,8 @@ import pyarrow as pa
 from scipy import sparse
 
 from nlpkit import wording
-from nlpkit.classify.classifier import Predicted
 from nlpkit.classify.dataset import LabelledDataset
+from nlpkit.classify.predicted import Predicted
 from nlpkit.classify.rule_list import RuleList
 from nlpkit.metrics.proportion import wilson
 from nlpkit.types import BoolArray, CsrMatrix

@@ -33,7 +33,16 @@ from nlpkit.workflows.run_topics import add_significance
 
 DEFAULT = ("npmi", "c_v", "diversity", "inverted_rbo", "exclusivity", "perplexity_in_sample", "log_likelihood")
 DEFAULT_LABELLED = ("ami", "purity", "inverse_purity")
-NOT_OF_TOPICS = ("classification", "multilabel", "correlation", "regression", "spans", "calibration", "people")
+NOT_OF_TOPICS = (
+    "classification",
+    "multilabel",
+    "correlation",
+    "regression",
+    "ordinal",
+    "spans",
+    "calibration",
+    "people",
+)
 SHOWN_WORDS = 8
 
 

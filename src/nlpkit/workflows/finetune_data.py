@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,9 +25,15 @@ from nlpkit.io.provenance import Provenance
 from nlpkit.io.sources import missing_path
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
-from nlpkit.workflows.labelled import check_label_column, read_labels, read_streams, splits_by_column, stacked
-
-_COMMA = re.compile(r"[-+]?\d+,\d+")
+from nlpkit.workflows.labelled import (
+    COMMA_NUMBER,
+    check_label_column,
+    read_labels,
+    read_numbers,
+    read_streams,
+    splits_by_column,
+    stacked,
+)
 
 
 def check_held_out_files(options: HeldOutOptions) -> None:
@@ -153,8 +158,8 @@ def task_kind(table: pa.Table, options: DatasetOptions) -> TaskKind:
 def _refuse_commas(column: pa.ChunkedArray) -> None:
     """Raise UsageError for labels that are all numbers, some with a comma where a point is needed."""
     labels = [str(v).strip() for v in column.to_pylist() if v is not None and str(v).strip()]
-    odd = next((v for v in labels if _COMMA.fullmatch(v)), None)
-    if odd is not None and all(_COMMA.fullmatch(v) or v.isdecimal() for v in labels):
+    odd = next((v for v in labels if COMMA_NUMBER.fullmatch(v)), None)
+    if odd is not None and all(COMMA_NUMBER.fullmatch(v) or v.isdecimal() for v in labels):
         raise UsageError(
             f"labels such as '{odd}' look like numbers with a comma; write them with a point ({odd.replace(',', '.')}), or give "
             "`task=classes` if they are names",
@@ -185,7 +190,7 @@ def _labels(
         words, tags = _tagged_words(table, options)
         return tags, words, tags, None
     if kind == "regression":
-        values = _numbers(table)
+        values = read_numbers(table)
         return [None if np.isnan(v) else v for v in values], None, None, values
     raw = read_labels(column, options.label_sep)
     if kind == "single" and any(isinstance(v, list) for v in raw):
@@ -195,24 +200,6 @@ def _labels(
     if kind == "multi" and not any(isinstance(v, list) for v in raw):
         raw = [None if v is None else [v] for v in raw]
     return raw, None, None, None
-
-
-def _numbers(table: pa.Table) -> FloatArray:
-    ids, labels = table.column("id").to_pylist(), table.column("label").to_pylist()
-    values = np.full(len(labels), np.nan)
-    for d, value in enumerate(labels):
-        if value is None or (isinstance(value, str) and not value.strip()):
-            continue
-        try:
-            values[d] = float(value)
-        except (TypeError, ValueError):
-            point = f", such as {value.replace(',', '.')}" if isinstance(value, str) and _COMMA.fullmatch(value) else ""
-            raise InputError(
-                f"document {ids[d]}: the label '{value}' is no number; `task=regression` needs numbers{point}"
-            ) from None
-        if np.isinf(values[d]):
-            raise InputError(f"document {ids[d]}: the label is {value}; `task=regression` needs finite numbers")
-    return values
 
 
 def _tagged_words(table: pa.Table, options: DatasetOptions) -> tuple[list[list[str]], Tags]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting
 from nlpkit.cells import as_label
 from nlpkit.classify.splits import check_splits, split_column, splits_of
-from nlpkit.errors import ColumnError, missing_column
+from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.corpora import DocumentStream
-from nlpkit.types import IntArray
+from nlpkit.types import FloatArray, IntArray
 from nlpkit.workflows.corpus import no_documents
+
+COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+")
 
 
 def check_label_column(stream: DocumentStream, label_col: str) -> None:
@@ -41,6 +45,29 @@ def read_labels(column: pa.ChunkedArray, separator: str | None) -> list[Any]:
     if separator is None:
         return texts
     return [None if t is None else _different(t.split(separator)) for t in texts]
+
+
+def read_numbers(table: pa.Table) -> FloatArray:
+    """Return the labels (D,) as numbers, NaN for none. Raises InputError for a label that is no finite number."""
+    ids, labels = table.column("id").to_pylist(), table.column("label").to_pylist()
+    values = np.full(len(labels), np.nan)
+    for d, value in enumerate(labels):
+        if value is None or (isinstance(value, str) and not value.strip()):
+            continue
+        try:
+            values[d] = float(value)
+        except (TypeError, ValueError):
+            point = (
+                f", such as {value.replace(',', '.')}"
+                if isinstance(value, str) and COMMA_NUMBER.fullmatch(value)
+                else ""
+            )
+            raise InputError(
+                f"document {ids[d]}: the label '{value}' is no number; `task=regression` needs numbers{point}"
+            ) from None
+        if np.isinf(values[d]):
+            raise InputError(f"document {ids[d]}: the label is {value}; `task=regression` needs finite numbers")
+    return values
 
 
 def _different(values: Sequence[Any]) -> list[str]:
@@ -109,6 +136,12 @@ def _stacked(first: pa.Table, second: pa.Table) -> pa.Table:
 def _hold_numbers(first: pa.Table, second: pa.Table, name: str) -> bool:
     kinds = [table.schema.field(name).type for table in (first, second)]
     return all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds)
+
+
+def numeric_labels(table: pa.Table) -> pa.Table:
+    """Return a table whose labels are float64 where they are numbers of another type."""
+    kind = table.schema.field("label").type
+    return _as_numbers(table, "label") if pa.types.is_integer(kind) or pa.types.is_floating(kind) else table
 
 
 def _as_numbers(table: pa.Table, name: str) -> pa.Table:

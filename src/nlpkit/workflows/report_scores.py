@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from nlpkit import wording
 from nlpkit.io.runs import Run
 from nlpkit.report.options import ReportOptions
@@ -52,7 +54,7 @@ def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section]
         data["learning"] = curves
         sections.append(Section("learning", "Learning curves"))
     if (run.path / "class_terms.parquet").is_file():
-        sections.append(Section("words", "Words of the classes", _class_terms(run)))
+        sections.append(Section("words", "Words", _class_terms(run)))
     if (run.path / "errors.parquet").is_file():
         sections.append(Section("errors", "Errors", _errors(run, options)))
     main = [s for s in scores if s["name"] in ("accuracy", "macro_f1")] or scores[:2]
@@ -74,7 +76,7 @@ def _sentences(run: Run, target: Mapping[str, Any]) -> list[str]:
     classes = parameters.get("classes")
     sentences = [
         f"{model}{base}, trained on {wording.listed([i['path'] for i in run.manifest['inputs']], 3)}; scored by {scored_by}"
-        + (f"; {wording.counted(len(classes), 'class', 'classes')}." if isinstance(classes, list) else ".")
+        + (f"; {wording.counted(len(classes), 'class', 'classes')}." if classes and isinstance(classes, list) else ".")
     ]
     return sentences + [str(note) for note in target.get("notes") or []]
 
@@ -112,6 +114,10 @@ def _class_terms(run: Run) -> str:
     words: dict[str, list[str]] = {}
     for row in run.table("class_terms").to_pylist():
         words.setdefault(row["class"], []).append(row["term"])
+    if run.manifest["parameters"].get("task", "classes") != "classes":
+        return table(
+            ["Prediction", "Words that move it most"], [[n, ", ".join(terms[:15])] for n, terms in words.items()]
+        )
     return table(
         ["Class", "Words that speak most for it"], [[name, ", ".join(terms[:15])] for name, terms in words.items()]
     )
@@ -119,6 +125,8 @@ def _class_terms(run: Run) -> str:
 
 def _errors(run: Run, options: ReportOptions) -> str:
     errors = run.table("errors")
+    if "error" in errors.column_names:
+        return _number_errors(errors, options)
     shown = errors.slice(0, MOST_ERRORS).to_pylist()
     columns = ["Document", "Label", "Prediction", "Probability"] + (["Text"] if options.texts else [])
     rows = [
@@ -131,6 +139,17 @@ def _errors(run: Run, options: ReportOptions) -> str:
     return paragraphs([note]) + table(columns, rows, numeric=(3,))
 
 
+def _number_errors(errors: pa.Table, options: ReportOptions) -> str:
+    rows = [
+        [row["id"], *(f"{row[name]:.4g}" for name in ("label", "prediction", "error"))]
+        + ([wording.truncated(row["text"] or "", options.snippet)] if options.texts else [])
+        for row in errors.slice(0, MOST_ERRORS).to_pylist()
+    ]
+    columns = ["Document", "Label", "Prediction", "Error"] + (["Text"] if options.texts else [])
+    note = f"The {len(rows)} of {wording.counted(errors.num_rows, 'document')} whose prediction is farthest off."
+    return paragraphs([note]) + table(columns, rows, numeric=(1, 2, 3))
+
+
 def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
 
@@ -140,16 +159,19 @@ def _number(value: float | None) -> str:
 
 
 def _curves(run: Run) -> list[dict[str, Any]]:
-    """Return the learning curves: of a fine-tuned model every number of curve.jsonl by step, of a classifier macro F1 by documents."""
+    """Return the learning curves: of a fine-tuned model every number of curve.jsonl by step, of a classifier the score by documents."""
     if (run.path / "learning_curve.parquet").is_file():
         points = run.table("learning_curve").to_pylist()
-        shown = [("macro_f1", False), ("low", True), ("high", True)]
+        metric = run.table("learning_curve").column_names[2]
+        shown = [(metric, False), ("low", True), ("high", True)]
         by_documents = [
             {"name": name, "x": [p["documents"] for p in points], "y": [p[name] for p in points], "dashed": dashed}
             for name, dashed in shown
             if all(p[name] is not None for p in points)
         ]
-        return [{"title": "macro F1", "x": "training documents", "lines": by_documents}]
+        return [
+            {"title": metric.replace("_", " ").replace("f1", "F1"), "x": "training documents", "lines": by_documents}
+        ]
     if not (run.path / "curve.jsonl").is_file():
         return []
     points = [json.loads(line) for line in run.file("curve.jsonl").read_text(encoding="utf-8").splitlines() if line]

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cells import as_label
-from nlpkit.classify.classifier import Predicted
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.options import confidence_level
+from nlpkit.classify.predicted import Predicted
 from nlpkit.classify.scores import labelled_predictions
 from nlpkit.classify.sentiment_options import ZeroShotOptions
 from nlpkit.classify.zero_shot import check_labels, nearest_labels, parse_labels, prompts_of, prototypes

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nlpkit import reporting, wording
+from nlpkit.classify.explain import DOWN, UP
 from nlpkit.classify.scores import NO_DUPLICATES, ClassifierScores
 from nlpkit.cli import console
 from nlpkit.cli.render.decisions import show_costs, show_learning_curve, show_search, show_thresholds
@@ -147,12 +148,16 @@ def show_terms(page: Page, terms: pa.Table | None) -> None:
         if len(of_class) < SHOWN_TERMS:
             of_class.append(row["term"])
     rows = [[short(name), " | ".join(terms)] for name, terms in words.items()]
-    page.table("Most telling words", ["class", "words"], rows)
+    moves = words.keys() <= {UP, DOWN} and min(terms["weight"].to_pylist(), default=0.0) < 0
+    page.table("Most telling words", ["moves" if moves else "class", "words"], rows)
 
 
 def show_errors(page: Page, errors: pa.Table | None) -> None:
     """Print the errors that the model was surest of."""
     if errors is None or not errors.num_rows:
+        return
+    if "error" in errors.column_names:
+        _show_number_errors(page, errors)
         return
     sure = "prediction_prob" if "prediction_prob" in errors.column_names else "margin"
     rows = []
@@ -163,6 +168,17 @@ def show_errors(page: Page, errors: pa.Table | None) -> None:
     page.table(
         f"{wording.counted(errors.num_rows, 'error')}; the model was surest of these", columns, rows, [columns[3]]
     )
+
+
+def _show_number_errors(page: Page, errors: pa.Table) -> None:
+    rows = []
+    for row in errors.slice(0, SHOWN_ERRORS).to_pylist():
+        text = wording.truncated(" ".join((row["text"] or "").split()), TEXT_WIDTH)
+        rows.append(
+            [row["id"], *(f"{row[name]:.4g}" for name in ("label", "prediction")), f"{row['error']:+.4g}", text]
+        )
+    columns = ["id", "label", "prediction", "error", "text"]
+    page.table("The predictions that are farthest off", columns, rows, columns[1:4])
 
 
 def shown(label: Any) -> str:

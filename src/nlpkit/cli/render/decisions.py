@@ -18,12 +18,12 @@ def show_search(page: Page, search: Mapping[str, Any] | None) -> None:
     if search is None:
         return
     option, folds = search["option"], search["folds"]
-    columns = ["", option, "macro_f1", *(["taken in folds"] if folds else [])]
+    columns = ["", option, search["metric"], *(["taken in folds"] if folds else [])]
     rows = []
     for row in search["tried"]:
         taken = [str(folds.count(row["value"]) or "")] if folds else []
         arrow = "→" if row["value"] == search["value"] else ""
-        rows.append([arrow, f"{row['value']:g}", wording.score_text(row["macro_f1"]), *taken])
+        rows.append([arrow, f"{row['value']:g}", wording.score_text(row[search["metric"]]), *taken])
     title = f"Values of {option}, by cross-validation in the training documents"
     page.table(title, columns, rows, columns[1:])
 
@@ -61,17 +61,15 @@ def _interval(values: Mapping[str, Any], prefix: str) -> str:
 
 
 def show_learning_curve(page: Page, curve: pa.Table | None) -> None:
-    """Print the macro F1 of shares of the training documents."""
+    """Print the score of shares of the training documents."""
     if curve is None:
         return
-    rows = []
+    rows, metric = [], curve.column_names[2]
     for point in curve.to_pylist():
-        value, low, high = (
-            None if point[n] is None else wording.score_text(point[n]) for n in ("macro_f1", "low", "high")
-        )
+        value, low, high = (None if point[n] is None else wording.score_text(point[n]) for n in (metric, "low", "high"))
         interval = "" if low is None else f"[{low}, {high}]"
         rows.append([f"{point['share']:.0%}", f"{point['documents']:,}", value or "–", interval])
-    columns = ["share", "training documents", "macro_f1", "interval"]
+    columns = ["share", "training documents", metric, "interval"]
     page.table("Learning curve: fitted on parts of the training documents", columns, rows, columns)
 
 

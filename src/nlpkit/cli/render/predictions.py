@@ -32,7 +32,8 @@ def show_explanations(explained: Mapping[str, Sequence[Mapping[str, Any]]], *, t
     for name, classes in explained.items():
         for one in classes:
             prob = "" if one["prob"] is None else f", probability {one['prob']:.3f}"
-            title = f"{name}: {one['class']}{prob}"
+            what = one["class"] if "class" in one else f"{one['number']:.4g}"
+            title = f"{name}: {what}{prob}"
             words = one["words"][:SHOWN_WORDS]
             if to_stderr:
                 reporting.note(title + "; " + ", ".join(f"{w['term']} {w['contribution']:+.3f}" for w in words))
