@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 
@@ -17,3 +18,11 @@ def text_of(value: Any) -> str:
 def as_label(value: Any) -> str | None:
     """Return a cell as a label, None for an empty one: 1 and 1.0 are the label '1', as CSV has it."""
     return text_of(value) or None
+
+
+def is_number(label: str) -> bool:
+    """Whether a label is a finite number."""
+    try:
+        return isfinite(float(label))
+    except ValueError:
+        return False

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit.cells import is_number
 from nlpkit.classify.splits import stratified_folds
 from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
@@ -149,14 +150,6 @@ def label_scale(values: Sequence[str | None], order: Sequence[str]) -> tuple[str
         if name not in order:
             raise unknown_value("label", name, order, "; `order` must name every label, the lowest first")
     return tuple(order)
-
-
-def is_number(label: str) -> bool:
-    """Whether a label is a finite number."""
-    try:
-        return bool(np.isfinite(float(label)))
-    except ValueError:
-        return False
 
 
 def encode_sets(values: Sequence[Sequence[str] | None], learn: BoolArray) -> Labels:

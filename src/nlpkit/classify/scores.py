@@ -26,7 +26,7 @@ from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 MODEL, MAJORITY, NO_DUPLICATES = "predictions", "majority baseline", "without near-duplicates"
 MEAN, MEDIAN = "mean of training", "median of training"
 FEW, FEW_MULTILABEL, FEW_NUMBERS = ("accuracy", "macro_f1"), ("subset_accuracy", "macro_f1"), ("rmse", "mae", "r2")
-OF_ORDERED = ("accuracy", "balanced_accuracy", "macro_f1")  # beside those of ranks
+OF_ORDERED = ("accuracy", "macro_precision", "macro_recall", "macro_f1")  # beside those of ranks
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,12 +79,16 @@ class PredictionTable:
     probabilities: Sequence[Any] | None = None
 
 
-def labelled_predictions(columns: PredictionTable) -> LabelledPredictions:
-    """Return the documents of a table with a label each. Raises InputError when there are no labels, or no predictions."""
+def labelled_predictions(columns: PredictionTable, scale: Sequence[str] = ()) -> LabelledPredictions:
+    """Return the documents of a table with a label each; scale: of ordered classes, all of them.
+
+    Raises:
+        InputError: there are no labels, or no predictions.
+    """
     true, assigned = [as_label(v) for v in columns.labels], [as_label(v) for v in columns.assigned]
     n_unlabelled = count_unlabelled(columns, true, assigned)
     if columns.predictions:
-        classes, true_codes, assigned_codes = encode_labels(true, assigned)
+        classes, true_codes, assigned_codes = encode_labels(true, assigned, scale)
         assigned_names = classes
     else:
         classes, true_codes = _codes(true)

@@ -7,13 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from nlpkit import wording
-from nlpkit.evaluation.labels import LabelledPredictions
+from nlpkit.cells import as_label, is_number
+from nlpkit.evaluation.labels import LabelledPredictions, PredictionTable
 from nlpkit.evaluation.results import TargetResult
 from nlpkit.metrics import ordinal
 from nlpkit.metrics.catalogue import METRICS, in_group
 from nlpkit.metrics.score import Uncertainty, statistic_score
 
 ORDINAL = (*in_group("ordinal"), "spearman")
+
+
+def scale_of(tables: Sequence[PredictionTable], order: Sequence[str]) -> tuple[str, ...]:
+    """Return all labels and predictions of tables from low to high: the labels of `order`, or else numbers; empty for neither."""
+    cells = (as_label(v) for table in tables for v in (*table.labels, *table.assigned))
+    found = {v for v in cells if v is not None}
+    if order:
+        return tuple(order) if found <= set(order) else ()
+    return tuple(sorted(found, key=float)) if all(map(is_number, found)) else ()
 
 
 def add_ordinal(

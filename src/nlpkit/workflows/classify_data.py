@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
+from nlpkit.cells import is_number
 from nlpkit.classify.dataset import LabelledDataset
-from nlpkit.classify.labels import Labels, encode_numbers, encode_sets, encode_single, is_number, label_scale
+from nlpkit.classify.labels import Labels, encode_numbers, encode_sets, encode_single, label_scale
 from nlpkit.classify.options import ClassifierOptions, ClassifierTextOptions, SplitOptions
 from nlpkit.classify.prepared import FeatureSources
 from nlpkit.classify.splits import TEST, TRAIN, UNUSED, split_column, splits_of, stratified_folds

@@ -17,6 +17,7 @@ from nlpkit.evaluation.multilabel import (
     note_sets,
     split_cells,
 )
+from nlpkit.evaluation.ordinal import ORDINAL, add_ordinal, scale_of
 from nlpkit.evaluation.predictions import (
     CALIBRATION,
     CLASSIFICATION,
@@ -90,15 +91,20 @@ def _single_labels(
     predictions, uncertainty, beta = columns[0].predictions, settings.uncertainty, settings.options.beta
     embedded = all("embedding" in table.columns for table in tables)
     separation = in_group("separation") if embedded else []
-    possible = [*CLASSIFICATION, *CALIBRATION, *RANKING] if predictions else [*CLUSTERING, *separation]
-    default = [*DEFAULT_CLASSIFICATION, *CALIBRATION] if predictions else possible
+    order = _order(tables)
+    scale = scale_of(columns, order) if predictions else ()
+    of_ranks = ORDINAL if scale else ()
+    possible = [*CLASSIFICATION, *of_ranks, *CALIBRATION, *RANKING] if predictions else [*CLUSTERING, *separation]
+    default = [*DEFAULT_CLASSIFICATION, *CALIBRATION, *(of_ranks if order else ())] if predictions else possible
     kind = "predictions" if predictions else "topics"
     names = _chosen([n for n in METRICS if n in possible], default, settings, f"{kind} and labels")
-    data = [labelled_predictions(table) for table in columns]
+    ordinal = [n for n in names if n in of_ranks]
+    data = [labelled_predictions(table, scale if ordinal else ()) for table in columns]
     results = []
     for table, documents in zip(tables, data, strict=True):
         result = TargetResult(table.name, f"{kind} against '{settings.read.label_col}'")
         if predictions:
+            add_ordinal(result, documents, scale, ordinal, uncertainty)
             add_classification(result, documents, [n for n in names if n in CLASSIFICATION], uncertainty, beta=beta)
             if documents.prob is not None or settings.only:
                 brier = settings.options.is_named("brier")
@@ -111,6 +117,17 @@ def _single_labels(
                 add_table_separation(result, table, distances, settings)
         results.append(result)
     return Evaluation(results, compare_labelled(data, results, uncertainty, beta=beta))
+
+
+def _order(tables: Sequence[TableTarget]) -> list[str]:
+    """Return the ordered labels that the footer of a table tells of the model that predicted; empty where none does."""
+    for table in tables:
+        steps = steps_of([table.footer()])
+        for command in ("predict", "classify"):
+            order = (step_parameters(steps, command) or {}).get("order")
+            if order:
+                return list(order)
+    return []
 
 
 def _numbers_or_words(columns: Sequence[PredictionTable], settings: EvaluationSettings) -> Evaluation:
@@ -146,7 +163,11 @@ def _chosen(possible: Sequence[str], default: Sequence[str], settings: Evaluatio
     names = [n for n in possible if n in wanted or (not settings.only and n in default)]
     wrong = [n for n in wanted if n not in possible and (settings.options.is_named(n) or not names)]
     if wrong:
+        ordered = ""
+        if any(METRICS[n].group == "ordinal" for n in wrong):
+            ordered = "; labels need an order: numbers, or predictions of `nlpkit classify` with `task=ordinal`"
         raise UsageError(
-            f"{', '.join(wrong)}: no score of a table of {kind}; there are {', '.join(possible)}", parameter="metrics"
+            f"{', '.join(wrong)}: no score of a table of {kind}; there are {', '.join(possible)}{ordered}",
+            parameter="metrics",
         )
     return names

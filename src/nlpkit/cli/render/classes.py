@@ -77,7 +77,7 @@ def _show(classifier: TrainedClassifier, *, markdown: bool) -> None:
     show_costs(page, classifier.decisions.get("costs"))
     show_learning_curve(page, tables.get("learning_curve"))
     show_terms(page, tables.get("class_terms"))
-    show_errors(page, tables.get("errors"))
+    show_errors(page, tables.get("errors"), ranks=bool(classifier.classifier.scale))
 
 
 def show_scores(page: Page, scores: ClassifierScores, title: str) -> None:
@@ -152,8 +152,8 @@ def show_terms(page: Page, terms: pa.Table | None) -> None:
     page.table("Most telling words", ["moves" if moves else "class", "words"], rows)
 
 
-def show_errors(page: Page, errors: pa.Table | None) -> None:
-    """Print the errors that the model was surest of."""
+def show_errors(page: Page, errors: pa.Table | None, *, ranks: bool = False) -> None:
+    """Print the errors that the model was surest of; ranks: those that are the most ranks off."""
     if errors is None or not errors.num_rows:
         return
     if "error" in errors.column_names:
@@ -165,9 +165,8 @@ def show_errors(page: Page, errors: pa.Table | None) -> None:
         text = wording.truncated(" ".join((row["text"] or "").split()), TEXT_WIDTH)
         rows.append([row["id"], shown(row["label"]), shown(row["prediction"]), f"{row[sure]:.3f}", text])
     columns = ["id", "label", "prediction", sure.removeprefix("prediction_"), "text"]
-    page.table(
-        f"{wording.counted(errors.num_rows, 'error')}; the model was surest of these", columns, rows, [columns[3]]
-    )
+    which = "these are the most ranks off" if ranks else "the model was surest of these"
+    page.table(f"{wording.counted(errors.num_rows, 'error')}; {which}", columns, rows, [columns[3]])
 
 
 def _show_number_errors(page: Page, errors: pa.Table) -> None:
