@@ -100,6 +100,7 @@ def nested(
     rounds: Sequence[tuple[LongArray, LongArray]],
     configs: Sequence[ClassifierConfig],
     *,
+    deciding: Callable[[ClassifierConfig], ClassifierConfig] = lambda config: config,
     seed: int,
     threads: int,
     on_candidate: Callable[[int, str], None] = lambda n, name: None,
@@ -107,6 +108,9 @@ def nested(
     """Return predictions of test documents by whatever wins in the training documents of their round (Cawley & Talbot 2010).
 
     So the choice among candidates is part of what is scored. Also the last classifier, and the winner of each round.
+
+    Args:
+        deciding: returns the winner with what decides for it, such as thresholds.
     """
     winners: list[str] = []
     parts: list[tuple[LongArray, Predicted]] = []
@@ -117,6 +121,6 @@ def nested(
             tried.append(try_candidate(sources, labels, train, config, seed=seed, threads=threads))
         best = configs[best_of(tried)]
         winners.append(best.name)
-        fitted = fit_classifier(sources, labels, train, best, seed=seed, threads=threads)
+        fitted = fit_classifier(sources, labels, train, deciding(best), seed=seed, threads=threads)
         parts.append((test, fitted.predict(test)))
     return together(sources.n_docs, labels, parts), fitted, winners

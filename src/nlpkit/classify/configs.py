@@ -110,9 +110,6 @@ def config_of(
             parameter="cost",
         )
     wanted = parse_thresholds(options.threshold)
-    if auto:
-        about = {"threshold": wanted, "costs": options.costs is not None}
-        _refuse(about, "is about one classifier; name it in the place of `model=auto`")
     if options.costs is not None:
         _refuse({"threshold": wanted}, "and `costs` each say when a class is predicted; keep one")
         if not KINDS[kind].probabilities and options.calibration is None:

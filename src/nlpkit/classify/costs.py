@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from nlpkit.errors import UsageError
+from nlpkit.evaluation.results import TargetResult
 from nlpkit.metrics.bootstrap import interval, mean_of
+from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.proportion import edge_interval
-from nlpkit.metrics.score import Uncertainty
+from nlpkit.metrics.score import Uncertainty, mean_score
 from nlpkit.types import FloatArray, IntArray
 
 Costs = tuple[tuple[float, ...], ...]
@@ -82,6 +85,17 @@ def compare_costs(
             row |= {"saved": float(saved.mean()), **_bounds(saved, None, uncertainty, "saved_")}
         rows.append(row)
     return rows
+
+
+def add_mean_cost(
+    result: TargetResult, true: IntArray, codes: IntArray, costs: FloatArray, uncertainty: Uncertainty
+) -> None:
+    """Add the mean cost of decisions (n,) to a result, so that gates can be on it. See `compare_costs`."""
+    values = costs[true, codes]
+    score = mean_score(
+        METRICS["mean_cost"], values, uncertainty, over="documents", parameters={"documents": len(values)}
+    )
+    result.add(replace(score, median=None))
 
 
 def _bounds(values: FloatArray, costs: FloatArray | None, uncertainty: Uncertainty, prefix: str) -> dict[str, float]:

@@ -153,6 +153,10 @@ METRICS: dict[str, Metric] = {
         ("brier_top", "low", "mean squared error of the probability of the prediction alone"),
     ),
     **_metrics(
+        "costs",
+        ("mean_cost", "low", "mean cost of a decision, by `nlpkit classify --costs` alone (Elkan 2001)"),
+    ),
+    **_metrics(
         "ranking",
         ("roc_auc", "high", "area under the ROC curve of each class against all others, mean over classes"),
         ("average_precision", "high", "area under the curve of precision and recall of each class, mean over classes"),

@@ -221,6 +221,7 @@ def _train(
         if len(dataset.tested()):
             duplicated = None if overlap is None else np.asarray(overlap.nearest >= 0)
             scores = score_predictions(dataset, predicted, duplicated, Uncertainty(chosen.report.level, seed))
+            training.add_scores(dataset, scores.model, Uncertainty(chosen.report.level, seed))
             evaluation = Evaluation([scores.model])
             evaluation.gates = bounds.check(evaluation)
     token_info = _token_parameters(data, training)

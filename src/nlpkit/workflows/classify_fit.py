@@ -12,7 +12,7 @@ from nlpkit import reporting
 from nlpkit.classify.choose import Tried, best_of, compare_within, nested
 from nlpkit.classify.classifier import Fitted, cross_predict, fit_classifier, together
 from nlpkit.classify.configs import bounded, candidates
-from nlpkit.classify.costs import compare_costs
+from nlpkit.classify.costs import add_mean_cost, compare_costs
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.labels import Labels
@@ -23,6 +23,7 @@ from nlpkit.classify.prepared import ClassifierConfig
 from nlpkit.classify.scores import ClassifierScores, majority_of
 from nlpkit.classify.thresholds import reached
 from nlpkit.classify.words import TokenizedWords
+from nlpkit.evaluation.results import TargetResult
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 from nlpkit.workflows.classify_data import ClassificationData
@@ -48,13 +49,12 @@ class Training:
         facts: dict[str, Any] = {}
         if self.fitted.searched is not None:
             facts["search"] = {**self.fitted.searched.to_dict(), "folds": self.rounds}
-        tested = dataset.labelled(dataset.tested())
+        tested, known = dataset.labelled(dataset.tested()), _with_class(dataset)
         thresholds = self.fitted.classifier.thresholds
         if thresholds:
             outcomes = [reached(one, *self._decided(dataset.labels, one.label, tested)) for one in thresholds]
             facts["thresholds"] = [one.to_dict(uncertainty.level) for one in outcomes]
         costs = self.fitted.classifier.costs
-        known = tested[np.asarray(dataset.usable)[tested]]  # labels that no training document has, have no cost
         if costs is not None and len(known):
             facts["costs"] = {
                 "documents": len(known),
@@ -66,6 +66,13 @@ class Training:
                 ),
             }
         return facts
+
+    def add_scores(self, dataset: LabelledDataset, result: TargetResult, uncertainty: Uncertainty) -> None:
+        """Add the mean cost of the decisions to a result where there are costs."""
+        costs, codes = self.fitted.classifier.costs, self.predicted.codes
+        known = _with_class(dataset)
+        if costs is not None and codes is not None and len(known):
+            add_mean_cost(result, dataset.labels.targets(known), codes[known], np.array(costs), uncertainty)
 
     def _alternatives(self, dataset: LabelledDataset, rows: LongArray, costs: FloatArray) -> dict[str, IntArray]:
         """Return the decisions (n,) for some documents: those of the model, and those that know no costs, or no text."""
@@ -91,6 +98,12 @@ class Training:
             return labels.targets(rows)[:, j], predicted.sets[rows, j]
         assert predicted.codes is not None
         return labels.targets(rows) == j, predicted.codes[rows] == j
+
+
+def _with_class(dataset: LabelledDataset) -> LongArray:
+    """Return the test documents whose label is one of training: other labels have no cost."""
+    tested = dataset.labelled(dataset.tested())
+    return tested[np.asarray(dataset.usable)[tested]]
 
 
 def fit_and_predict(
@@ -146,13 +159,18 @@ def _choose(
     """
     dataset, sources, budget = data.dataset, data.sources, options.budget
     labels, rounds, n_outer = dataset.labels, dataset.rounds, dataset.n_folds
-    configs = [
-        bounded(config, dataset.least_train)
+    needs_probabilities = report.probabilities or base.costs is not None
+
+    def deciding(winner: ClassifierConfig) -> ClassifierConfig:
+        return replace(winner, wanted=base.wanted, costs=base.costs)
+
+    configs = [  # compared by their most probable classes; the winner decides by thresholds or costs
+        bounded(replace(config, wanted=(), costs=None), dataset.least_train)
         for config in candidates(
             base, options, multiple=labels.multiple, words_are_cut=not isinstance(sources.words, TokenizedWords),
             embeddings=sources.embeddings is not None,
         )
-        if not report.probabilities or config.calibrate is not None or KINDS[config.model.kind].probabilities
+        if not needs_probabilities or config.calibrate is not None or KINDS[config.model.kind].probabilities
     ]  # fmt: skip
     with reporting.progress("models", len(configs)) as update:
         tried = compare_within(
@@ -160,7 +178,7 @@ def _choose(
             on_candidate=lambda n, name: update(n, f"models: {name}"),
         )  # fmt: skip
     best = best_of(tried)
-    config = configs[best]
+    config = deciding(configs[best])
     left_out = [t.config.name for t in tried if t.why]
     if left_out:
         reporting.note(
@@ -174,7 +192,7 @@ def _choose(
     kept = [t.config for t in tried if not t.why]
     with reporting.progress("nested folds", n_outer) as update:
         predicted, fitted, winners = nested(
-            sources, labels, rounds, kept, seed=seed, threads=threads,
+            sources, labels, rounds, kept, deciding=deciding, seed=seed, threads=threads,
             on_candidate=lambda n, name: update(n, f"nested folds: {name}"),
         )  # fmt: skip
     won = ", ".join(f"{name} {winners.count(name)}" for name in dict.fromkeys(winners))

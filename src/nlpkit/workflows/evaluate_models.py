@@ -39,6 +39,7 @@ NOT_OF_TOPICS = (
     "correlation",
     "regression",
     "ordinal",
+    "costs",
     "spans",
     "calibration",
     "people",

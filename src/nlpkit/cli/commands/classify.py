@@ -39,7 +39,7 @@ def classify_cli(
 
     Labels are those of --label-col (several a document: a column of lists, or --label-sep). Scores are those of --test,
     --split or cross-validation: words, weights, phrases, selection and calibration are learned from training documents
-    only. The majority class stands beside every score; test documents that are near-duplicates of training documents are
+    only. --task regression predicts numbers, --task ordinal classes in an order. The majority class stands beside every score; test documents that are near-duplicates of training documents are
     found and left out once. Leaves a run directory (<input>.classify/ without -o) with metrics.json, classes.parquet,
     confusion.parquet, class_terms.parquet, errors.parquet and the model, no pickles. `nlpkit predict RUN NEW` gives new
     documents its classes.
@@ -53,6 +53,14 @@ def classify_cli(
     target = out.run_target(inputs, "classify")
     if gate.markdown and run.json:
         raise UsageError("--markdown and --json both write to stdout; metrics.json in the run has the scores")
+    kind = Path(classifier.model)
+    if (kind / "manifest.json").is_file() and kind.resolve() != target.resolve():
+        from nlpkit import reporting
+
+        reporting.warn(
+            f"--model {kind} trains a new classifier of that kind; to classify with the run in the folder {kind}/: "
+            f"nlpkit predict {kind} {inputs[0]}"
+        )
     if predict is not None and not predict.exists():
         from nlpkit.io.sources import missing_path
 
