@@ -16,7 +16,7 @@ from nlpkit.classify.model import LinearModel, Model
 from nlpkit.errors import InputError, SchemaError, UsageError
 from tests.refusals import refuses
 
-LEARNED = [kind for kind, about in KINDS.items() if about.learned]
+LEARNED = [kind for kind, about in KINDS.items() if about.learned and about.task != "regression"]
 LABELLED = [kind for kind in LEARNED if KINDS[kind].multi_label]
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.naive_bayes import MultinomialNB
 
-from nlpkit.classify.classifier import fit_classifier
+from nlpkit.classify import classifier as classifier_module
+from nlpkit.classify.classifier import CALIBRATION_FOLDS, fit_classifier
+from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.fit import ModelOptions
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
@@ -45,6 +50,37 @@ def test_equals_the_grid_search_of_scikit_learn(kind: str, option: str, peer: st
     rest = np.arange(1, 240, 2)
     assert (searched.predict(rest).codes == grid.predict(X[rest])).all()
     assert getattr(searched.config.model, peer) == grid.best_params_[peer]
+
+
+@pytest.mark.parametrize("what", ["search", "wanted", "calibrate"])
+def test_groups_stay_together_in_inner_folds(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document of each group is a copy of another: a fold that tore them apart would test on what it learned from."""
+    X, y = counted(120)
+    groups = np.tile(np.arange(60, dtype=np.int32), 2)
+    X, y = np.concatenate([X[:60], X[:60]]), np.concatenate([y[:60], y[:60]])
+    labels = Labels(("a", "b", "c"), np.ones(120, bool), y, groups=groups)
+    options = {
+        "search": {"search": Search("cost", GRIDS["cost"])},
+        "wanted": {"wanted": parse_thresholds(("recall=0.8:a",))},
+        "calibrate": {"calibrate": "sigmoid"},
+    }
+    config = ClassifierConfig("logreg", ModelOptions("logreg"), None, **options[what])  # type: ignore[arg-type]
+    parts: list[np.ndarray] = []
+    whole = classifier_module.prepare_features
+
+    def prepare(sources: Any, targets: Any, train: np.ndarray, config: Any) -> Any:
+        parts.append(train)
+        return whole(sources, targets, train, config)
+
+    monkeypatch.setattr(classifier_module, "prepare_features", prepare)
+    fit_classifier(FeatureSources(120, embeddings=X), labels, np.arange(120), config, seed=3, threads=1)
+    inner = [train for train in parts if len(train) < 120]
+    assert len(inner) == (INNER_FOLDS if what == "search" else CALIBRATION_FOLDS)
+    for train in inner:
+        held_out = np.setdiff1d(np.arange(120), train)
+        assert not set(groups[train]) & set(groups[held_out])
+    with pytest.raises(InputError, match="all of one group"):
+        replace(labels, groups=np.zeros(120, np.int32)).folds(np.arange(120), 3, seed=0)
 
 
 def test_labels_of_other_documents_do_not_matter() -> None:

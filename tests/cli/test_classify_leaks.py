@@ -35,6 +35,15 @@ OPTIONS = [
     ["--on", "columns", "--feature-cols", "size,author", "--calibrate", "sigmoid"],
     ["--model", "auto", "--cv", "3", "--budget", "1000", "--select", "chi2:40"],
 ]
+NUMBERS = ["--label-col", "number", "--task", "regression"]
+RATINGS = ["--label-col", "rating", "--task", "ordinal"]
+OF_NUMBERS = [
+    [*NUMBERS],
+    [*NUMBERS, "--cost", "auto", "--phrases", "npmi:0.1:2", "--hand-features", "all"],
+    [*NUMBERS, "--on", "columns", "--feature-cols", "size,author"],
+    [*RATINGS, "--select", "chi2:50"],
+    [*RATINGS, "--cost", "auto", "--class-weight", "balanced", "--feature-cols", "size,author"],
+]
 
 
 def name(options: list[str]) -> str:
@@ -53,6 +62,8 @@ def random_rows(n: int, seed: int, prefix: str = "d") -> list[dict[str, Any]]:
     for row in found:  # after all the others, which stay what they were
         author = None if rng.random() < 0.1 else f"author {rng.integers(60)}"
         row |= {"size": None if rng.random() < 0.1 else float(rng.lognormal()), "author": author}
+    for row in found:
+        row |= {"number": float(rng.normal(100.0, 7.0)), "rating": int(rng.integers(1, 6))}
     return found
 
 
@@ -62,6 +73,15 @@ def test_random_labels_score_at_chance(options: list[str], tmp_path: Path) -> No
     run_cli("classify", "t.jsonl", *options, "--ci", "0", "-q", "-o", "run")
     report = json.loads(Path("run/metrics.json").read_text())
     assert abs(report["targets"][0]["metrics"]["balanced_accuracy"]["value"] - 0.5) < CHANCE
+
+
+@pytest.mark.parametrize("options", OF_NUMBERS, ids=name)
+def test_random_numbers_and_ratings_are_not_predicted(options: list[str], tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "t.jsonl", random_rows(N, 0))
+    run_cli("classify", "t.jsonl", *options, "--ci", "0", "-q", "-o", "run")
+    scores = json.loads(Path("run/metrics.json").read_text())["targets"][0]["metrics"]
+    rho = scores["spearman"]["value"]
+    assert rho is None or abs(rho) < 4 / np.sqrt(N)
 
 
 def test_a_leak_would_be_seen(tmp_path: Path) -> None:
@@ -84,7 +104,7 @@ def model_of(run: str) -> dict[str, Any]:
     return {**tables, "config": json.loads(Path(run, "model", "config.json").read_text())}
 
 
-@pytest.mark.parametrize("options", [o for o in OPTIONS if "auto" not in o], ids=name)
+@pytest.mark.parametrize("options", [*(o for o in OPTIONS if "auto" not in o), *OF_NUMBERS], ids=name)
 def test_the_model_does_not_know_the_test_documents(options: list[str], tmp_path: Path) -> None:
     write_jsonl(tmp_path / "train.jsonl", random_rows(120, 1))
     test = random_rows(60, 2, "t")
@@ -95,6 +115,8 @@ def test_the_model_does_not_know_the_test_documents(options: list[str], tmp_path
             **row,
             "text": row["text"].replace("w", "v", 10) + " waaa wbaa" * 3,
             "label": "a",
+            "number": 1e6,
+            "rating": 1,
             "size": 1e6,
             "author": "new",
         }

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from nlpkit.classify.model import Features, LinearModel, checked_features
 from nlpkit.types import FloatArray
 
-TOLERANCE = 1e-8  # of the residual of the normal equations, against their right side
+TOLERANCE = 1e-10  # of the residual of the normal equations, against their right side
 MOST_STEPS = 2000
 
 

@@ -329,7 +329,8 @@ class ClassifierPredictions(Predictions):
             **self._counts,
             **({"missing_values": columns.missing} if columns.missing else {}),
             **({"unseen_values": columns.unseen} if columns.unseen else {}),
-            "predictions": _spread_of(self._values) if self._values else self._sizes,
+            "predictions": self._sizes,
+            **({"numbers": _spread_of(self._values)} if self._values else {}),
             **({"explained": explained} if explained else {}),
             **({"learned_from": files} if files else {}),
         }

@@ -104,7 +104,8 @@ def _single_labels(
     for table, documents in zip(tables, data, strict=True):
         result = TargetResult(table.name, f"{kind} against '{settings.read.label_col}'")
         if predictions:
-            add_ordinal(result, documents, scale, ordinal, uncertainty)
+            if ordinal:
+                add_ordinal(result, documents, scale, ordinal, uncertainty)
             add_classification(result, documents, [n for n in names if n in CLASSIFICATION], uncertainty, beta=beta)
             if documents.prob is not None or settings.only:
                 brier = settings.options.is_named("brier")

@@ -37,12 +37,12 @@ def classify_cli(
 ) -> None:
     """Train a classifier of labelled documents and score it.
 
-    Labels are those of --label-col (several a document: a column of lists, or --label-sep). Scores are those of --test,
-    --split or cross-validation: words, weights, phrases, selection and calibration are learned from training documents
-    only. --task regression predicts numbers, --task ordinal classes in an order. The majority class stands beside every score; test documents that are near-duplicates of training documents are
-    found and left out once. Leaves a run directory (<input>.classify/ without -o) with metrics.json, classes.parquet,
-    confusion.parquet, class_terms.parquet, errors.parquet and the model, no pickles. `nlpkit predict RUN NEW` gives new
-    documents its classes.
+    Labels are those of --label-col (several a document: a column of lists, or --label-sep): classes, or numbers with --task
+    regression, or classes in an order with --task ordinal. Scores are those of --test, --split or cross-validation: words,
+    weights, phrases, selection and calibration are learned from training documents only. A guess without text stands beside
+    every score; test documents that are near-duplicates of training documents are found and left out once. Leaves a run
+    directory (<input>.classify/ without -o) with metrics.json, classes.parquet, confusion.parquet, class_terms.parquet,
+    errors.parquet and the model, no pickles. `nlpkit predict RUN NEW` gives new documents its classes.
 
     \b
     Examples:
