@@ -251,7 +251,7 @@ STRINGS: dict[str, Sequence[str]] = {
     "classes": ["neg,pos", "neg,neu,pos"],
     "l2s_epochs": ["1"], "l2s_windows": ["2"], "l2s_sizes": ["4"], "l2s_resampling": ["bootstrap", "shuffle", "none"],
     "method": ["full", "head", "lora", "lora(r=2)", "ia3", "setfit", "pfeiffer", "full,head"],
-    "objective": ["mlm", "sbert-softmax", "cosine"], "task": ["auto", "classes", "labels", "regression", "words"],
+    "objective": ["mlm", "sbert-softmax", "cosine"], "task": ["auto", "classes", "labels", "regression", "ordinal", "words"],
     "shots": ["1", "2", "1,all"], "labels": ["a,b", "pos,neg"],
     "reference": ["CORPUS"], "heldout": ["CORPUS"], "target_format": ["auto", "run", "table", "lines", "csv"],
     "metrics": ["npmi", "coherence", "clustering", "classification", "distinctness", "fit", "all", "accuracy,nmi"],

@@ -94,7 +94,6 @@ def test_a_precision_that_no_score_has_is_told() -> None:
         (["--threshold", "recall=0.9:court"], "did you mean 'courts'?"),
         (["--threshold", "recall=2:courts"], "above 0 and at most 1"),
         (["--threshold", "recall=0.9:courts", "--threshold", "recall=0.9:health"], "one class can have a threshold"),
-        (["--threshold", "recall=0.9:courts", "--model", "auto"], "is about one classifier"),
     ],
 )
 def test_thresholds_that_cannot_be_meant(options: list[str], message: str) -> None:
@@ -171,7 +170,6 @@ def test_costs_are_stored_and_used_by_predict() -> None:
     ("options", "message"),
     [
         (["--model", "svm"], "add --calibrate sigmoid"),
-        (["--model", "auto"], "is about one classifier"),
         (["--threshold", "recall=0.9:courts"], "each say when a class is predicted"),
         ([], "did you mean 'courts'?"),
     ],

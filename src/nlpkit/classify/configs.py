@@ -93,7 +93,7 @@ def config_of(
         _refuse(naive_bayes, "belongs to Naive Bayes; leave it out")
     if kind not in LINEAR:
         linear = {"cost": options.values("cost") != usual.values("cost"), **table}
-        _refuse(linear, "belongs to logreg, svm and the models of `task`; leave it out")
+        _refuse(linear, "belongs to logreg and svm; leave it out")
     if not KINDS[kind].balanced:
         balanced = ", ".join(name for name, k in KINDS.items() if k.balanced)
         _refuse({"class_weight": options.class_weight != usual.class_weight}, f"belongs to {balanced}; leave it out")
