@@ -47,6 +47,7 @@ OF_SCORE: dict[str, Range] = {
     "mcc": SIGNED,
     "kappa": SIGNED,
     "r2": (-inf, 1.0),
+    "mean_cost": ANY,
     "quadratic_kappa": SIGNED,
     "topic_log_odds": (-inf, 0.0),
     "rating": (1.0, 3.0),
