@@ -25,7 +25,7 @@ def test_every_score_has_a_range_and_every_range_a_score() -> None:
     assert set(OF_GROUP) <= {m.group for m in METRICS.values()}
     assert all(low < high for low, high in (m.range for m in METRICS.values()))
     unbounded = [m.name for m in METRICS.values() if m.range == ANY]
-    assert unbounded == ["pmi", "umass"]
+    assert unbounded == ["pmi", "umass", "mean_cost"]
 
 
 @pytest.mark.parametrize(
