@@ -117,9 +117,9 @@ def encode_numbers(values: FloatArray, learn: BoolArray) -> Labels:
     known = np.isfinite(values)
     learned = np.unique(values[known & learn])
     if len(learned) < 2:
-        found = f"is the number {learned[0]:g}" if len(learned) else "has none"
+        what = f"is the number {learned[0]:g}" if len(learned) else "has none"
         raise InputError(
-            f"`task=regression`: every training document {found}; two different numbers are needed: name the column with `label_col`"
+            f"`task=regression`: every training document {what}; two different numbers are needed: name the column with `label_col`"
         )
     return Labels((), known, None, numbers=values)
 
@@ -133,20 +133,20 @@ def label_scale(values: Sequence[str | None], order: Sequence[str]) -> tuple[str
     Raises:
         UsageError: labels that are no numbers without an order, or that it does not name, or a label that it names twice.
     """
-    found = sorted({v for v in values if v is not None}, key=_order)
+    all_names = sorted({v for v in values if v is not None}, key=_order)
     if not order:
-        names = [v for v in found if not is_number(v)]
+        names = [v for v in all_names if not is_number(v)]
         if names:
             raise UsageError(
                 f"`task=ordinal`: the label '{names[0]}' is no number; say the order of the labels, the lowest first: "
-                f"`order={','.join(found[:5])}{',…' if len(found) > 5 else ''}`",
+                f"`order={','.join(all_names[:5])}{',…' if len(all_names) > 5 else ''}`",
                 parameter="order",
             )
-        return tuple(found)
+        return tuple(all_names)
     twice = next((name for i, name in enumerate(order) if name in order[:i]), None)
     if twice is not None:
         raise UsageError(f"`order` names '{twice}' twice; name each label once, the lowest first", parameter="order")
-    for name in found:
+    for name in all_names:
         if name not in order:
             raise unknown_value("label", name, order, "; `order` must name every label, the lowest first")
     return tuple(order)

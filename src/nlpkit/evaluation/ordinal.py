@@ -20,10 +20,10 @@ ORDINAL = (*in_group("ordinal"), "spearman")
 def scale_of(tables: Sequence[PredictionTable], order: Sequence[str]) -> tuple[str, ...]:
     """Return all labels and predictions of tables from low to high: the labels of `order`, or else numbers; empty for neither."""
     cells = (as_label(v) for table in tables for v in (*table.labels, *table.assigned))
-    found = {v for v in cells if v is not None}
+    names = {v for v in cells if v is not None}
     if order:
-        return tuple(order) if found <= set(order) else ()
-    return tuple(sorted(found, key=float)) if all(map(is_number, found)) else ()
+        return tuple(order) if names <= set(order) else ()
+    return tuple(sorted(names, key=float)) if all(map(is_number, names)) else ()
 
 
 def add_ordinal(

@@ -60,8 +60,8 @@ def encode_labels(
     if len(true) != len(predicted):
         raise UsageError(f"each document needs a label and a prediction, got {len(true)} and {len(predicted)}")
     pairs = [(t, p) for t, p in zip(true, predicted, strict=True) if t is not None]
-    found = {t for t, _ in pairs} | {p for _, p in pairs if p is not None}
-    classes = tuple(name for name in order if name in found) if order else tuple(sorted(found))
+    names = {t for t, _ in pairs} | {p for _, p in pairs if p is not None}
+    classes = tuple(name for name in order if name in names) if order else tuple(sorted(names))
     code: dict[str | None, int] = {name: j for j, name in enumerate(classes)}
     true_codes = np.array([code.get(t, -1) for t in true], np.int32)
     predicted_codes = np.array([code.get(p, -1) for p in predicted], np.int32)
