@@ -99,10 +99,11 @@ class AuthorTopicOptions:
 
 @dataclass(frozen=True, slots=True)
 class LabeledLdaOptions:
-    """Options of labelled LDA."""
+    """Options of labelled LDA. k: labels and latent topics, which follows from the documents."""
 
     PANEL: ClassVar[str] = "Model"
 
+    k: int | str = "auto"
     latent: Annotated[int, Param("Further topics without a label, open to every document.", min=0)] = 0
     separator: Annotated[str, Param("What separates labels in a text.", metavar="TEXT")] = ";"
     alpha: Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,22 +32,27 @@ class Response:
 
     def take(self, documents: LongArray) -> Response:
         """Return the labels of some documents, without the classes that none of them has."""
+        return Response(self.y[documents], self.names).among(np.ones(len(documents), bool))
+
+    def among(self, usable: BoolArray) -> Response:
+        """Return the labels of documents (D,), those that are not usable without theirs, without classes that no document has."""
+        y = np.where(usable, self.y, np.nan)
         if not self.names:
-            return Response(self.y[documents])
-        there = np.unique(self.y[documents][self.known[documents]]).astype(np.int64)
-        place = np.full(len(self.names) + 1, np.nan)
-        place[there] = np.arange(len(there))
-        codes = np.where(self.known, self.y, len(self.names)).astype(np.int64)
-        return Response(place[codes[documents]], tuple(self.names[c] for c in there))
+            return Response(y)
+        there, codes = np.unique(y[np.isfinite(y)], return_inverse=True)
+        y[np.isfinite(y)] = codes
+        return Response(y, tuple(self.names[int(c)] for c in there))
 
     def check(self) -> None:
-        """Raise InputError for labels that are all alike, or too few."""
-        known = self.y[self.known]
-        if not self.names and (len(known) < 2 or np.ptp(known) == 0):
-            what = f"all labels are {known[0]:g}" if len(known) else "no document has a label that is a number"
-            raise InputError(f"{what}; a regression needs different ones: name another `label_col`")
-        if self.names and len(np.unique(known)) < 2:
-            raise InputError("fewer than two classes have documents with words; name another `label_col`")
+        """Raise InputError for labels that are all alike, or none."""
+        values = np.unique(self.y[self.known])
+        if len(values) >= 2:
+            return
+        label = self.names[0] if len(self.names) == 1 else f"{values[0]:g}" if len(values) else ""
+        what = f"all documents with a label have '{label}'" if len(values) else "no document with words has a label"
+        raise InputError(
+            f"{what}, and two different labels are needed; name another `label_col`", parameter="label_col"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +110,9 @@ def regress(shares: FloatArray, y: FloatArray, n_classes: int, *, coef_variance:
     return Regression(coef[:, None], np.array([y.mean() - centre @ coef]), max(float(np.mean(errors**2)), floor))
 
 
-def quality(regression: Regression, shares: FloatArray, y: FloatArray, names: Sequence[str]) -> float:
-    """Return R² of numbers, the share of right classes otherwise, of documents with z̄ = shares and known labels."""
+def quality(regression: Regression, shares: FloatArray, y: FloatArray) -> float:
+    """Return R² of numbers, the share of right classes otherwise, of documents with z̄ = shares and known labels y."""
     predicted = regression.predict(shares)
-    if names:
+    if predicted.shape[1] > 1:
         return float(np.mean(predicted.argmax(axis=1) == y))
     return 1.0 - float(np.mean((y - predicted[:, 0]) ** 2) / y.var())

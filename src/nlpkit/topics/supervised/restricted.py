@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
-from nlpkit.errors import InputError, UsageError
 from nlpkit.kernels import restricted as kernel
 from nlpkit.parameters import Execution
-from nlpkit.topics.lda.infer import infer_topics
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
-from nlpkit.topics.mixtures.by_term import words_of
-from nlpkit.topics.mixtures.choose import SEEDS
-from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, order_by_size, reordered
-from nlpkit.topics.mixtures.scores import Fitted, HeldOutCorpus
+from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.streams import stream_key
+from nlpkit.topics.supervised.base import TRACE_EVERY, ColumnFitter, check, mixture_of
 from nlpkit.topics.supervised.options import AuthorTopicOptions, LabeledLdaOptions, prior
-from nlpkit.topics.supervised.slda import doc_topics
-from nlpkit.types import BoolArray, IntArray, LongArray, TokenTable
-
-TRACE_EVERY = 10
+from nlpkit.types import BoolArray, CsrMatrix, IntArray, LongArray, TokenTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +113,7 @@ class Chain:
     """The state after the last sweep: topics (N,) of the tokens, row_topic (R, K) CSR n_rk, and the points on the way."""
 
     topics: IntArray
-    row_topic: sparse.csr_array
+    row_topic: CsrMatrix
     trace: list[RestrictedPoint]
 
 
@@ -164,34 +156,6 @@ def sample(
     return Chain(rows.topics[places], row_topic, trace)
 
 
-def as_mixture(
-    chain: Chain, tokens: TokenTable, n_topics: int, *, alpha: float, eta: float, names: Sequence[str] = ()
-) -> tuple[MixtureFit, LongArray]:
-    """Return the chain as the fit of a mixture model, topics by size, and their order: topic order[k] is topic k."""
-    doc_topic = doc_topics(tokens, chain.topics, n_topics)
-    each = np.full(n_topics, alpha)
-    order = order_by_size(doc_topic, each)
-    place = np.empty(n_topics, np.int32)
-    place[order] = np.arange(n_topics, dtype=np.int32)
-    n_kv = sparse.coo_array(
-        (np.ones(len(chain.topics), np.int32), (place[chain.topics], tokens.term_ids)),
-        shape=(n_topics, tokens.n_terms),
-    ).tocsr()  # fmt: skip
-    n_kv.sort_indices()
-    numbers = {
-        "log_likelihood_per_token": round(chain.trace[-1].log_likelihood, 6),
-        "sweeps": chain.trace[-1].sweep,
-        "alpha": round(alpha, 8),
-        "eta": round(eta, 8),
-    }
-    model = MixtureModel(tokens.terms, n_kv, each, eta)
-    ordered = tuple(names[k] for k in order) if names else ()
-    fit = MixtureFit(
-        model, reordered(doc_topic, order), chain.trace, numbers, ordered, assignments=place[chain.topics]
-    )  # fmt: skip
-    return fit, order
-
-
 def fit_author_topic(
     tokens: TokenTable,
     n_topics: int,
@@ -224,7 +188,7 @@ def fit_author_topic(
     chain = sample(
         tokens, n_topics, rows, alpha=alpha, eta=eta, sweeps=options.iterations, key=key, progress=progress
     )  # fmt: skip
-    fit, order = as_mixture(chain, tokens, n_topics, alpha=alpha, eta=eta)
+    fit, order = mixture_of(tokens, chain.topics, n_topics, alpha=alpha, eta=eta, trace=chain.trace)
     counts = chain.row_topic[: len(authors.names)].toarray()[:, order].astype(np.float64)
     return replace(fit, numbers={**fit.numbers, "authors": len(authors.names)}, arrays={"authors": counts})
 
@@ -259,24 +223,21 @@ def fit_labeled_lda(
     rows, key = rows_of_labels(labels, options.latent), stream_key(execution.seed, "labeled-lda")
     chain = sample(tokens, K, rows, alpha=alpha, eta=eta, sweeps=options.iterations, key=key, progress=progress)
     names = (*labels.names, *[""] * options.latent)
-    return as_mixture(chain, tokens, K, alpha=alpha, eta=eta, names=names)[0]
-
-
-def check(tokens: TokenTable, n_topics: int) -> None:
-    """Raise UsageError where there are no tokens or no topics."""
-    if not len(tokens.term_ids):
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
-    if n_topics < 1:
-        raise UsageError(f"`k={n_topics}`: a model has at least 1 topic", parameter="k")
+    fit, order = mixture_of(tokens, chain.topics, K, alpha=alpha, eta=eta, trace=chain.trace)
+    return replace(fit, names=tuple(names[k] for k in order))
 
 
 @dataclass(frozen=True, slots=True)
-class AuthorTopicFitter:
-    """The author-topic model whose numbers of topics are compared, and that is fitted. authors: of the documents."""
+class AuthorTopicFitter(ColumnFitter):
+    """The author-topic model. authors: of the documents."""
 
     options: AuthorTopicOptions
     authors: NameSets | None = None
-    seeds: int = SEEDS
+
+    def take(self, documents: LongArray) -> AuthorTopicFitter:
+        """Return the fitter with the authors of some of the documents."""
+        assert self.authors is not None
+        return replace(self, authors=self.authors.take(documents))
 
     def fit_tokens(
         self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
@@ -285,33 +246,18 @@ class AuthorTopicFitter:
         assert self.authors is not None
         return fit_author_topic(tokens, n_topics, self.authors, self.options, execution, progress=progress)
 
-    def fit(
-        self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
-    ) -> MixtureFit:
-        """Fit the documents that are not held out, with their authors."""
-        assert self.authors is not None
-        part = replace(self, authors=self.authors.take(corpus.documents))
-        return part.fit_tokens(corpus.train, n_topics, execution, progress)
-
-    def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
-        """Return the model, and Gibbs sampling of the topics of documents as if each were an author of its own."""
-        return fit.model, partial(infer_topics, words_of(fit.model), seed=seed, threads=threads)
-
 
 @dataclass(frozen=True, slots=True)
-class LabeledLdaFitter:
+class LabeledLdaFitter(ColumnFitter):
     """Labelled LDA, whose number of topics follows from the labels of the documents."""
 
     options: LabeledLdaOptions
     labels: NameSets | None = None
-    seeds: int = 1
 
-    @property
-    def n_topics(self) -> int:
-        """K, the labels and the latent topics."""
-        if self.labels is None or not self.labels.names:
-            raise InputError("no document has a label; name the column with `label_col`")
-        return len(self.labels.names) + self.options.latent
+    def take(self, documents: LongArray) -> LabeledLdaFitter:
+        """Return the fitter with the labels of some of the documents."""
+        assert self.labels is not None
+        return replace(self, labels=self.labels.take(documents))
 
     def fit_tokens(
         self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
@@ -319,16 +265,3 @@ class LabeledLdaFitter:
         """Fit a corpus."""
         assert self.labels is not None
         return fit_labeled_lda(tokens, self.labels, self.options, execution, progress=progress)
-
-    def fit(
-        self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
-    ) -> MixtureFit:
-        """Fit the documents that are not held out."""
-        assert self.labels is not None
-        return fit_labeled_lda(
-            corpus.train, self.labels.take(corpus.documents), self.options, execution, progress=progress
-        )  # fmt: skip
-
-    def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
-        """Return the model, and Gibbs sampling over all labels and latent topics."""
-        return fit.model, partial(infer_topics, words_of(fit.model), seed=seed, threads=threads)
