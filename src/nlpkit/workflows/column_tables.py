@@ -63,7 +63,7 @@ def coefficients_table(coef: FloatArray, names: tuple[str, ...]) -> pa.Table:
 
 
 def authors_table(authors: NameSets, counts: FloatArray, alpha: float) -> pa.Table:
-    """Return author, documents, tokens, topic, prob: θ_ak = (n_ak + α) / (n_a + Kα), the most probable topics of an author first.
+    """Return author, documents, n_tokens, topic, prob: θ_ak = (n_ak + α) / (n_a + Kα), the most probable topics of an author first.
 
     Topics of which an author has no token, and probabilities under 1 / (10 K), are left out.
     """
@@ -79,7 +79,7 @@ def authors_table(authors: NameSets, counts: FloatArray, alpha: float) -> pa.Tab
         {
             "author": names.take(pa.array(author)),
             "documents": pa.array(authors.documents[author], pa.int32()),
-            "tokens": pa.array(tokens[author].astype(np.int64)),
+            "n_tokens": pa.array(tokens[author].astype(np.int64)),
             "topic": pa.array(topic, pa.int32()),
             "prob": pa.array(prob, pa.float32()),
         }

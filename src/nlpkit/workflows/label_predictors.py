@@ -15,7 +15,7 @@ from nlpkit.io.classifier_tables import prediction_columns
 from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.supervised.response import Regression
 from nlpkit.topics.supervised.slda import shares_of
-from nlpkit.types import Float32Array, FloatArray, LongArray
+from nlpkit.types import BoolArray, Float32Array, FloatArray, LongArray
 from nlpkit.workflows.labelled import read_labels
 
 
@@ -71,7 +71,7 @@ def label_predictor(kind: str, fit: MixtureFit, config: Mapping[str, Any]) -> La
 
 
 class PredictionQuality:
-    """Predictions against the labels of the documents, as far as they have one; of several labels, one of them is right."""
+    """Predictions against the labels of documents that are not of the fit; of several labels, one of them is right."""
 
     def __init__(self, predictor: LabelPredictor, separator: str | None) -> None:
         """Take the predictor. separator: between several labels in a text, None where a document has one."""
@@ -79,12 +79,11 @@ class PredictionQuality:
         self.right, self.true, self.predicted = 0, list[float](), list[float]()
         self.n = 0
 
-    def add(self, labels: pa.Array, prediction: pa.Array) -> None:
-        """Count documents with a label and a prediction."""
-        for label, value in zip(
-            read_labels(pa.chunked_array([labels]), self.separator), prediction.to_pylist(), strict=True
-        ):
-            if label is None or value is None:
+    def add(self, labels: pa.Array, prediction: pa.Array, *, among: BoolArray) -> None:
+        """Count documents with a label and a prediction, among some (n,)."""
+        given = read_labels(pa.chunked_array([labels]), self.separator)
+        for label, value, counts in zip(given, prediction.to_pylist(), among, strict=True):
+            if not counts or label is None or value is None:
                 continue
             if self.predictor.names:
                 self.right += value in label if isinstance(label, list) else value == label
@@ -121,4 +120,6 @@ class PredictionQuality:
             if "accuracy" in got
             else f"R² {'not defined' if got['r2'] is None else format(got['r2'], '.3f')}, mean absolute error {got['mae']:.3g}"
         )
-        reporting.note(f"predictions against the labels of {wording.counted(got['labelled'], 'document')}: {scores}")
+        reporting.note(
+            f"predictions against the labels of {wording.counted(got['labelled'], 'new document')}: {scores}"
+        )

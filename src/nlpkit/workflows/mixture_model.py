@@ -182,7 +182,9 @@ class MixturePredictions(Predictions):
             self.stream, options or PreprocessOptions(),
             columns=columns, threads=self.execution.n_threads(), own_tokens=options is None,
         ) as words:  # fmt: skip
-            infer = _TopicInference(self.fitted, words, self.left_out, self.execution, self.probabilities)
+            infer = _TopicInference(
+                self.fitted, words, self.left_out, self.execution, self.quality, probabilities=self.probabilities
+            )
             with reporting.progress("topics", words.n_docs) as update:
                 for whole, encoded in words.encoded():
                     for start in range(0, whole.num_rows, BATCH):
@@ -190,8 +192,6 @@ class MixturePredictions(Predictions):
                         offsets = encoded.offsets[start : stop + 1]
                         ids = encoded.term_ids[offsets[0] : offsets[-1]]
                         inferred = infer(whole.slice(start, stop - start), offsets - offsets[0], ids, self.counts)
-                        if self.quality is not None and "label" in inferred.schema.names:
-                            self.quality.add(inferred.column("label"), inferred.column("prediction"))
                         yield pa.RecordBatch.from_arrays([inferred.column(n) for n in schema.names], schema=schema)
                         update(self.counts["documents"])
 
@@ -239,9 +239,11 @@ class _TopicInference:
         words: CountedCorpus,
         left_out: frozenset[str] | None,
         execution: Execution,
+        quality: PredictionQuality | None,
+        *,
         probabilities: bool,
     ) -> None:
-        self.labels, self.probabilities = fitted.labels, probabilities
+        self.labels, self.quality, self.probabilities = fitted.labels, quality, probabilities
         number = {term: i for i, term in enumerate(fitted.model.terms)}
         self.infer, self.texts = fitted.inference(execution), fitted.fitted_texts()
         self.place = np.array([number.get(term, -1) for term in words.terms], np.int32)
@@ -264,6 +266,8 @@ class _TopicInference:
         predicted = {}
         if self.labels is not None:
             predicted = self.labels.columns(theta, np.diff(kept), probabilities=self.probabilities)
+        if self.quality is not None and "label" in batch.schema.names:
+            self.quality.add(batch.column("label"), predicted["prediction"], among=~known)
         at = np.arange(len(theta))
         best = theta.argmax(axis=1)
         top = theta[at, best]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -37,9 +37,10 @@ def _show_coefficients(rows: list[dict[str, Any]], names: Mapping[int, str]) -> 
         return
     cells = []
     for name in classes:
-        one = [row for row in rows if row["class"] == name]
-        against = [row for row in reversed(one) if row["coefficient"] < 0]
-        cells.append([name, _topics(one, names, "+.2g"), _topics(against, names, "+.2g")])
+        one = [(row["topic"], row["coefficient"]) for row in rows if row["class"] == name]
+        speaks_for = [pair for pair in one if pair[1] > 0]
+        against = [pair for pair in reversed(one) if pair[1] < 0]
+        cells.append([name, _topics(speaks_for, names, "+.2g"), _topics(against, names, "+.2g")])
     title = "Topics that go with each class, by their coefficients"
     console.table(["class", "topics for it", "topics against it"], cells, title=title, noun="classes", rest=rest)
 
@@ -47,18 +48,17 @@ def _show_coefficients(rows: list[dict[str, Any]], names: Mapping[int, str]) -> 
 def _show_authors(rows: list[dict[str, Any]], names: Mapping[int, str]) -> None:
     cells, sizes = [], []
     for author, of_author in groupby(rows, key=lambda row: row["author"]):
-        topics = [{**row, "coefficient": row["prob"]} for row in of_author]
+        topics = list(of_author)
         first = topics[0]
-        cells.append(
-            [author, f"{first['documents']:,}", f"{first['tokens']:,}", _topics(topics, names, ".0%")]
-        )  # fmt: skip
-        sizes.append(float(first["tokens"]))
+        shares = [(row["topic"], row["prob"]) for row in topics]
+        cells.append([author, f"{first['documents']:,}", f"{first['n_tokens']:,}", _topics(shares, names, ".0%")])
+        sizes.append(float(first["n_tokens"]))
     console.table(
         ["author", "docs", "words", "topics"], cells, right=["docs", "words"], title="Topics of the authors", noun="authors",
         sizes=sizes, rest="authors.parquet of the run",
     )  # fmt: skip
 
 
-def _topics(rows: Iterable[dict[str, Any]], names: Mapping[int, str], form: str) -> str:
-    """Return the first topics of some rows with their numbers, as in 3 bread oven (+2.1)."""
-    return ", ".join(f"{r['topic']} {names[r['topic']]} ({r['coefficient']:{form}})" for r in list(rows)[:SHOWN])
+def _topics(topics: Sequence[tuple[int, float]], names: Mapping[int, str], form: str) -> str:
+    """Return the first of some topics, with their names and a number of each, as in 3 bread, oven (+2.1)."""
+    return ", ".join(f"{k} {names[k]} ({value:{form}})" for k, value in topics[:SHOWN])

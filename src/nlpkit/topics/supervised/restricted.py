@@ -39,7 +39,7 @@ class NameSets:
     @property
     def unnamed(self) -> BoolArray:
         """Whether a document has no name (D,)."""
-        return np.diff(self.start) == 0
+        return np.asarray(np.diff(self.start) == 0)
 
     @property
     def documents(self) -> LongArray:

@@ -77,10 +77,9 @@ def fit_slda(
     z = np.full(len(tokens.term_ids), -1, np.int32)
     n_vk, n_k = np.zeros((tokens.n_terms, n_topics), np.int32), np.zeros(n_topics, np.int64)
     regression, trace = start(n_topics, response), []
-    room = kernel.Room(
-        np.zeros(n_topics, np.int64), *(np.empty(n_topics) for _ in range(3)), np.empty(max(C, 1)),
-        np.empty((n_topics, max(C, 1))),
-    )  # fmt: skip
+    weights, factors, steps = np.empty((3, n_topics))
+    scores, ratios = np.empty(max(C, 1)), np.empty((n_topics, max(C, 1)))
+    room = kernel.Room(np.zeros(n_topics, np.int64), weights, factors, steps, scores, ratios)
     for sweep in range(1, options.iterations + 1):
         kernel.sweep(
             tokens.offsets, tokens.term_ids, z, n_vk, n_k, alpha, eta, regression.coef, regression.intercept, response.y,
@@ -127,7 +126,8 @@ def shares_of(theta: FloatArray | Float32Array, lengths: LongArray, alpha: Float
     """
     N = lengths[:, None]
     counts = theta.astype(np.float64) * (N + alpha.sum()) - alpha
-    return np.where(N > 0, np.maximum(counts, 0.0) / np.maximum(N, 1), alpha / alpha.sum())
+    shares: FloatArray = np.where(N > 0, np.maximum(counts, 0.0) / np.maximum(N, 1), alpha / alpha.sum())
+    return shares
 
 
 def regression_of(arrays: Mapping[str, FloatArray]) -> Regression:
