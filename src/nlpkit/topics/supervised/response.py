@@ -73,10 +73,6 @@ class Regression:
         scores = self.intercept + np.einsum("dk,kc->dc", shares, self.coef)
         return scores if scores.shape[1] == 1 else np.asarray(softmax(scores, axis=1))
 
-    def reordered(self, order: LongArray) -> Regression:
-        """Return the regression with topic order[k] as topic k."""
-        return Regression(self.coef[order], self.intercept, self.variance)
-
 
 def start(n_topics: int, response: Response) -> Regression:
     """Return the regression before there are topics: no topic says anything."""
