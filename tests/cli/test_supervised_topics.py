@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import nlpkit as nk
+from nlpkit.io.read_options import ReadOptions
 from tests.cli.conftest import NEWS, planted_rows, read, run_cli, write_jsonl
 
 WAYS = {
@@ -66,7 +67,7 @@ def test_every_command_reads_the_run(run: Path, rows: Path) -> None:
     done = run_cli("evaluate", run, "--heldout", rows, "--metrics", "npmi,perplexity,log_likelihood", "--json")
     got = {name: score["value"] for name, score in json.loads(done.out)["targets"][0]["metrics"].items()}
     assert 1 < got["perplexity"] < 200
-    lines = """info RUN|topics RUN --by label --words 3|topics RUN --documents 1|topics RUN --correlations|diff RUN RUN
+    lines = """info RUN|topics RUN --by two --words 3|topics RUN --documents 1|topics RUN --correlations|diff RUN RUN
 plot RUN topics -o t.svg|report RUN -o r.html|export RUN -o t.xlsx|convert RUN -o t.csv"""
     for line in lines.replace("\n", "|").split("|"):
         run_cli(*(run if word == "RUN" else word for word in line.split()))
@@ -77,7 +78,7 @@ def test_a_loaded_model_is_the_one_that_was_saved(run: Path, rows: Path) -> None
     loaded = nk.load(run)
     options = json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))["options"]
     options |= {} if run.name == "labeled-lda" else {"k": 4}
-    corpus = nk.read_corpus(rows, options=nk.ReadOptions(label_col="topics" if run.name == "labeled-lda" else "label"))
+    corpus = nk.read_corpus(rows, options=ReadOptions(label_col="topics" if run.name == "labeled-lda" else "label"))
     fit = getattr(nk, f"fit_{run.name.replace('-', '_')}")(corpus, **options)
     np.testing.assert_array_equal(loaded.phi, fit.phi)
     texts = ["river boat flood", "court judge trial", "zzz"]
