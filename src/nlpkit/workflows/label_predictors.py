@@ -81,8 +81,8 @@ class PredictionQuality:
 
     def add(self, labels: pa.Array, prediction: pa.Array, *, among: BoolArray) -> None:
         """Count documents with a label and a prediction, among some (n,)."""
-        given = read_labels(pa.chunked_array([labels]), self.separator)
-        for label, value, counts in zip(given, prediction.to_pylist(), among, strict=True):
+        true = read_labels(pa.chunked_array([labels]), self.separator)
+        for label, value, counts in zip(true, prediction.to_pylist(), among, strict=True):
             if not counts or label is None or value is None:
                 continue
             if self.predictor.names:
