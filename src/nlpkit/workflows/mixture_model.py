@@ -153,7 +153,9 @@ class MixturePredictions(Predictions):
         """Take the model and the documents. execution: seed and threads of the inference. probabilities: of all classes, too."""
         super().__init__("the model" if model.path is None else str(model.path), stream, execution.seed)
         self.fitted, self.execution, self.probabilities = model, execution, probabilities
-        self.gives = "topics" if model.labels is None else "classes"
+        at = stream.schema.get_field_index("label")
+        is_set = at >= 0 and pa.types.is_nested(stream.schema.field(at).type)  # with which one class is not compared
+        self.gives = "topics" if model.labels is None or is_set else "classes"
         self.quality = None if model.labels is None else PredictionQuality(model.labels, model.separator)
         self.left_out = model.left_out()
         self.counts = dict.fromkeys(
