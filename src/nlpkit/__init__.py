@@ -54,9 +54,12 @@ if TYPE_CHECKING:
     from nlpkit.workflows.kwic import kwic as kwic
     from nlpkit.workflows.language_model import fit_language_model as fit_language_model
     from nlpkit.workflows.lda import fit_lda as fit_lda
+    from nlpkit.workflows.mixtures import fit_author_topic as fit_author_topic
     from nlpkit.workflows.mixtures import fit_gsdmm as fit_gsdmm
+    from nlpkit.workflows.mixtures import fit_labeled_lda as fit_labeled_lda
     from nlpkit.workflows.mixtures import fit_nmf as fit_nmf
     from nlpkit.workflows.mixtures import fit_plsa as fit_plsa
+    from nlpkit.workflows.mixtures import fit_slda as fit_slda
     from nlpkit.workflows.mixtures import fit_stm as fit_stm
     from nlpkit.workflows.name_topics import name_topics as name_topics
     from nlpkit.workflows.plot import plot as plot
@@ -116,6 +119,9 @@ _HOMES = {
     "fit_plsa": "workflows.mixtures:fit_plsa",
     "fit_rolling_lda": "workflows.rolling_lda:fit_rolling_lda",
     "fit_stm": "workflows.mixtures:fit_stm",
+    "fit_slda": "workflows.mixtures:fit_slda",
+    "fit_author_topic": "workflows.mixtures:fit_author_topic",
+    "fit_labeled_lda": "workflows.mixtures:fit_labeled_lda",
     "generate_texts": "workflows.generate:generate_texts",
     "info": "workflows.info:info",
     "kwic": "workflows.kwic:kwic",

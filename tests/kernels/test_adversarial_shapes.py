@@ -48,8 +48,10 @@ from nlpkit.kernels import (
     ngrams,
     phrases,
     resample,
+    restricted,
     scan,
     skipgrams,
+    slda,
     stm,
     tally,
     terms,
@@ -88,6 +90,8 @@ from nlpkit.topics.plsa import PlsaOptions, fit_plsa, fold_in
 from nlpkit.topics.reduce import fuzzy_graph, umap_layout
 from nlpkit.topics.stm.inference import as_counts, draw_theta, expected_counts, infer_posteriors
 from nlpkit.topics.stm.model import Prior
+from nlpkit.topics.supervised.restricted import NameSets, rows_of_authors, rows_of_labels
+from nlpkit.topics.supervised.restricted import sample as draw_places
 from nlpkit.types import TokenTable
 from nlpkit.weighting.dtm import count_terms
 from nlpkit.words.cooccurrence import cooccurrences
@@ -395,6 +399,32 @@ def test_one_topic_a_document() -> None:
                 gsdmm.move(dtm.indptr, dtm.indices, dtm.data, d, K - 1, 1, sizes, n_k, n_vk)
                 assert gsdmm.weigh(dtm.indptr, dtm.indices, dtm.data, d, sizes, n_k, n_vk, 0.1, 0.1, weights) > 0
             assert n_vk.sum() == len(tokens.term_ids)
+
+
+@exercises(slda.sweep, restricted.sweep)
+def test_topics_that_look_at_columns() -> None:
+    """Empty documents, one topic, no labels, two classes and more, many authors, one label, no label at all."""
+    for docs in ([[0]], [[], [0], []], [[0] * 400], [[0, 3], [3, 3, 1]], [[3]] * 70):
+        tokens, D = token_table(docs, ["a", "b", "c", "d"]), len(docs)
+        N = len(tokens.term_ids)
+        uniforms = np.random.default_rng(0).random(N)
+        uniforms[:1] = np.nextafter(1, 0)
+        for K, C in ((1, 1), (3, 2), (2, 5)):
+            for y in (np.full(D, np.nan), np.arange(D) % C + 0.0):
+                z, n_vk, n_k = np.full(N, -1, np.int32), np.zeros((4, K), np.int32), np.zeros(K, np.int64)
+                coef = 1000.0 * np.arange(K * C).reshape(K, C)
+                room = slda.Room(np.zeros(K, np.int64), *np.empty((3, K)), np.empty(C), np.empty((K, C)))
+                for _ in range(2):
+                    slda.sweep(
+                        tokens.offsets, tokens.term_ids, z, n_vk, n_k, 0.1, 0.1, coef, np.zeros(C), y, 1e-9, uniforms, room
+                    )  # fmt: skip
+                assert n_vk.sum() == n_k.sum() == N
+                assert not N or 0 <= z.min() <= z.max() < K
+        for names in ([["x", "y", "z"]] * D, [["x"]] * D, [[]] * D, [[str(d)] for d in range(D)]):
+            sets = NameSets.encode(names)
+            for K, rows in ((3, rows_of_authors(sets, 3)), (len(sets.names) + 2, rows_of_labels(sets, 2))):
+                chain = draw_places(tokens, K, rows, alpha=0.1, eta=0.1, sweeps=2, key=1)
+                assert chain.row_topic.sum() == len(chain.topics) == N
 
 
 @exercises(factors.update_documents, factors.update_terms, factors.fold_in)

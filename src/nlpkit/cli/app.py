@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -47,6 +48,7 @@ class NlpkitGroup(HelpGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command and say on one line why it failed."""
+        words = [*getattr(ctx, "_protected_args", ()), *ctx.args]
         try:
             if config.has_variables():
                 list(self.commands.values())  # a variable may be an option of any of them
@@ -75,7 +77,7 @@ class NlpkitGroup(HelpGroup):
             self._fail(f"{where}{error.strerror}", InputError.exit_code)
         except Exception as error:
             if _is_typers(error):  # usage errors, --help, exit
-                self._usage(error)
+                self._usage(error, words)
                 raise
             number = re.search(r"\(os error (\d+)\)", str(error))
             if number is not None:  # of libraries written in Rust, such as safetensors on a full disk
@@ -86,14 +88,14 @@ class NlpkitGroup(HelpGroup):
                 self._fail("a column holds 2 GB of text or more; cut the corpus into parts", OutOfMemoryError.exit_code)
             self._bug(error)
 
-    def _usage(self, error: Exception) -> None:
-        """Say a usage error on one line; the help that is shown without any argument is left to Typer."""
+    def _usage(self, error: Exception, words: Sequence[str] = ()) -> None:
+        """Say a usage error on one line; the help that is shown without any argument is left to Typer. words: of the command line."""
         if not _is_typers(error) or not hasattr(error, "format_message") or type(error).__name__ == "NoArgsIsHelpError":
             return
         message = _in_our_words(error.format_message().rstrip("."))
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "nlpkit"
-        renamed = new_spelling(command.partition(" ")[2], getattr(error, "option_name", None) or "")
+        renamed = new_spelling(command.partition(" ")[2], getattr(error, "option_name", None) or "", words)
         if renamed is not None:
             self._fail(renamed, UsageError.exit_code)
         see = f" See: {command} -h" if message.endswith("?") else f"; see: {command} -h"

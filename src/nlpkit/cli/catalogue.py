@@ -62,6 +62,16 @@ PANELS: dict[str, dict[str, Entry]] = {
         "stm": Entry(
             "stm", "Fit a structural topic model: topics with covariates, correlated topics without (STM, CTM)."
         ),
+        "slda": Entry(
+            "slda", "Fit supervised LDA (sLDA): topics that answer to a label of the documents, and predict it."
+        ),
+        "author-topic": Entry(
+            "author_topic",
+            "Fit the author-topic model: which topics authors write about, also of documents by several.",
+        ),
+        "labeled-lda": Entry(
+            "labeled_lda", "Fit labelled LDA: a topic for each label, and each document only uses those of its labels."
+        ),
         "effects": Entry(
             "effects", "Estimate the effects of columns of documents on their topics, by a structural topic model."
         ),

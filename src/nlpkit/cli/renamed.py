@@ -1,6 +1,10 @@
-"""Options that are a command of their own now: one line names it."""
+"""Options that are a command of their own: one line names it."""
 
 from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from itertools import pairwise
 
 SENTIMENT = (
     "lexicon", "lexicon-cols", "lexicon-score", "negation", "no-negation", "negations", "negation-reach", "neutral", "zero",
@@ -31,6 +35,8 @@ RENAMED: dict[tuple[str, str], str] = {
     ("lda-gibbs", "--from-mallet"): "nlpkit convert state.gz -o RUN/",
     ("lda-gibbs", "--save-state"): "nlpkit convert RUN -o state.gz, of a run with --save-assignments",
     ("lda-gibbs", "--save-pyldavis"): "nlpkit convert RUN -o lda.json, of a run with --save-assignments",
+    ("lda-gibbs", "--labels"): "nlpkit labeled-lda INPUT --label-col COLUMN -o RUN/",
+    ("lda-gibbs", "--authors"): "nlpkit author-topic INPUT --author-col COLUMN -o RUN/",
     ("finetune", "--model"): "nlpkit predict RUN INPUT -o OUTPUT",
     ("finetune", "--labels"): "nlpkit predict FOLDER INPUT --labels NAMES -o OUTPUT",
     ("finetune", "--objective"): "nlpkit train-encoder INPUT --objective NAME -o RUN",
@@ -38,7 +44,24 @@ RENAMED: dict[tuple[str, str], str] = {
 }
 
 
-def new_spelling(command: str, option: str) -> str | None:
-    """Return what to say of an option that a command had before, None where it never had it."""
+NEVER_THERE = {
+    ("lda-gibbs", "--labels"),
+    ("lda-gibbs", "--authors"),
+}  # what other programs, or people, call the new command
+
+
+def new_spelling(command: str, option: str, words: Sequence[str] = ()) -> str | None:
+    """Return what to say of an option that a command had before, None where it never had it.
+
+    Args:
+        words: of the command line; the value that the option has there takes the place of COLUMN.
+    """
     new = RENAMED.get((command, option))
-    return None if new is None else f"{option} is no longer an option of nlpkit {command}; use: {new}"
+    if new is None:
+        return None
+    values = [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
+    values += [after for word, after in pairwise(words) if word == option and not after.startswith("-")]
+    if values:
+        new = new.replace("COLUMN", shlex.quote(values[0]))
+    is_none = "is not an option" if (command, option) in NEVER_THERE else "is no longer an option"
+    return f"{option} {is_none} of nlpkit {command}; use: {new}"

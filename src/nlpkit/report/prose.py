@@ -51,10 +51,20 @@ REFERENCES = {
         "Arora, S., Ge, R., Halpern, Y., Mimno, D., Moitra, A., Sontag, D., Wu, Y., & Zhu, M. (2013). A practical algorithm for topic "
         "modeling with provable guarantees. Proceedings of ICML 28(2), 280–288."
     ),
+    "slda": "Blei, D. M., & McAuliffe, J. D. (2007). Supervised topic models. Advances in Neural Information Processing Systems, 20.",
+    "author-topic": (
+        "Rosen-Zvi, M., Griffiths, T., Steyvers, M., & Smyth, P. (2004). The author-topic model for authors and documents. UAI 2004, "
+        "487–494."
+    ),
+    "labeled-lda": (
+        "Ramage, D., Hall, D., Nallapati, R., & Manning, C. D. (2009). Labeled LDA: A supervised topic model for credit attribution in "
+        "multi-labeled corpora. EMNLP 2009, 248–256."
+    ),
     "npmi": "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40.",
 }
 NAMES = {
     "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "stm": "Structural topic model",
+    "slda": "Supervised LDA", "author-topic": "Author-topic model", "labeled-lda": "Labelled LDA",
     "classify": "Classifier", "finetune": "Fine-tuned classifier",
 }  # fmt: skip
 ENGINES = {
@@ -135,6 +145,7 @@ def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
         else _nmf_methods(parameters, n, K, seed) if kind == "nmf"
         else _gsdmm_methods(parameters, n, K, seed) if kind == "gsdmm"
         else _stm_methods(parameters, n, K, seed) if kind == "stm"
+        else _column_methods(manifest, n, K, seed) if kind in _COLUMN_MODELS
         else _embedding_methods(manifest, n, K, seed)
     )  # fmt: skip
     if manifest.get("lineage") is not None:
@@ -206,6 +217,21 @@ def _stm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tu
         f"We fitted {model} with {K} topics to {n} documents by variational expectation maximisation, with Laplace approximations of the "
         f"documents' posteriors as in the R package stm, from {begin} {seed}."
     ), [*cited, *(["anchors"] if start == "spectral" else [])]
+
+
+_COLUMN_MODELS = {
+    "slda": "supervised LDA (Blei & McAuliffe, 2007), whose topics answer to a label of the documents,",
+    "author-topic": "the author-topic model (Rosen-Zvi et al., 2004), in which authors are mixtures of topics,",
+    "labeled-lda": "labelled LDA (Ramage et al., 2009), whose topics are the labels of the documents,",
+}
+
+
+def _column_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    kind, parameters = manifest["kind"], manifest["parameters"]
+    return (
+        f"We fitted {_COLUMN_MODELS[kind]} with {K} topics to {n} documents by {parameters.get('iterations')} sweeps of collapsed Gibbs "
+        f"sampling with symmetric priors alpha = {parameters.get('alpha_in_force')} and eta = {parameters.get('eta_in_force')} {seed}."
+    ), [kind]
 
 
 def _embedding_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:

@@ -25,6 +25,7 @@ from nlpkit.topics.mixtures.model import Inference, MixtureModel, theta_of
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
+from nlpkit.workflows.label_predictors import LabelPredictor, PredictionQuality
 from nlpkit.workflows.model import Predictions, TopicRun
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.tokens import cut_as_model
@@ -36,8 +37,12 @@ class FittedMixture(TopicRun):
     """A mixture model that was fitted or loaded.
 
     model: counts and priors. doc_topic: n_dk (D, K) of the documents of the fit, None for a model that was loaded. path: the run
-    directory it is in, None while it is in none. run: the run that was read, or that can be written.
+    directory it is in, None while it is in none. run: the run that was read, or that can be written. labels: what predicts labels
+    by the topics, None for most kinds of models; separator: between several labels in a text, None where a document has one.
     """
+
+    labels: LabelPredictor | None = None
+    separator: str | None = None
 
     def __init__(self, run: MixtureRun | Run, model: MixtureModel, doc_topic: CsrMatrix | None = None) -> None:
         """Take the run and the model."""
@@ -113,9 +118,12 @@ class FittedMixture(TopicRun):
         Raises:
             UsageError: an option that mixture models have no use for.
         """
-        (options or PredictOptions()).refuse_others((), f"a run of {self.kind}")
+        options = options or PredictOptions()
+        options.refuse_others(
+            ("probabilities",) if self.labels is not None and self.labels.names else (), f"a run of {self.kind}"
+        )
         with corpus.open() as stream:
-            yield MixturePredictions(self, stream, execution or Execution())
+            yield MixturePredictions(self, stream, execution or Execution(), probabilities=options.probabilities)
 
     def fitted_texts(self) -> FittedTexts:
         """Return the topics of the texts of the fit."""
@@ -139,12 +147,16 @@ class FittedMixture(TopicRun):
 class MixturePredictions(Predictions):
     """Documents with topics that are inferred, phi fixed; those of the fit keep theirs."""
 
-    gives = "topics"
-
-    def __init__(self, model: FittedMixture, stream: DocumentStream, execution: Execution) -> None:
-        """Take the model and the documents. execution: seed and threads of the inference."""
+    def __init__(
+        self, model: FittedMixture, stream: DocumentStream, execution: Execution, *, probabilities: bool = False
+    ) -> None:
+        """Take the model and the documents. execution: seed and threads of the inference. probabilities: of all classes, too."""
         super().__init__("the model" if model.path is None else str(model.path), stream, execution.seed)
-        self.fitted, self.execution = model, execution
+        self.fitted, self.execution, self.probabilities = model, execution, probabilities
+        at = stream.schema.get_field_index("label")
+        is_set = at >= 0 and pa.types.is_nested(stream.schema.field(at).type)  # with which one class is not compared
+        self.gives = "topics" if model.labels is None or is_set else "classes"
+        self.quality = None if model.labels is None else PredictionQuality(model.labels, model.separator)
         self.left_out = model.left_out()
         self.counts = dict.fromkeys(
             ("documents", "known", "unassigned", "tokens", "unknown_tokens", "left_out_tokens"), 0
@@ -156,19 +168,25 @@ class MixturePredictions(Predictions):
 
     def summary(self) -> dict[str, Any]:
         """Return how many documents and tokens there were, and how many the model does not know."""
-        return dict(self.counts)
+        return {**self.counts, **({} if self.quality is None else self.quality.summary())}
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the documents with their topics. Raises InputError where there are none, or their tokens do not fit."""
-        self.warn_of_replaced(TOPIC_COLUMNS)
+        labels = self.fitted.labels
+        of_labels = list(labels.schema(probabilities=self.probabilities)) if labels is not None else []
+        added = (*TOPIC_COLUMNS, *(f.name for f in of_labels))
+        self.warn_of_replaced(added)
         options = cut_as_model(self.stream, self.fitted.config["tokens"], self.fitted.name)
-        columns = [n for n in self.stream.schema.names if n not in TOPIC_COLUMNS]
+        columns = [n for n in self.stream.schema.names if n not in added]
         schema = with_topic_columns(pa.schema([self.stream.schema.field(n) for n in columns]))
+        schema = pa.schema([*schema, *of_labels], schema.metadata)
         with count_corpus(
             self.stream, options or PreprocessOptions(),
             columns=columns, threads=self.execution.n_threads(), own_tokens=options is None,
         ) as words:  # fmt: skip
-            infer = _TopicInference(self.fitted, words, self.left_out, self.execution)
+            infer = _TopicInference(
+                self.fitted, words, self.left_out, self.execution, self.quality, probabilities=self.probabilities
+            )
             with reporting.progress("topics", words.n_docs) as update:
                 for whole, encoded in words.encoded():
                     for start in range(0, whole.num_rows, BATCH):
@@ -201,6 +219,9 @@ class MixturePredictions(Predictions):
                 f"vocabulary: {self._unknown()}"
             )
 
+        if self.quality is not None:
+            self.quality.report()
+
     def _unknown(self) -> str:
         """Return why words are not in the vocabulary."""
         if self.left_out is None:
@@ -215,8 +236,16 @@ class _TopicInference:
     """Infers the topics of batches of documents, and counts what the model does not know."""
 
     def __init__(
-        self, fitted: FittedMixture, words: CountedCorpus, left_out: frozenset[str] | None, execution: Execution
+        self,
+        fitted: FittedMixture,
+        words: CountedCorpus,
+        left_out: frozenset[str] | None,
+        execution: Execution,
+        quality: PredictionQuality | None,
+        *,
+        probabilities: bool,
     ) -> None:
+        self.labels, self.quality, self.probabilities = fitted.labels, quality, probabilities
         number = {term: i for i, term in enumerate(fitted.model.terms)}
         self.infer, self.texts = fitted.inference(execution), fitted.fitted_texts()
         self.place = np.array([number.get(term, -1) for term in words.terms], np.int32)
@@ -228,10 +257,19 @@ class _TopicInference:
         """Return documents with their topics; offsets and term ids are of their tokens."""
         row = self.texts.rows(batch.column("id").to_pylist(), text_hashes(batch.column("text")).to_pylist())
         known, place = row >= 0, self.place[ids]
-        new = (place >= 0) & ~np.repeat(known, np.diff(offsets))  # nothing is inferred for texts of the fit
-        kept = np.concatenate([[0], np.cumsum(new)])[offsets]
-        theta = self.infer(kept, place[new])
+        used = place >= 0
+        if self.labels is None:
+            used &= ~np.repeat(
+                known, np.diff(offsets)
+            )  # nothing is inferred for texts of the fit, but to predict their labels
+        kept = np.concatenate([[0], np.cumsum(used)])[offsets]
+        theta = self.infer(kept, place[used])
         full = np.diff(kept) > 0
+        predicted = {}
+        if self.labels is not None:
+            predicted = self.labels.columns(theta, np.diff(kept), probabilities=self.probabilities)
+        if self.quality is not None and "label" in batch.schema.names:
+            self.quality.add(batch.column("label"), predicted["prediction"], among=~known)
         at = np.arange(len(theta))
         best = theta.argmax(axis=1)
         top = theta[at, best]
@@ -249,6 +287,6 @@ class _TopicInference:
         counts["unknown_tokens"] += int((place < 0).sum())
         if self.left_out is not None:
             counts["left_out_tokens"] += int(self.left_out[ids[place < 0]].sum())
-        for name, column in topic_columns(topic, top, topic, margin).items():
+        for name, column in {**topic_columns(topic, top, topic, margin), **predicted}.items():
             batch = add_column(batch, name, column)
         return batch

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
-
-import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.io.cost import stopwatch
@@ -25,12 +23,16 @@ from nlpkit.topics.mixtures.scores import Fitter
 from nlpkit.topics.nmf import NmfFitter, NmfOptions
 from nlpkit.topics.options import NumberOfTopics
 from nlpkit.topics.plsa import PlsaFitter, PlsaOptions
-from nlpkit.topics.stm.design import fit_design
 from nlpkit.topics.stm.fitter import StmFitter
 from nlpkit.topics.stm.options import StmOptions
+from nlpkit.topics.supervised.options import AuthorTopicOptions, LabeledLdaOptions, SldaOptions
+from nlpkit.topics.supervised.restricted import AuthorTopicFitter, LabeledLdaFitter
+from nlpkit.topics.supervised.slda import SldaFitter
 from nlpkit.types import FloatArray, TokenTable
+from nlpkit.workflows.column_tables import column_additions
 from nlpkit.workflows.corpus import as_corpus
-from nlpkit.workflows.covariates import covariates_of
+from nlpkit.workflows.document_columns import with_columns
+from nlpkit.workflows.label_predictors import label_predictor
 from nlpkit.workflows.lda_choice import choice_additions, note_choice
 from nlpkit.workflows.mixture_model import FittedMixture
 from nlpkit.workflows.token_options import preprocess_options
@@ -75,6 +77,9 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "nmf": (NmfFitter, NmfOptions, "NMF"),
     "gsdmm": (GsdmmFitter, GsdmmOptions, "GSDMM"),
     "stm": (StmFitter, StmOptions, "A structural topic model"),
+    "slda": (SldaFitter, SldaOptions, "Supervised LDA"),
+    "author-topic": (AuthorTopicFitter, AuthorTopicOptions, "The author-topic model"),
+    "labeled-lda": (LabeledLdaFitter, LabeledLdaOptions, "Labelled LDA"),
 }
 
 
@@ -98,6 +103,8 @@ class FittedTopics(FittedMixture):
         super().__init__(run, fit.model, None if report is None else fit.doc_topic)
         self.fitter, self.fit, self.report = fitter, fit, report
         self.kind = str(run.manifest["kind"])
+        self.labels = label_predictor(self.kind, fit, self.config)
+        self.separator = getattr(fitter.options, "separator", None)
 
     def inference(self, execution: Execution) -> Inference:
         """Return what gives documents their topics while phi stays as it is."""
@@ -129,6 +136,21 @@ def fit_stm(data: Any, *, options: StmOptions | None = None, **settings: Any) ->
     return fit_topics("stm", data, options, **settings)
 
 
+def fit_slda(data: Any, *, options: SldaOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit supervised LDA (Blei & McAuliffe 2007), whose topics answer to the column label; see `fit_topics`."""
+    return fit_topics("slda", data, options, **settings)
+
+
+def fit_author_topic(data: Any, *, options: AuthorTopicOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit the author-topic model (Rosen-Zvi et al. 2004), in which authors are mixtures of topics; see `fit_topics`."""
+    return fit_topics("author-topic", data, options, **settings)
+
+
+def fit_labeled_lda(data: Any, *, options: LabeledLdaOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit labelled LDA (Ramage et al. 2009), whose topics are the labels of the documents; see `fit_topics`."""
+    return fit_topics("labeled-lda", data, options, **settings)
+
+
 def fit_topics(
     kind: str,
     data: Any,
@@ -143,27 +165,29 @@ def fit_topics(
 
     Args:
         kind: one of FITTERS.
-        data: a Corpus, texts or a data frame; a column tokens is used, else made.
+        data: a Corpus, texts or a data frame; a column tokens is used, else made. Labels are in its column label.
         options, terms, tokens, execution: whole records of options.
         settings: single options, such as k=20, min_df=2, seed=1.
 
     Raises:
-        UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit.
+        UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit, or a column that the
+            model takes is not there or cannot be used.
     """
     make, kind_of_options, name = FITTERS[kind]
     options, terms, tokens, execution = with_settings(
         (options, terms, tokens, execution), settings, (kind_of_options, TermOptions, TopicTokenOptions, Execution)
     )
-    token_options, number = preprocess_options(tokens), NumberOfTopics.parse(options.k)
-    fitter = make(options)
+    token_options, fitter = preprocess_options(tokens), make(options)
+    NumberOfTopics.parse(options.k)  # an error before any reading
     seconds: dict[str, float] = {}
     documents = as_corpus(data)
     with stopwatch(seconds, "read"):
         opened = read_topic_corpus(documents, token_options, execution.n_threads())
     with opened as corpus:
         warn_of_one_text(corpus.tokens)
-        if isinstance(fitter, StmFitter):
-            fitter = with_covariates(fitter, corpus.rows)
+        fitter = with_columns(fitter, corpus, documents.options.label_col)
+        k = fitter.options.k  # labels may have decided it
+        number = NumberOfTopics.parse(k)
         additions, choice, n_topics = Additions(), None, number.exactly
         if n_topics is None:
             with stopwatch(seconds, "choice of k"), reporting.progress("fits", None) as update:
@@ -178,27 +202,14 @@ def fit_topics(
             fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n))
         if fit.numbers.get("converged") is False:
             reporting.warn(f"{name} had not converged after {options.iterations} steps; give more with `iterations`")
+        additions |= column_additions(fitter, fit) | Additions(config={"options": options.in_force()})
         run = mixture_run(
-            kind, corpus, fit, terms, execution, parameters={"k": str(options.k), **options.in_force()},
-            additions=additions | Additions(config={"options": options.in_force()}), seconds=seconds,
+            kind, corpus, fit, terms, execution, parameters={"k": str(k), **options.in_force()}, additions=additions,
+            seconds=seconds,
         )  # fmt: skip
     model = FittedTopics(run, fitter, fit, MixtureReport(fit, corpus.documents_with, seconds, choice))
     model.corpus = documents
     return model
-
-
-def with_covariates(fitter: StmFitter, rows: pa.Table) -> StmFitter:
-    """Return the fitter with the columns of X that its formula makes of documents.
-
-    Raises:
-        InputError, ColumnError: a covariate that cannot be used.
-    """
-    formula = fitter.options.formula
-    if formula is None:
-        return fitter
-    values = covariates_of(rows, formula, where="the corpus")
-    design = fit_design(formula, values)
-    return replace(fitter, design=design, X=design.matrix(values))
 
 
 def _count(update: Callable[[int, str], None], n_topics: int, seed: int, scores: Any) -> None:

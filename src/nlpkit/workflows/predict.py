@@ -27,6 +27,9 @@ KINDS = {
     "nmf": "nlpkit.workflows.mixtures:load_topics",
     "plsa": "nlpkit.workflows.mixtures:load_topics",
     "stm": "nlpkit.workflows.mixtures:load_topics",
+    "slda": "nlpkit.workflows.mixtures:load_topics",
+    "author-topic": "nlpkit.workflows.mixtures:load_topics",
+    "labeled-lda": "nlpkit.workflows.mixtures:load_topics",
     "ngram-lm": "nlpkit.workflows.language_model:load_language_model",
 }
 # kind → what such a run is, and the command that uses it

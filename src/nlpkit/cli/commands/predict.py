@@ -33,7 +33,7 @@ def predict_cli(
 ) -> None:
     """Give new documents the topics, classes or probabilities of a saved model.
 
-    RUN is what bertopic, lda-gibbs, classify, finetune or ngram-lm wrote. The new texts are cut or embedded as those of the fit
+    RUN is what a topic model, classify, finetune or ngram-lm wrote. The new texts are cut or embedded as those of the fit
     were, and the output is the documents with the columns of the model: topic, topic_prob, nearest_topic and margin; prediction
     and prediction_prob; or log10_prob, n_words, n_unknown and perplexity. A text of the fit gets the topic that it has there; text
     unlike everything the model was fitted to gets topic -1, and the number of those is printed.

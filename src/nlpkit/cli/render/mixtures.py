@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
+from nlpkit.cli.render.column_tables import show_column_tables
 from nlpkit.workflows.topic_notes import note_leading_term
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def show_mixture(model: FittedTopics, target: Path) -> None:
     if report.choice is not None:
         show_choice(report.choice)
     show_topics(model.topics, model.documents.num_rows)
+    show_column_tables(model.tables())
     numbers = {name: value for name, value in report.fit.numbers.items() if isinstance(value, int | float)}
     went = ", ".join(f"{name.replace('_', ' ')} {value:,.6g}" for name, value in numbers.items())
     show_result(run, sum(report.seconds.values()), went)  # type: ignore[arg-type]

@@ -83,11 +83,12 @@ class Scores:
 class HeldOutCorpus:
     """The documents that are fitted, with the terms they have, and the halves of those held out, without other words.
 
-    group (H,): of each held-out document, at random, alike in size. vocabulary (V',): ids of the terms in the whole corpus,
-    whose document lists are `reference`.
+    documents: rows in the corpus of those that are fitted. group (H,): of each held-out document, at random, alike in size.
+    vocabulary (V',): ids of the terms in the whole corpus, whose document lists are `reference`.
     """
 
     train: TokenTable
+    documents: LongArray
     guidance: Guidance | None
     weights: FloatArray | None
     observed: TokenTable
@@ -125,7 +126,8 @@ def split_corpus(
     held = usable[hold_out(len(usable), share, seed)]
     fitted = lengths > 0
     fitted[held] = False
-    train, test = select_documents(tokens, np.flatnonzero(fitted)), select_documents(tokens, held)
+    documents = np.flatnonzero(fitted)
+    train, test = select_documents(tokens, documents), select_documents(tokens, held)
     vocabulary = np.unique(train.term_ids).astype(np.int64)
     number = np.full(tokens.n_terms, -1, np.int32)
     number[vocabulary] = np.arange(len(vocabulary), dtype=np.int32)
@@ -144,6 +146,7 @@ def split_corpus(
     rng = np.random.Generator(np.random.Philox(key=stream_key(seed, "groups")))
     return HeldOutCorpus(
         train=TokenTable(train.offsets, number[train.term_ids], terms),
+        documents=documents,
         guidance=guidance,
         weights=None if weights is None else weights[np.repeat(fitted, lengths)],
         observed=observed,

@@ -1,0 +1,131 @@
+"""Options of supervised LDA, the author-topic model and labelled LDA, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parameters import Param
+
+RESPONSES = ("auto", "real", "binary", "classes")
+ALPHA = "Dirichlet prior of each topic in a document; default: 1 / k."
+ETA = "Dirichlet prior of each word in a topic; default: 1 / k."
+K = "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from."
+
+
+def prior(value: float | None, n_topics: int) -> float:
+    """Return a prior, 1 / K where none was given."""
+    return 1.0 / n_topics if value is None else value
+
+
+def check_priors(*, alpha: float | None, eta: float | None) -> None:
+    """Raise UsageError for priors that are not above 0."""
+    for name, value in (("alpha", alpha), ("eta", eta)):
+        if value is not None and not 0 < value < float("inf"):
+            raise UsageError(f"`{name}={value:g}`: a prior is a number above 0", parameter=name)
+
+
+@dataclass(frozen=True, slots=True)
+class SldaOptions:
+    """Options of supervised LDA."""
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: Annotated[int | str, Param(K, ("k", "num_topics"))] = "auto"
+    response: Annotated[
+        str,
+        Param(
+            "What the label is: real (a number), binary (one of two), classes, or auto: binary where there are two different values, "
+            "else real for numbers and classes for texts."
+        ),
+    ] = "auto"
+    alpha: Annotated[float | None, Param(ALPHA)] = None
+    eta: Annotated[float | None, Param(ETA, ("eta", "beta"))] = None
+    iterations: Annotated[int, Param("Passes over the corpus.", ("iterations", "sweeps"), min=1)] = 500
+    coef_variance: Annotated[
+        float,
+        Param(
+            "Prior variance of the coefficients, of numbers in units of their standard deviation: the smaller, the less the labels "
+            "move the topics.",
+            ("coef_variance", "nu_sq"),
+        ),
+    ] = 10.0
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for values out of their range."""
+        if self.response not in RESPONSES:
+            raise unknown_value("response", self.response, RESPONSES)
+        check_priors(alpha=self.alpha, eta=self.eta)
+        if not 0 < self.coef_variance < float("inf"):
+            raise UsageError(
+                f"`coef_variance={self.coef_variance:g}`: a number above 0 is needed", parameter="coef_variance"
+            )
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers."""
+        return {name: getattr(self, name) for name in ("response", "alpha", "eta", "iterations", "coef_variance")}
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorTopicOptions:
+    """Options of the author-topic model."""
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: Annotated[int | str, Param(K, ("k", "num_topics"))] = "auto"
+    author_col: Annotated[
+        str,
+        Param(
+            "Column of the authors: one name, a list of names, or names separated by `separator`.",
+            ("author_col", "authors"),
+            metavar="COLUMN",
+        ),
+    ] = "author"
+    separator: Annotated[str, Param("What separates names in a text.", metavar="TEXT")] = ";"
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic of an author; default: 1 / k.")] = None
+    eta: Annotated[float | None, Param(ETA, ("eta", "beta"))] = None
+    iterations: Annotated[int, Param("Passes over the corpus.", ("iterations", "sweeps"), min=1)] = 500
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for priors that are not above 0, and an empty separator."""
+        check_priors(alpha=self.alpha, eta=self.eta)
+        check_separator(self.separator)
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers."""
+        return {name: getattr(self, name) for name in ("author_col", "separator", "alpha", "eta", "iterations")}
+
+
+@dataclass(frozen=True, slots=True)
+class LabeledLdaOptions:
+    """Options of labelled LDA. k: labels and latent topics, which follows from the documents."""
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: int | str = "auto"
+    latent: Annotated[int, Param("Further topics without a label, open to every document.", min=0)] = 0
+    separator: Annotated[str, Param("What separates labels in a text.", metavar="TEXT")] = ";"
+    alpha: Annotated[
+        float | None, Param("Dirichlet prior of each topic that a document may use; default: 1 / the number of topics.")
+    ] = None
+    eta: Annotated[
+        float | None,
+        Param("Dirichlet prior of each word in a topic; default: 1 / the number of topics.", ("eta", "beta")),
+    ] = None
+    iterations: Annotated[int, Param("Passes over the corpus.", ("iterations", "sweeps"), min=1)] = 500
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for priors that are not above 0, and an empty separator."""
+        check_priors(alpha=self.alpha, eta=self.eta)
+        check_separator(self.separator)
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers."""
+        return {name: getattr(self, name) for name in ("latent", "separator", "alpha", "eta", "iterations")}
+
+
+def check_separator(separator: str) -> None:
+    """Raise UsageError for an empty one."""
+    if not separator:
+        raise UsageError("`separator` is empty; give the text between two names, such as ;", parameter="separator")

@@ -1,0 +1,86 @@
+"""Tables that a run has of the columns its model took: coefficients of a label, topics of authors."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.io.mixture_runs import Additions
+from nlpkit.topics.mixtures.model import MixtureFit
+from nlpkit.topics.supervised.restricted import AuthorTopicFitter, LabeledLdaFitter, NameSets
+from nlpkit.topics.supervised.slda import SldaFitter
+from nlpkit.types import FloatArray
+
+
+@singledispatch
+def column_additions(fitter: Any, fit: MixtureFit) -> Additions:
+    """Return what the run of a fit has beside that of any mixture model: nothing, for most kinds of models."""
+    return Additions()
+
+
+@column_additions.register
+def _(fitter: SldaFitter, fit: MixtureFit) -> Additions:
+    assert fitter.response is not None
+    names, kind = fitter.response.names, fitter.response.kind
+    return Additions(
+        tables={"coefficients": coefficients_table(fit.arrays["coefficients"], names)},
+        results={"response": kind, **({"classes": list(names)} if names else {})},
+        config={"classes": list(names)},
+    )
+
+
+@column_additions.register
+def _(fitter: AuthorTopicFitter, fit: MixtureFit) -> Additions:
+    assert fitter.authors is not None
+    return Additions(
+        tables={"authors": authors_table(fitter.authors, fit.arrays["authors"], float(fit.model.alpha[0]))}
+    )
+
+
+@column_additions.register
+def _(fitter: LabeledLdaFitter, fit: MixtureFit) -> Additions:
+    return Additions(config={"topic_names": list(fit.names)})
+
+
+def coefficients_table(coef: FloatArray, names: tuple[str, ...]) -> pa.Table:
+    """Return topic, class, coefficient: of a number the change from one topic to another, with class null; of classes log-odds.
+
+    Of two classes only the second is listed, with its log-odds against the first.
+    """
+    if len(names) == 2:
+        coef, names = coef[:, 1:] - coef[:, :1], names[1:]
+    K, C = coef.shape
+    return pa.table(
+        {
+            "topic": pa.array(np.repeat(np.arange(K), C), pa.int32()),
+            "class": pa.array([*names] * K if names else [None] * K, pa.string()),
+            "coefficient": pa.array(coef.ravel()),
+        }
+    )
+
+
+def authors_table(authors: NameSets, counts: FloatArray, alpha: float) -> pa.Table:
+    """Return author, documents, n_tokens, topic, prob: θ_ak = (n_ak + α) / (n_a + Kα), the most probable topics of an author first.
+
+    Topics of which an author has no token, and probabilities under 1 / (10 K), are left out.
+    """
+    K = counts.shape[1]
+    tokens = counts.sum(axis=1)
+    theta = (counts + alpha) / (tokens + K * alpha)[:, None]
+    author, topic = np.nonzero((counts > 0) & (theta >= 1.0 / (10 * K)))
+    prob = theta[author, topic]
+    order = np.lexsort((topic, -prob, author))
+    author, topic, prob = author[order], topic[order], prob[order]
+    names = pa.array(authors.names, pa.string())
+    return pa.table(
+        {
+            "author": names.take(pa.array(author)),
+            "documents": pa.array(authors.documents[author], pa.int32()),
+            "n_tokens": pa.array(tokens[author].astype(np.int64)),
+            "topic": pa.array(topic, pa.int32()),
+            "prob": pa.array(prob, pa.float32()),
+        }
+    )

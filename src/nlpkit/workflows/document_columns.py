@@ -1,0 +1,167 @@
+"""Columns of documents as a model takes them: covariates of a formula, labels to answer to, authors, labels that are topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.classify.labels import encode_single
+from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
+from nlpkit.io.mixture_runs import TopicCorpus
+from nlpkit.io.topic_tables import TEXT_HASH
+from nlpkit.topics.stm.design import fit_design
+from nlpkit.topics.stm.fitter import StmFitter
+from nlpkit.topics.supervised.response import Response
+from nlpkit.topics.supervised.restricted import AuthorTopicFitter, LabeledLdaFitter, NameSets
+from nlpkit.topics.supervised.slda import SldaFitter
+from nlpkit.workflows.covariates import covariates_of
+from nlpkit.workflows.labelled import read_labels
+
+
+@singledispatch
+def with_columns(fitter: Any, corpus: TopicCorpus, label_col: str) -> Any:
+    """Return the fitter with what it takes of the documents beside their words: nothing, for most kinds of models.
+
+    Args:
+        label_col: how the column of labels, here called label, is named in the input.
+
+    Raises:
+        ColumnError, InputError: a column that is not there, or cannot be used.
+    """
+    return fitter
+
+
+@with_columns.register
+def _(fitter: StmFitter, corpus: TopicCorpus, label_col: str) -> StmFitter:
+    """Return the fitter with the columns of X that its formula makes of documents."""
+    formula = fitter.options.formula
+    if formula is None:
+        return fitter
+    values = covariates_of(corpus.rows, formula, where="the corpus")
+    design = fit_design(formula, values)
+    return replace(fitter, design=design, X=design.matrix(values))
+
+
+@with_columns.register
+def _(fitter: SldaFitter, corpus: TopicCorpus, label_col: str) -> SldaFitter:
+    """Return the fitter with the labels of the documents that have words."""
+    response = response_of(_column(corpus, "label", label_col, "label_col"), fitter.options.response, label_col)
+    response = response.among(np.diff(corpus.tokens.offsets) > 0)
+    response.check()
+    n, n_labelled = corpus.rows.num_rows, int(response.known.sum())
+    what = "numbers" if not response.names else f"classes: {wording.listed(response.names, 6)}"
+    without = (
+        "" if n == n_labelled else f"; {wording.counted(n - n_labelled, 'document')} without one take part as in LDA"
+    )
+    reporting.note(
+        f"the label '{label_col}' of {wording.counted(n_labelled, 'document')} holds {what} (response {response.kind}){without}"
+    )
+    return replace(fitter, response=response)
+
+
+@with_columns.register
+def _(fitter: AuthorTopicFitter, corpus: TopicCorpus, label_col: str) -> AuthorTopicFitter:
+    """Return the fitter with the authors of the documents."""
+    name, separator = fitter.options.author_col, fitter.options.separator
+    authors = name_sets(_column(corpus, name, name, "author_col"), separator)
+    if not authors.names:
+        raise InputError(
+            f"no document has an author in column '{name}'; name another `author_col`", parameter="author_col"
+        )
+    without = int(authors.unnamed.sum())
+    note = f"{wording.counted(len(authors.names), 'author')} in column '{name}'"
+    if without:
+        note += f"; {wording.counted(without, 'document')} without one count as an author of their own each, who is not listed"
+    reporting.note(note)
+    return replace(fitter, authors=authors)
+
+
+@with_columns.register
+def _(fitter: LabeledLdaFitter, corpus: TopicCorpus, label_col: str) -> LabeledLdaFitter:
+    """Return the fitter with the sets of labels of the documents."""
+    if fitter.options.k != "auto":
+        raise UsageError(
+            "`k`: the labels are the topics; leave it out, or ask for more of them by `latent`", parameter="k"
+        )
+    labels = name_sets(_column(corpus, "label", label_col, "label_col"), fitter.options.separator)
+    if not labels.names:
+        raise InputError(
+            f"no document has a label in column '{label_col}'; name another `label_col`", parameter="label_col"
+        )
+    without, single = int(labels.unnamed.sum()), [labels.names[j] for j in np.flatnonzero(labels.documents == 1)]
+    note = f"{wording.counted(len(labels.names), 'label')} in column '{label_col}'"
+    if without:
+        note += f"; {wording.counted(without, 'document')} without one may use every topic"
+    reporting.note(note)
+    if single:
+        reporting.warn(
+            f"{wording.counted(len(single), 'label')} of one document each, whose topic is little more than that text: "
+            f"{wording.listed(single, 5)}"
+        )
+    k = len(labels.names) + fitter.options.latent
+    return replace(fitter, labels=labels, options=replace(fitter.options, k=k))
+
+
+def _column(corpus: TopicCorpus, name: str, title: str, parameter: str) -> pa.ChunkedArray:
+    """Return a column of the documents. Raises ColumnError where it is not there."""
+    if name not in corpus.rows.column_names:
+        raise missing_column("the corpus", title, (n for n in corpus.rows.column_names if n != TEXT_HASH), parameter)
+    column = corpus.rows.column(name)
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def name_sets(column: pa.ChunkedArray, separator: str) -> NameSets:
+    """Return the names of each document: of a list, of a text with names between separators, or one. Raises ColumnError."""
+    values: Sequence[Sequence[str] | None] = read_labels(column, separator)
+    return NameSets.encode([names or () for names in values])
+
+
+def response_of(column: pa.ChunkedArray, kind: str, name: str) -> Response:
+    """Return the labels of documents as a response.
+
+    Args:
+        kind: auto, real, binary or classes, see SldaOptions. name: of the column, for messages.
+
+    Raises:
+        ColumnError: lists, or a text where a number is needed; InputError: labels that are all alike, or of more than two kinds where
+            two are needed.
+    """
+    if pa.types.is_nested(column.type):
+        raise ColumnError(
+            f"column '{name}' holds {column.type}; one label a document was needed: labeled-lda takes several",
+            parameter="label_col",
+        )
+    texts = read_labels(column, None)
+    different = {text for text in texts if text is not None}
+    are_numbers = (
+        pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+    )
+    if kind == "real" or (kind == "auto" and are_numbers and len(different) != 2):
+        return Response(np.array([_number(text, name) for text in texts]))
+    if kind == "binary" and len(different) > 2:
+        raise InputError(
+            f"`response=binary` needs two different labels; column '{name}' has {len(different)}: take classes",
+            parameter="response",
+        )
+    labels = encode_single(texts, np.ones(len(texts), bool))
+    assert labels.codes is not None
+    return Response(np.where(labels.codes >= 0, labels.codes, np.nan), labels.names)
+
+
+def _number(text: str | None, name: str) -> float:
+    try:
+        value = np.nan if text is None else float(text)
+    except ValueError:
+        value = np.inf
+    if np.isinf(value):
+        raise ColumnError(
+            f"`response=real` needs numbers; column '{name}' has '{text}': take classes, or another `label_col`",
+            parameter="response",
+        )
+    return float(value)

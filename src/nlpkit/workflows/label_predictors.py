@@ -1,0 +1,125 @@
+"""Labels that a topic model predicts from the topics of a document: by a regression, or since its topics are the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.classify.classifier import Predicted
+from nlpkit.io.classifier_tables import prediction_columns
+from nlpkit.topics.mixtures.model import MixtureFit
+from nlpkit.topics.supervised.response import Regression
+from nlpkit.topics.supervised.slda import shares_of
+from nlpkit.types import BoolArray, Float32Array, FloatArray, LongArray
+from nlpkit.workflows.labelled import read_labels
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPredictor:
+    """Predicts the label of documents from their topics. names: of the classes, () for numbers; alpha (K,): prior of the topics.
+
+    regression: of a label on the shares of topics, by supervised LDA; None where topics are labels: those of `label_topics` (C,).
+    """
+
+    names: tuple[str, ...]
+    alpha: FloatArray
+    regression: Regression | None = None
+    label_topics: LongArray = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def scores(self, theta: Float32Array, lengths: LongArray) -> FloatArray:
+        """Return the number (D, 1), or the probability of each class (D, C), of documents of so many known tokens (D,)."""
+        if self.regression is not None:
+            return self.regression.predict(shares_of(theta, lengths, self.alpha))
+        chosen = theta[:, self.label_topics].astype(np.float64)
+        return np.asarray(chosen / chosen.sum(axis=1, keepdims=True))
+
+    def columns(self, theta: Float32Array, lengths: LongArray, *, probabilities: bool) -> dict[str, pa.Array]:
+        """Return prediction, and of classes prediction_prob and, if asked for, probabilities; null without a known token."""
+        scores, known = self.scores(theta, lengths), lengths > 0
+        if not self.names:
+            return {"prediction": pa.array(scores[:, 0], pa.float64(), mask=~known)}
+        codes = np.where(known, scores.argmax(axis=1), -1).astype(np.int32)
+        scores[~known] = np.nan
+        return prediction_columns(self.names, Predicted(scores, scores, codes), probabilities=probabilities)
+
+    def schema(self, *, probabilities: bool) -> pa.Schema:
+        """Return the names and types of these columns."""
+        nothing = np.zeros((0, len(self.alpha)), np.float32)
+        columns = self.columns(nothing, np.zeros(0, np.int64), probabilities=probabilities)
+        return pa.schema([(name, column.type) for name, column in columns.items()])
+
+
+def label_predictor(kind: str, fit: MixtureFit, config: Mapping[str, Any]) -> LabelPredictor | None:
+    """Return what predicts labels by a model, None for a kind that predicts none.
+
+    Args:
+        config: of the model, with the classes of slda, the names of the topics of labeled-lda.
+    """
+    alpha = fit.model.alpha
+    if kind == "slda":
+        regression = Regression(fit.arrays["coefficients"], fit.arrays["intercept"])
+        return LabelPredictor(tuple(config["classes"]), alpha, regression)
+    if kind == "labeled-lda":
+        topics = [k for k, name in enumerate(config["topic_names"]) if name]
+        return LabelPredictor(tuple(config["topic_names"][k] for k in topics), alpha, None, np.array(topics, np.int64))
+    return None
+
+
+class PredictionQuality:
+    """Predictions against the labels of documents that are not of the fit; of several labels, one of them is right."""
+
+    def __init__(self, predictor: LabelPredictor, separator: str | None) -> None:
+        """Take the predictor. separator: between several labels in a text, None where a document has one."""
+        self.predictor, self.separator = predictor, separator
+        self.right, self.true, self.predicted = 0, list[float](), list[float]()
+        self.n = 0
+
+    def add(self, labels: pa.Array, prediction: pa.Array, *, among: BoolArray) -> None:
+        """Count documents with a label and a prediction, among some (n,)."""
+        true = read_labels(pa.chunked_array([labels]), self.separator)
+        for label, value, counts in zip(true, prediction.to_pylist(), among, strict=True):
+            if not counts or label is None or value is None:
+                continue
+            if self.predictor.names:
+                self.right += value in label if isinstance(label, list) else value == label
+                self.n += 1
+            else:
+                self._add_number(label, value)
+
+    def _add_number(self, label: str, value: float) -> None:
+        try:
+            self.true.append(float(label))
+        except ValueError:
+            return
+        self.predicted.append(value)
+        self.n += 1
+
+    def summary(self) -> dict[str, Any]:
+        """Return the accuracy, or R² and the mean absolute error, and of how many documents."""
+        if not self.n:
+            return {}
+        if self.predictor.names:
+            return {"labelled": self.n, "accuracy": round(self.right / self.n, 6)}
+        true, predicted = np.array(self.true), np.array(self.predicted)
+        spread = float(true.var())
+        r2 = round(1.0 - float(np.mean((true - predicted) ** 2)) / spread, 6) if spread > 0 else None
+        return {"labelled": self.n, "r2": r2, "mae": round(float(np.abs(true - predicted).mean()), 6)}
+
+    def report(self) -> None:
+        """Say how good the predictions are."""
+        got = self.summary()
+        if not got:
+            return
+        scores = (
+            f"accuracy {got['accuracy']:.3f}"
+            if "accuracy" in got
+            else f"R² {'not defined' if got['r2'] is None else format(got['r2'], '.3f')}, mean absolute error {got['mae']:.3g}"
+        )
+        reporting.note(
+            f"predictions against the labels of {wording.counted(got['labelled'], 'new document')}: {scores}"
+        )
