@@ -40,6 +40,7 @@ COMMANDS = (
     "plsa",
     "nmf",
     "gsdmm",
+    "hdp",
     "stm",
     "effects",
     "compare",

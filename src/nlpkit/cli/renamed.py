@@ -1,4 +1,4 @@
-"""Options that are a command of their own now: one line names it."""
+"""Options that are a command of their own now, or that a command cannot have: one line says what to type."""
 
 from __future__ import annotations
 
@@ -38,7 +38,14 @@ RENAMED: dict[tuple[str, str], str] = {
 }
 
 
+WITHOUT_K = {
+    "hdp": "finds the number of topics with the topics; it starts from --initial-topics, and --eta and --gamma move it"
+}
+
+
 def new_spelling(command: str, option: str) -> str | None:
-    """Return what to say of an option that a command had before, None where it never had it."""
+    """Return what to say of an option that a command had before, or that models of other commands have; None for all others."""
+    if command in WITHOUT_K and option in ("--k", "-k", "--num-topics", "--nr-topics"):
+        return f"nlpkit {command} has no {option}: it {WITHOUT_K[command]}"
     new = RENAMED.get((command, option))
     return None if new is None else f"{option} is no longer an option of nlpkit {command}; use: {new}"

@@ -52,7 +52,7 @@ class HdpOptions:
     iterations: Annotated[int, Param("Passes over the tokens.", ("iterations", "sweeps"), min=1)] = 200
     initial_topics: Annotated[
         int, Param("Topics that the tokens are dealt into at the start; others come and go from then on.", min=1)
-    ] = 20
+    ] = 100
     min_share: Annotated[
         float,
         Param(
@@ -69,6 +69,14 @@ class HdpOptions:
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise UsageError(f"`{name}={value:g}`: a prior is a number above 0", parameter=name)
+
+    def priors(self) -> str:
+        """Return the priors for people."""
+        alpha, gamma = (
+            f"{name} {'drawn' if value is None else f'{value:g}'}"
+            for name, value in (("alpha", self.alpha), ("gamma", self.gamma))
+        )
+        return f"eta {self.eta:g}, {alpha}, {gamma}"
 
     def in_force(self) -> dict[str, Any]:
         """Return the options for footers."""
@@ -145,6 +153,10 @@ def fit_hdp(
 
 class _State:
     """The topics of the tokens, and all that is drawn with them."""
+
+    topics: kernel.Topics
+    scratch: kernel.Scratch
+    m_k: LongArray
 
     def __init__(self, tokens: TokenTable, options: HdpOptions, seed: int) -> None:
         """Deal the tokens into topics at random."""

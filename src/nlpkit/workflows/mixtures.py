@@ -1,4 +1,4 @@
-"""Mixture models beside LDA, pLSA, NMF and GSDMM: documents and options in, a fitted model out; one workflow for all of them."""
+"""Mixture models beside LDA, pLSA, NMF, GSDMM and HDP: documents and options in, a fitted model out; one workflow for all of them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.errors import UsageError
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.mixture_runs import Additions, MixtureRun, mixture_run
 from nlpkit.io.mixture_tables import read_arrays, read_model
@@ -18,6 +19,7 @@ from nlpkit.io.runs import Run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.gsdmm import GsdmmFitter, GsdmmOptions
+from nlpkit.topics.hdp import HdpFitter, HdpOptions
 from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
@@ -35,21 +37,6 @@ from nlpkit.workflows.lda_choice import choice_additions, note_choice
 from nlpkit.workflows.mixture_model import FittedMixture
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.topic_corpus import read_topic_corpus, warn_of_one_text
-
-
-class ModelOptions(Protocol):
-    """Options of one kind of model."""
-
-    @property
-    def k(self) -> int | str:
-        """A number of topics, auto, or a range."""
-
-    @property
-    def iterations(self) -> int:
-        """Most steps of a fit."""
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers, and to make the same model of again."""
 
 
 class TopicFitter(Fitter, Protocol):
@@ -74,8 +61,10 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "plsa": (PlsaFitter, PlsaOptions, "pLSA"),
     "nmf": (NmfFitter, NmfOptions, "NMF"),
     "gsdmm": (GsdmmFitter, GsdmmOptions, "GSDMM"),
+    "hdp": (HdpFitter, HdpOptions, "A hierarchical Dirichlet process"),
     "stm": (StmFitter, StmOptions, "A structural topic model"),
 }
+FINDS_NUMBER: tuple[type[Any], ...] = (HdpOptions,)  # options of models that find the number of topics with the topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +113,11 @@ def fit_gsdmm(data: Any, *, options: GsdmmOptions | None = None, **settings: Any
     return fit_topics("gsdmm", data, options, **settings)
 
 
+def fit_hdp(data: Any, *, options: HdpOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit a hierarchical Dirichlet process (Teh et al. 2006), which finds the number of topics with them; see `fit_topics`."""
+    return fit_topics("hdp", data, options, **settings)
+
+
 def fit_stm(data: Any, *, options: StmOptions | None = None, **settings: Any) -> FittedTopics:
     """Fit a structural topic model (Roberts, Stewart and Airoldi 2016), correlated topics without covariates; see `fit_topics`."""
     return fit_topics("stm", data, options, **settings)
@@ -132,7 +126,7 @@ def fit_stm(data: Any, *, options: StmOptions | None = None, **settings: Any) ->
 def fit_topics(
     kind: str,
     data: Any,
-    options: ModelOptions | None = None,
+    options: Any = None,
     *,
     terms: TermOptions | None = None,
     tokens: TopicTokenOptions | None = None,
@@ -151,10 +145,12 @@ def fit_topics(
         UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit.
     """
     make, kind_of_options, name = FITTERS[kind]
+    if kind_of_options in FINDS_NUMBER and "k" in settings:
+        raise UsageError(f"`k`: {name[:1].lower()}{name[1:]} finds the number of topics, none is given", parameter="k")
     options, terms, tokens, execution = with_settings(
         (options, terms, tokens, execution), settings, (kind_of_options, TermOptions, TopicTokenOptions, Execution)
     )
-    token_options, number = preprocess_options(tokens), NumberOfTopics.parse(options.k)
+    token_options, number = preprocess_options(tokens), number_of_topics(options)
     fitter = make(options)
     seconds: dict[str, float] = {}
     documents = as_corpus(data)
@@ -171,20 +167,27 @@ def fit_topics(
                 choice = choose_topics(corpus.tokens, fitter, number.within, execution, seeds=fitter.seeds, done=done)
             note_choice(choice)
             additions, n_topics = choice_additions(choice), choice.n_topics
-        reporting.note(
-            f"{name} of {wording.counted(n_topics, 'topic')} over {wording.counted(len(corpus.tokens.term_ids), 'token')}"
-        )
+        over = f"over {wording.counted(len(corpus.tokens.term_ids), 'token')}"
+        if n_topics:
+            reporting.note(f"{name} of {wording.counted(n_topics, 'topic')} {over}")
+        else:
+            reporting.note(f"{name} {over}; {options.priors()}")
         with stopwatch(seconds, "fit"), reporting.progress("steps", None) as update:
             fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n))
         if fit.numbers.get("converged") is False:
             reporting.warn(f"{name} had not converged after {options.iterations} steps; give more with `iterations`")
         run = mixture_run(
-            kind, corpus, fit, terms, execution, parameters={"k": str(options.k), **options.in_force()},
+            kind, corpus, fit, terms, execution, parameters=({"k": str(options.k)} if n_topics else {}) | options.in_force(),
             additions=additions | Additions(config={"options": options.in_force()}), seconds=seconds,
         )  # fmt: skip
     model = FittedTopics(run, fitter, fit, MixtureReport(fit, corpus.documents_with, seconds, choice))
     model.corpus = documents
     return model
+
+
+def number_of_topics(options: Any) -> NumberOfTopics:
+    """Return what the options say of the number of topics; exactly 0 for models that find it with the topics."""
+    return NumberOfTopics(exactly=0) if type(options) in FINDS_NUMBER else NumberOfTopics.parse(options.k)
 
 
 def with_covariates(fitter: StmFitter, rows: pa.Table) -> StmFitter:
