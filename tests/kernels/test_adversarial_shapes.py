@@ -38,6 +38,7 @@ from nlpkit.kernels import (
     gibbs_layout,
     glove,
     gsdmm,
+    hdp,
     idtable,
     layout,
     levenshtein,
@@ -76,6 +77,7 @@ from nlpkit.text.similarity import WordIndex
 from nlpkit.text.tally import WordTally
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
 from nlpkit.topics.gsdmm import GsdmmOptions, assign, fit_gsdmm
+from nlpkit.topics.hdp import HdpOptions, fit_hdp
 from nlpkit.topics.hierarchy import Hierarchy
 from nlpkit.topics.lda import infer
 from nlpkit.topics.lda import sampler as sampling
@@ -395,6 +397,23 @@ def test_one_topic_a_document() -> None:
                 gsdmm.move(dtm.indptr, dtm.indices, dtm.data, d, K - 1, 1, sizes, n_k, n_vk)
                 assert gsdmm.weigh(dtm.indptr, dtm.indices, dtm.data, d, sizes, n_k, n_vk, 0.1, 0.1, weights) > 0
             assert n_vk.sum() == len(tokens.term_ids)
+
+
+@exercises(hdp.sweep, hdp.weigh, hdp.topic_at, hdp.tables, hdp.log_likelihood)
+def test_topics_that_come_and_go() -> None:
+    """One token, one word many times, empty documents, a slot for every topic and none left, extreme concentrations."""
+    for docs in ([[0]], [[], [0], []], [[0] * 400], [[0, 3], [3, 3, 1]], [[v % 4] for v in range(140)]):
+        tokens = token_table(docs, ["a", "b", "c", "d"])
+        for start, alpha, gamma, share in ((1, 1e4, 1e4, 0.0), (64, 1e-9, 1e-9, 1.0), (65, None, None, 0.1)):
+            options = HdpOptions(alpha, gamma, 1e-3, iterations=10, initial_topics=start, min_share=share)
+            fit = fit_hdp(tokens, options)
+            assert fit.model.topic_totals.sum() == len(tokens.term_ids)
+            assert (fit.model.topic_totals > 0).all()
+            assert (fit.model.alpha > 0).all()
+    factor = np.array([0.0, 2.0, 1.0] + [0.0] * 13)
+    scratch = hdp.Scratch(np.zeros(16, np.int64), factor, np.zeros(16), np.zeros(1))
+    assert hdp.weigh(np.zeros(16, np.int32), 1.0, 3, scratch) == 3.0
+    assert [hdp.topic_at(left, 3, scratch) for left in (0.0, 1.9, 2.5, 3.0)] == [1, 1, 2, 2]
 
 
 @exercises(factors.update_documents, factors.update_terms, factors.fold_in)
