@@ -15,6 +15,7 @@ from nlpkit.errors import UsageError
 from nlpkit.kernels import hdp as kernel
 from nlpkit.parameters import Execution, Param
 from nlpkit.topics.lda.infer import infer_topics
+from nlpkit.topics.merging import joined
 from nlpkit.topics.mixtures.by_term import words_of
 from nlpkit.topics.mixtures.heldout import CHAINS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, order_by_size, reordered
@@ -255,32 +256,13 @@ class _State:
         p(w | z). Gibbs sampling of single tokens hardly ever joins two topics of the same words.
         """
         there = np.flatnonzero(self.topics.n_k > 0)
-        if len(there) < 2:
-            return
-        n_kv = np.ascontiguousarray(self.topics.n_vk[:, there].T)
-        lengths = np.sqrt((n_kv.astype(np.float64) ** 2).sum(axis=1))
-        cosine = (sparse.csr_array(n_kv.astype(np.float64)) @ sparse.csr_array(n_kv.astype(np.float64)).T).toarray()
-        cosine /= lengths * lengths[:, None]
-        np.fill_diagonal(cosine, -1.0)
-        nearest = cosine.argmax(axis=1)
-        into, m = np.arange(len(there)), self.m_k[there]
-        for a in np.argsort(-cosine.max(axis=1), kind="stable"):
-            b = nearest[a]
-            if into[a] != a or into[b] != b or (into == a).sum() > 1 or (into == b).sum() > 1:
-                continue
-            gain = gammaln(m[a] + m[b]) - gammaln(m[a]) - gammaln(m[b]) - np.log(self.gamma)
-            if gain + self._gain_of_words(n_kv[a], n_kv[b]) > 0:
-                into[b] = a
-        self._join(there, into)
+        m = self.m_k[there]
 
-    def _gain_of_words(self, one: IntArray, other: IntArray) -> float:
-        """Return the change of log p(w | z) when two topics of counts n_kv (V,) become one."""
-        eta, V = self.options.eta, self.tokens.n_terms
-        both = np.flatnonzero((one > 0) & (other > 0))
-        words = gammaln(one[both] + other[both] + eta) - gammaln(one[both] + eta) - gammaln(other[both] + eta)
-        a, b = one.sum(), other.sum()
-        totals = gammaln(a + b + V * eta) - gammaln(a + V * eta) - gammaln(b + V * eta) + gammaln(V * eta)
-        return float(words.sum() + len(both) * gammaln(eta) - totals)
+        def gain(a: int, b: int) -> float:
+            return float(gammaln(m[a] + m[b]) - gammaln(m[a]) - gammaln(m[b]) - np.log(self.gamma))
+
+        n_kv = np.ascontiguousarray(self.topics.n_vk[:, there].T)
+        self._join(there, joined(n_kv, self.options.eta, gain))
 
     def _join(self, there: LongArray, into: LongArray) -> None:
         """Give the tokens of the slots `there` to the slots there[into]."""
