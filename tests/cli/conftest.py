@@ -41,6 +41,7 @@ COMMANDS = (
     "nmf",
     "gsdmm",
     "hdp",
+    "hlda",
     "stm",
     "effects",
     "compare",

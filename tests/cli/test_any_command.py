@@ -294,6 +294,7 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     "nmf": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
     "gsdmm": [(["--k", "5"], RARE)],
     "hdp": [(["--initial-topics", "9"], RARE)],
+    "hlda": [(["--depth", "3"], RARE)],
     "compare": [(["--k", "2", "--models", "nmf", "--seeds", "1"], f"{RARE} models metrics")],
     "stm": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
     "rolling-lda": [(["--k", "2", "--chunks", "year", "--init", "1 year"], RARE)],
@@ -333,6 +334,7 @@ COMMON = "encoding encoding_errors txt_docs types limit seed threads device prec
 SUFFIXES = {
     "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "plsa": ["", ".run"], "nmf": ["", ".run"], "gsdmm": ["", ".run"],
     "hdp": ["", ".run"],
+    "hlda": ["", ".run"],
     "stm": ["", ".run"],
     "compare": ["", ".run"],
     "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
@@ -644,6 +646,7 @@ def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> N
         "nmf",
         "gsdmm",
         "hdp",
+        "hlda",
         "stm",
         "sentiment",
         "zero-shot",

@@ -1,4 +1,4 @@
-"""What the commands that fit one kind of mixture model have in common: plsa, nmf, gsdmm, hdp, stm."""
+"""What the commands that fit one kind of mixture model have in common: plsa, nmf, gsdmm, hdp, hlda, stm."""
 
 from __future__ import annotations
 

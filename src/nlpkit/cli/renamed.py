@@ -39,7 +39,8 @@ RENAMED: dict[tuple[str, str], str] = {
 
 
 WITHOUT_K = {
-    "hdp": "finds the number of topics with the topics; it starts from --initial-topics, and --eta and --gamma move it"
+    "hdp": "finds the number of topics with the topics; it starts from --initial-topics, and --eta and --gamma move it",
+    "hlda": "finds the number of topics with their tree; --depth gives its levels, and --eta and --gamma move the number",
 }
 
 

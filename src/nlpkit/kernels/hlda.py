@@ -150,7 +150,7 @@ def draw_levels(tokens, levels, path, alpha, eta, tree, n_level, weights, key, a
 
 @numba.njit(nogil=True, cache=True)
 def sweep(offsets, term_ids, levels, leaves, d, L, tree, alpha, gamma, eta, key):  # type: ignore[no-untyped-def]
-    """Draw the path of each document from d on, then the levels of its tokens; return the document that the sweep stopped before, D at the end.
+    """Draw the path of each document from d on, then the levels of its tokens; return the next document, D at the end.
 
     leaves (D,): last node of the path, -1 for none yet, and for documents without tokens. The sweep stops where fewer than
     L - 1 slots are free, as many as a document can need. Document d takes the numbers offsets[d] + d … of the stream.

@@ -22,6 +22,10 @@ REFERENCES = {
         "Teh, Y. W., Jordan, M. I., Beal, M. J., & Blei, D. M. (2006). Hierarchical Dirichlet processes. Journal of the American "
         "Statistical Association, 101(476), 1566–1581."
     ),
+    "hlda": (
+        "Blei, D. M., Griffiths, T. L., & Jordan, M. I. (2010). The nested Chinese restaurant process and Bayesian nonparametric "
+        "inference of topic hierarchies. Journal of the ACM, 57(2), 1–30."
+    ),
     "gsdmm": (
         "Yin, J., & Wang, J. (2014). A Dirichlet multinomial mixture model-based approach for short text clustering. KDD 2014, 233–242."
     ),
@@ -58,7 +62,8 @@ REFERENCES = {
     "npmi": "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40.",
 }
 NAMES = {
-    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "hdp": "HDP", "stm": "Structural topic model",
+    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "hdp": "HDP", "hlda": "Hierarchical LDA",
+    "stm": "Structural topic model",
     "classify": "Classifier", "finetune": "Fine-tuned classifier",
 }  # fmt: skip
 ENGINES = {
@@ -112,7 +117,7 @@ def number_sentence(manifest: Mapping[str, Any], K: int) -> str:
     lineage = manifest.get("lineage")
     if lineage is not None:
         return f"The {K} topics are those of {lineage['parent']['path']} after {_later_step(lineage)}."
-    if manifest["kind"] == "hdp":
+    if manifest["kind"] in ("hdp", "hlda"):
         return f"The number of topics, {K}, was found with the topics."
     if not evidence:
         return f"The number of topics, {K}, was given."
@@ -141,6 +146,7 @@ def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
         else _nmf_methods(parameters, n, K, seed) if kind == "nmf"
         else _gsdmm_methods(parameters, n, K, seed) if kind == "gsdmm"
         else _hdp_methods(manifest, n, K, seed) if kind == "hdp"
+        else _hlda_methods(manifest, n, seed) if kind == "hlda"
         else _stm_methods(parameters, n, K, seed) if kind == "stm"
         else _embedding_methods(manifest, n, K, seed)
     )  # fmt: skip
@@ -214,6 +220,15 @@ def _hdp_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tupl
         f"collapsed Gibbs sampling with eta = {parameters.get('eta')} and the concentrations {priors}; {K} topics had at least "
         f"{share:.3g} of the tokens at the end{least} {seed}."
     ), ["hdp"]
+
+
+def _hlda_methods(manifest: Mapping[str, Any], n: str, seed: str) -> tuple[str, list[str]]:
+    parameters, levels = manifest["parameters"], manifest["results"].get("topics_by_level", [])
+    return (
+        f"We fitted hierarchical LDA (Blei et al., 2010), a tree of topics of depth {parameters.get('depth')}, to {n} documents by "
+        f"{parameters.get('iterations')} sweeps of collapsed Gibbs sampling with alpha = {parameters.get('alpha')}, gamma = "
+        f"{parameters.get('gamma')} and eta = {parameters.get('eta')}; the levels had {', '.join(map(str, levels))} topics {seed}."
+    ), ["hlda"]
 
 
 def _stm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:

@@ -25,7 +25,8 @@ from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArra
 MERGE_EVERY = 5  # sweeps of the first half
 STEP = 64  # slots that are made at a time
 SWEEPS = 50  # of the inference of a new document
-PARENT, LEVEL, DOCS = range(3)  # columns of the array `tree` of a fit
+TREE = "tree"  # array (K, 3) of a fit, with the columns
+PARENT, LEVEL, DOCS = range(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class HldaOptions:
     gamma: Annotated[float, Param("Concentration of the branches: the larger, the more branches a topic has.")] = 1.0
     eta: Annotated[
         float, Param("Prior of each word in a topic: the smaller, the more topics there are.", ("eta", "beta"))
-    ] = 0.1
+    ] = 0.5
     iterations: Annotated[int, Param("Passes over the documents.", ("iterations", "sweeps"), min=1)] = 200
 
     def __post_init__(self) -> None:
@@ -128,7 +129,13 @@ def _slots(V: int, slots: int, log_term: FloatArray, log_total: FloatArray) -> k
 
 
 def _sweep(
-    offsets: LongArray, ids: IntArray, levels: IntArray, leaves: LongArray, tree: kernel.Tree, options: HldaOptions, key: int
+    offsets: LongArray,
+    ids: IntArray,
+    levels: IntArray,
+    leaves: LongArray,
+    tree: kernel.Tree,
+    options: HldaOptions,
+    key: int,
 ) -> kernel.Tree:
     """Draw all paths and levels; return the tree, with more slots where it needed them.
 
@@ -241,10 +248,14 @@ def _fit(
     return MixtureFit(model, doc_topic, trace, numbers, assignments=assignments, arrays=arrays)
 
 
-def paths_of(theta: CsrMatrix | Float32Array, level: LongArray, depth: int) -> IntArray:
-    """Return the topics on the path of each document (D, L) from theta (D, K), which is above 0 there only; -1 where it is 0."""
-    entries = sparse.coo_array(theta)
-    paths = np.full((entries.shape[0], depth), -1, np.int32)
+def paths_of(theta: CsrMatrix | FloatArray | Float32Array, tree: FloatArray) -> IntArray:
+    """Return the topics on the path of each document (D, L) from theta (D, K), which is above 0 there only; -1 where it is 0.
+
+    Args:
+        tree: (K, 3) of a fit.
+    """
+    entries, level = sparse.coo_array(theta), tree[:, LEVEL].astype(np.int64)
+    paths = np.full((entries.shape[0], int(level.max()) + 1), -1, np.int32)
     there = entries.data > 0
     paths[entries.row[there], level[entries.col[there]]] = entries.col[there]
     return paths
@@ -305,6 +316,4 @@ class HldaFitter(TokenFitter):
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model, and the path of a document with its levels."""
-        return fit.model, partial(
-            infer_paths, fit.model, fit.arrays["tree"], self.options, seed=seed, threads=threads
-        )
+        return fit.model, partial(infer_paths, fit.model, fit.arrays["tree"], self.options, seed=seed, threads=threads)

@@ -1,4 +1,4 @@
-"""Mixture models beside LDA, pLSA, NMF, GSDMM and HDP: documents and options in, a fitted model out; one workflow for all of them."""
+"""Mixture models beside LDA: documents and options in, a fitted model out; one workflow for all of them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.gsdmm import GsdmmFitter, GsdmmOptions
 from nlpkit.topics.hdp import HdpFitter, HdpOptions
+from nlpkit.topics.hlda import HldaFitter, HldaOptions
 from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
@@ -62,9 +63,13 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "nmf": (NmfFitter, NmfOptions, "NMF"),
     "gsdmm": (GsdmmFitter, GsdmmOptions, "GSDMM"),
     "hdp": (HdpFitter, HdpOptions, "A hierarchical Dirichlet process"),
+    "hlda": (HldaFitter, HldaOptions, "Hierarchical LDA"),
     "stm": (StmFitter, StmOptions, "A structural topic model"),
 }
-FINDS_NUMBER: tuple[type[Any], ...] = (HdpOptions,)  # options of models that find the number of topics with the topics
+FINDS_NUMBER: tuple[type[Any], ...] = (
+    HdpOptions,
+    HldaOptions,
+)  # options of models that find the number of topics with the topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,11 @@ class FittedTopics(FittedMixture):
         super().__init__(run, fit.model, None if report is None else fit.doc_topic)
         self.fitter, self.fit, self.report = fitter, fit, report
         self.kind = str(run.manifest["kind"])
+
+    @property
+    def tree(self) -> FloatArray | None:
+        """Parent, level and documents (K, 3) of the topics of hierarchical LDA, None for other models."""
+        return self.fit.arrays.get("tree")
 
     def inference(self, execution: Execution) -> Inference:
         """Return what gives documents their topics while phi stays as it is."""
@@ -116,6 +126,11 @@ def fit_gsdmm(data: Any, *, options: GsdmmOptions | None = None, **settings: Any
 def fit_hdp(data: Any, *, options: HdpOptions | None = None, **settings: Any) -> FittedTopics:
     """Fit a hierarchical Dirichlet process (Teh et al. 2006), which finds the number of topics with them; see `fit_topics`."""
     return fit_topics("hdp", data, options, **settings)
+
+
+def fit_hlda(data: Any, *, options: HldaOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit hierarchical LDA (Blei, Griffiths & Jordan 2010), a tree of topics that grows with the documents; see `fit_topics`."""
+    return fit_topics("hlda", data, options, **settings)
 
 
 def fit_stm(data: Any, *, options: StmOptions | None = None, **settings: Any) -> FittedTopics:

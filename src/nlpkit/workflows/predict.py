@@ -25,6 +25,7 @@ KINDS = {
     "finetune-comparison": "nlpkit.workflows.finetuned:load_finetuned",
     "gsdmm": "nlpkit.workflows.mixtures:load_topics",
     "hdp": "nlpkit.workflows.mixtures:load_topics",
+    "hlda": "nlpkit.workflows.mixtures:load_topics",
     "nmf": "nlpkit.workflows.mixtures:load_topics",
     "plsa": "nlpkit.workflows.mixtures:load_topics",
     "stm": "nlpkit.workflows.mixtures:load_topics",
