@@ -22,7 +22,7 @@ from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
-MERGE_EVERY = 5  # sweeps of the first half
+MERGE_EVERY = 2  # sweeps of the first half
 STEP = 64  # slots that are made at a time
 SWEEPS = 50  # of the inference of a new document
 TREE = "tree"  # array (K, 3) of a fit, with the columns
