@@ -13,13 +13,13 @@ import nlpkit as nk
 from tests.cli.conftest import NEWS, footer, read, run_cli, write_jsonl
 
 KINDS = ("plsa", "nmf", "gsdmm", "stm")
-FINDERS = ("hdp",)  # of the number of topics
+FINDERS = ("hdp", "hlda")  # of the number of topics
 
 
 @pytest.fixture(
     scope="module",
     params=[(kind, ("--k", "12" if kind == "gsdmm" else "4")) for kind in KINDS]
-    + [(kind, ()) for kind in FINDERS]
+    + [("hdp", ())]
     + [("nmf", ("--k", "4", "--loss", "kullback-leibler")), ("stm", ("--k", "4", "--prevalence", "label * n"))],
     ids=str,
 )
