@@ -404,10 +404,10 @@ def test_one_topic_a_document() -> None:
 @exercises(hdp.sweep, hdp.weigh, hdp.topic_at, hdp.tables, hdp.log_likelihood)
 def test_topics_that_come_and_go() -> None:
     """One token, one word many times, empty documents, a slot for every topic and none left, extreme concentrations."""
-    for docs in ([[0]], [[], [0], []], [[0] * 400], [[0, 3], [3, 3, 1]], [[v % 4] for v in range(140)]):
+    for docs in ([[0]], [[], [0], []], [[0] * 70], [[0, 3], [3, 3, 1]], [[v % 4] for v in range(70)]):
         tokens = token_table(docs, ["a", "b", "c", "d"])
         for start, alpha, gamma, share in ((1, 1e4, 1e4, 0.0), (64, 1e-9, 1e-9, 1.0), (65, None, None, 0.1)):
-            options = HdpOptions(alpha, gamma, 1e-3, iterations=10, initial_topics=start, min_share=share)
+            options = HdpOptions(alpha, gamma, 1e-3, iterations=4, initial_topics=start, min_share=share)
             fit = fit_hdp(tokens, options)
             assert fit.model.topic_totals.sum() == len(tokens.term_ids)
             assert (fit.model.topic_totals > 0).all()
@@ -421,10 +421,10 @@ def test_topics_that_come_and_go() -> None:
 @exercises(hlda.sweep, hlda.weigh, hlda.draw, hlda.grow, hlda.put, hlda.draw_levels, hlda.infer)
 def test_paths_in_a_tree_that_grows() -> None:
     """One token, one word many times, empty documents, deep trees, a branch for every document, new documents without words."""
-    for docs in ([[0]], [[], [0], []], [[0] * 400], [[0, 3], [3, 3, 1]], [[v % 4] for v in range(70)]):
+    for docs in ([[0]], [[], [0], []], [[0] * 60], [[0, 3], [3, 3, 1]], [[v % 4] for v in range(40)]):
         tokens = token_table(docs, ["a", "b", "c", "d"])
         for depth, gamma in ((2, 1e-9), (3, 1e9), (16, 1.0)):
-            options = HldaOptions(depth, 0.1, gamma, 1e-3, iterations=5)
+            options = HldaOptions(depth, 0.1, gamma, 1e-3, iterations=2)
             fit = fit_hlda(tokens, options)
             assert fit.model.topic_totals.sum() == len(tokens.term_ids)
             new = infer_paths(
