@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from nlpkit.workflows.lda import fit_lda as fit_lda
     from nlpkit.workflows.mixtures import fit_author_topic as fit_author_topic
     from nlpkit.workflows.mixtures import fit_gsdmm as fit_gsdmm
+    from nlpkit.workflows.mixtures import fit_hdp as fit_hdp
+    from nlpkit.workflows.mixtures import fit_hlda as fit_hlda
     from nlpkit.workflows.mixtures import fit_labeled_lda as fit_labeled_lda
     from nlpkit.workflows.mixtures import fit_nmf as fit_nmf
     from nlpkit.workflows.mixtures import fit_plsa as fit_plsa
@@ -115,6 +117,8 @@ _HOMES = {
     "fit_language_model": "workflows.language_model:fit_language_model",
     "fit_lda": "workflows.lda:fit_lda",
     "fit_gsdmm": "workflows.mixtures:fit_gsdmm",
+    "fit_hdp": "workflows.mixtures:fit_hdp",
+    "fit_hlda": "workflows.mixtures:fit_hlda",
     "fit_nmf": "workflows.mixtures:fit_nmf",
     "fit_plsa": "workflows.mixtures:fit_plsa",
     "fit_rolling_lda": "workflows.rolling_lda:fit_rolling_lda",

@@ -40,6 +40,8 @@ COMMANDS = (
     "plsa",
     "nmf",
     "gsdmm",
+    "hdp",
+    "hlda",
     "stm",
     "slda",
     "author-topic",

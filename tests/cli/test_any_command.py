@@ -293,6 +293,8 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     "plsa": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
     "nmf": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
     "gsdmm": [(["--k", "5"], RARE)],
+    "hdp": [(["--initial-topics", "9"], RARE)],
+    "hlda": [(["--depth", "3"], RARE)],
     "compare": [(["--k", "2", "--models", "nmf", "--seeds", "1"], f"{RARE} models metrics")],
     "stm": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
     "slda": [(["--k", "3", "--iterations", "5"], RARE)],
@@ -334,6 +336,8 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
 COMMON = "encoding encoding_errors txt_docs types limit seed threads device precision max_tokens date_format show"
 SUFFIXES = {
     "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "plsa": ["", ".run"], "nmf": ["", ".run"], "gsdmm": ["", ".run"],
+    "hdp": ["", ".run"],
+    "hlda": ["", ".run"],
     "stm": ["", ".run"],
     "slda": ["", ".run"],
     "author-topic": ["", ".run"],
@@ -647,6 +651,8 @@ def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> N
         "plsa",
         "nmf",
         "gsdmm",
+        "hdp",
+        "hlda",
         "stm",
         "slda",
         "author-topic",

@@ -98,6 +98,8 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("plsa"),
         pytest.param("nmf"),
         pytest.param("gsdmm"),
+        pytest.param("hdp"),
+        pytest.param("hlda"),
         pytest.param("stm"),
         pytest.param("slda"),
         pytest.param("author-topic"),

@@ -13,19 +13,21 @@ import nlpkit as nk
 from tests.cli.conftest import NEWS, footer, read, run_cli, write_jsonl
 
 KINDS = ("plsa", "nmf", "gsdmm", "stm")
+FINDERS = ("hdp", "hlda")  # of the number of topics
 
 
 @pytest.fixture(
     scope="module",
-    params=[(kind, ()) for kind in KINDS]
-    + [("nmf", ("--loss", "kullback-leibler")), ("stm", ("--prevalence", "label * n"))],
+    params=[(kind, ("--k", "12" if kind == "gsdmm" else "4")) for kind in KINDS]
+    + [("hdp", ())]
+    + [("nmf", ("--k", "4", "--loss", "kullback-leibler")), ("stm", ("--k", "4", "--prevalence", "label * n"))],
     ids=str,
 )
 def run(request: pytest.FixtureRequest, planted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on the planted corpus."""
     kind, options = request.param
     target = tmp_path_factory.mktemp(kind) / kind
-    run_cli(kind, planted, "--k", "12" if kind == "gsdmm" else "4", *options, "-q", "-o", target)
+    run_cli(kind, planted, *options, "-q", "-o", target)
     return target
 
 
@@ -49,7 +51,7 @@ def test_tables_fit_together(run: Path) -> None:
         mixtures["prob"].sum() + manifest["results"]["doc_topics_left_out"], mixtures["id"].nunique(), atol=1e-2
     )
     assert all(sum(row["weight"] for row in terms if row["topic"] == k) <= 1 + 1e-6 for k in range(4))
-    assert {row["alpha"] for row in topics} == {0.0}
+    assert all((row["alpha"] > 0) == (run.name == "hdp") for row in topics)
     assert all(np.isfinite(row["coherence"]) for row in topics)
     assert footer(run / "topics.parquet")["command"] == manifest["kind"]
 
@@ -90,6 +92,7 @@ export RUN --to r -o r/|convert RUN -o t.csv"""
     assert ("Lee, D. D." in page) == (run.name == "nmf")
     assert ("Yin, J." in page) == (run.name == "gsdmm")
     assert ("Roberts, M. E." in page) == (run.name == "stm")
+    assert ("Teh, Y. W." in page) == (run.name == "hdp")
     assert (
         "left-to-right"
         in run_cli(
@@ -100,7 +103,8 @@ export RUN --to r -o r/|convert RUN -o t.csv"""
 
 def test_a_loaded_model_is_the_one_that_was_saved(run: Path, planted: Path) -> None:
     loaded, options = nk.load(run), json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))["options"]
-    fit = getattr(nk, f"fit_{run.name}")(nk.read_corpus(planted), k=12 if run.name == "gsdmm" else 4, **options)
+    k = {} if run.name in FINDERS else {"k": 12 if run.name == "gsdmm" else 4}
+    fit = getattr(nk, f"fit_{run.name}")(nk.read_corpus(planted), **k, **options)
     np.testing.assert_array_equal(loaded.phi, fit.phi)
     assert loaded.predict(["river boat flood", "court judge trial"]) == fit.predict(
         ["river boat flood", "court judge trial"]
@@ -117,11 +121,11 @@ def test_the_number_of_topics_is_chosen(kind: str) -> None:
     assert all(np.isfinite(row["perplexity"]) for row in evidence)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *FINDERS])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_same_bytes_on_any_number_of_threads(kind: str, threads: int, planted: Path) -> None:
     for target, n in (("a", 2), ("b", threads)):
-        run_cli(kind, planted, "--k", "4", "--threads", n, "-q", "-o", target)
+        run_cli(kind, planted, *(() if kind in FINDERS else ("--k", "4")), "--threads", n, "-q", "-o", target)
     for name in ("topics", "documents", "doc_topics", "topic_terms"):
         assert Path(f"a/{name}.parquet").read_bytes() == Path(f"b/{name}.parquet").read_bytes()
 
@@ -137,4 +141,18 @@ def test_bad_input(kind: str, tmp_path: Path) -> None:
         assert "`" not in run_cli(kind, "one.jsonl", "--k", "50", "-o", "x", code=2).error()
     assert "at least 20 documents" in run_cli(kind, "one.jsonl", "--k", "auto", "-o", "x", code=2).error()
     run_cli(kind, "one.jsonl", "--k", "1", "--min-df", "1", "-o", "one", code=2 if kind == "stm" else 0)
+    assert not Path("x").exists()
+
+
+@pytest.mark.parametrize("kind", FINDERS)
+def test_models_that_find_the_number_of_topics_take_none(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("")
+    assert "no documents" in run_cli(kind, "empty.jsonl", "-o", "x", code=3).error()
+    write_jsonl(tmp_path / "letters.jsonl", [{"text": letter} for letter in "abcdef"])
+    assert "nothing to find topics in" in run_cli(kind, "letters.jsonl", "-o", "x", code=3).error()
+    assert f"nlpkit {kind} has no --k" in run_cli(kind, "letters.jsonl", "--k", "4", "-o", "x", code=2).error()
+    with pytest.raises(nk.errors.UsageError, match="finds the number of topics"):
+        getattr(nk, f"fit_{kind}")(["one text of words"], k=4)
+    write_jsonl(tmp_path / "one.jsonl", [{"text": "one single document of some words"}])
+    run_cli(kind, "one.jsonl", "--min-df", "1", "-o", "one")
     assert not Path("x").exists()

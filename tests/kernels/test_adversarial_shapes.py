@@ -38,6 +38,8 @@ from nlpkit.kernels import (
     gibbs_layout,
     glove,
     gsdmm,
+    hdp,
+    hlda,
     idtable,
     layout,
     levenshtein,
@@ -78,7 +80,9 @@ from nlpkit.text.similarity import WordIndex
 from nlpkit.text.tally import WordTally
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
 from nlpkit.topics.gsdmm import GsdmmOptions, assign, fit_gsdmm
+from nlpkit.topics.hdp import HdpOptions, fit_hdp
 from nlpkit.topics.hierarchy import Hierarchy
+from nlpkit.topics.hlda import HldaOptions, fit_hlda, infer_paths
 from nlpkit.topics.lda import infer
 from nlpkit.topics.lda import sampler as sampling
 from nlpkit.topics.lda.changes import resampled_similarities
@@ -425,6 +429,56 @@ def test_topics_that_look_at_columns() -> None:
             for K, rows in ((3, rows_of_authors(sets, 3)), (len(sets.names) + 2, rows_of_labels(sets, 2))):
                 chain = draw_places(tokens, K, rows, alpha=0.1, eta=0.1, sweeps=2, key=1)
                 assert chain.row_topic.sum() == len(chain.topics) == N
+
+
+@exercises(hdp.sweep, hdp.weigh, hdp.topic_at, hdp.tables, hdp.log_likelihood)
+def test_topics_that_come_and_go() -> None:
+    """One token, one word many times, empty documents, a slot for every topic and none left, extreme concentrations."""
+    for docs in ([[0]], [[], [0], []], [[0] * 70], [[0, 3], [3, 3, 1]], [[v % 4] for v in range(70)]):
+        tokens = token_table(docs, ["a", "b", "c", "d"])
+        for start, alpha, gamma, share in ((1, 1e4, 1e4, 0.0), (64, 1e-9, 1e-9, 1.0), (65, None, None, 0.1)):
+            options = HdpOptions(alpha, gamma, 1e-3, iterations=4, initial_topics=start, min_share=share)
+            fit = fit_hdp(tokens, options)
+            assert fit.model.topic_totals.sum() == len(tokens.term_ids)
+            assert (fit.model.topic_totals > 0).all()
+            assert (fit.model.alpha > 0).all()
+    factor = np.array([0.0, 2.0, 1.0] + [0.0] * 13)
+    scratch = hdp.Scratch(np.zeros(16, np.int64), factor, np.zeros(16), np.zeros(1))
+    assert hdp.weigh(np.zeros(16, np.int32), 1.0, 3, scratch) == 3.0
+    assert [hdp.topic_at(left, 3, scratch) for left in (0.0, 1.9, 2.5, 3.0)] == [1, 1, 2, 2]
+
+
+@exercises(hlda.sweep, hlda.weigh, hlda.draw, hlda.grow, hlda.put, hlda.draw_levels, hlda.infer)
+def test_paths_in_a_tree_that_grows() -> None:
+    """One token, one word many times, empty documents, deep trees, a branch for every document, new documents without words."""
+    for docs in ([[0]], [[], [0], []], [[0] * 60], [[0, 3], [3, 3, 1]], [[v % 4] for v in range(40)]):
+        tokens = token_table(docs, ["a", "b", "c", "d"])
+        for depth, gamma in ((2, 1e-9), (3, 1e9), (16, 1.0)):
+            options = HldaOptions(depth, 0.1, gamma, 1e-3, iterations=2)
+            fit = fit_hlda(tokens, options)
+            assert fit.model.topic_totals.sum() == len(tokens.term_ids)
+            new = infer_paths(
+                fit.model, fit.arrays["tree"], options, tokens.offsets, tokens.term_ids, seed=1, threads=1
+            )
+            np.testing.assert_allclose(new.sum(axis=1), 1, rtol=1e-4)
+    L, path, leaves = 3, np.empty(3, np.int64), np.array([-1], np.int64)
+    logs, log_n = np.log(np.arange(9) + 0.1), np.log(np.arange(9) + 0.4)
+    tree = hlda.Tree(*(np.zeros(2, t) for t in ("i4", "i4", "i8", "i8")), np.zeros((4, 2), np.int32), logs, log_n)
+    tree.level[1] = -1
+    words, levels, key = np.array([0, 2], np.int32), np.array([0, 1], np.int32), np.uint64(1)
+    ends = np.array([0, 2])
+    assert (
+        hlda.sweep(ends, words, levels, leaves, 0, L, tree, 0.1, 1.0, 0.1, key) == 0
+    )  # a document can need two slots, one is free
+    tree = hlda.Tree(*(np.zeros(3, t) for t in ("i4", "i4", "i8", "i8")), np.zeros((4, 3), np.int32), logs, log_n)
+    tree.level[1:] = -1
+    hlda.weigh(words, levels, L, 1.0, tree, np.empty(3), np.empty(L + 1), np.empty(3))
+    assert hlda.draw(np.array([-np.inf, 0.0, -np.inf]), 0.999) == 1
+    assert hlda.grow(0, L, tree) == 2
+    hlda.put(words, levels, 2, 1, tree, path)
+    with np.errstate(over="ignore"):
+        hlda.draw_levels(words, levels, path, 0.1, 0.1, tree, np.empty(L, np.int64), np.empty(L), key, 0, False)
+    assert tree.n_vk.sum() == tree.n_k.sum() == 2
 
 
 @exercises(factors.update_documents, factors.update_terms, factors.fold_in)

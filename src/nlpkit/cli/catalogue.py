@@ -59,6 +59,8 @@ PANELS: dict[str, dict[str, Entry]] = {
         "plsa": Entry("plsa", "Fit probabilistic latent semantic analysis (pLSA)."),
         "nmf": Entry("nmf", "Factorise document-term weights into topics without negative numbers (NMF)."),
         "gsdmm": Entry("gsdmm", "Fit a mixture model for short texts (GSDMM): each document has one topic."),
+        "hdp": Entry("hdp", "Fit a mixture of topics whose number is found with them (HDP)."),
+        "hlda": Entry("hlda", "Fit a tree of topics that grows with the documents (hierarchical LDA)."),
         "stm": Entry(
             "stm", "Fit a structural topic model: topics with covariates, correlated topics without (STM, CTM)."
         ),

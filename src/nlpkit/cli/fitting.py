@@ -1,4 +1,4 @@
-"""What the commands that fit one kind of mixture model have in common: plsa, nmf, gsdmm, stm, slda, author-topic, labeled-lda."""
+"""What the commands that fit one kind of mixture model have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that are a command of their own: one line names it."""
+"""Options that are a command of their own now, or that a command cannot have: one line says what to type."""
 
 from __future__ import annotations
 
@@ -48,14 +48,20 @@ NEVER_THERE = {
     ("lda-gibbs", "--labels"),
     ("lda-gibbs", "--authors"),
 }  # what other programs, or people, call the new command
+WITHOUT_K = {
+    "hdp": "finds the number of topics with the topics; it starts from --initial-topics, and --eta and --gamma move it",
+    "hlda": "finds the number of topics with their tree; --depth gives its levels, and --eta and --gamma move the number",
+}
 
 
 def new_spelling(command: str, option: str, words: Sequence[str] = ()) -> str | None:
-    """Return what to say of an option that a command had before, None where it never had it.
+    """Return what to say of an option that a command had before, or that models of other commands have; None for all others.
 
     Args:
         words: of the command line; the value that the option has there takes the place of COLUMN.
     """
+    if command in WITHOUT_K and option in ("--k", "-k", "--num-topics", "--nr-topics"):
+        return f"nlpkit {command} has no {option}: it {WITHOUT_K[command]}"
     new = RENAMED.get((command, option))
     if new is None:
         return None

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.cost import stopwatch
+from nlpkit.io.layer_tables import tree_layers_table
 from nlpkit.io.mixture_tables import (
     array_table,
     assignments_table,
@@ -26,11 +27,12 @@ from nlpkit.io.runs import NewRun, RunTables, new_run
 from nlpkit.io.topic_tables import vocab_table
 from nlpkit.parameters import Execution
 from nlpkit.plain import rounded
+from nlpkit.topics.hlda import TREE, paths_of
 from nlpkit.topics.mixtures.describe import TopicDescription, describe_topics
 from nlpkit.topics.mixtures.heldout import in_sample_perplexity
 from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.mixtures.options import TermOptions
-from nlpkit.types import FloatArray, LongArray, TokenTable
+from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
 
 LDA = "lda-gibbs"
 
@@ -141,7 +143,7 @@ def mixture_run(
         "kind": kind, "n_topics": model.n_topics, "eta": model.eta, "labels": list(described.labels),
         "tokens": corpus.token_info, "arrays": list(fit.arrays), **additions.config,
     }  # fmt: skip
-    training = training_table(corpus.rows, described.main)
+    training = training_table(corpus.rows, described.main, _paths(fit))
     models = {**model_tables(model), "doc_topic": doc_topic_table(fit.doc_topic)}
     models |= {name: array_table(values) for name, values in fit.arrays.items()}
     if training is not None:
@@ -166,16 +168,23 @@ def _tables(
         topics = topics.append_column(name, column)
     doc_topics, left_out = doc_topics_table(corpus.ids, fit.doc_topic, model.alpha, described.main.topic)
     tables = {
-        "documents": documents_table(corpus.rows, described.main),
+        "documents": documents_table(corpus.rows, described.main, _paths(fit)),
         "topics": topics,
         "topic_terms": topic_terms_table(described, model.terms),
         "doc_topics": doc_topics,
         "vocab": vocab_table(model.terms, corpus.cf, corpus.df),
         **additions.tables,
     }
+    if TREE in fit.arrays:
+        tables["layers"] = tree_layers_table(described, fit.arrays[TREE], model.terms)
     if with_assignments and fit.assignments is not None:
         tables["assignments"] = assignments_table(corpus.ids, corpus.tokens, fit.assignments)
     return tables, left_out
+
+
+def _paths(fit: MixtureFit) -> IntArray | None:
+    """Return the topics on the path of each document (D, L), None where topics are no tree."""
+    return paths_of(fit.doc_topic, fit.arrays[TREE]) if TREE in fit.arrays else None
 
 
 def _summary(corpus: TopicCorpus, fit: MixtureFit, described: TopicDescription) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from nlpkit.io.layer_tables import path_columns, read_paths
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.run_schemas import DOC_TOPICS_SCHEMA, TOPICS_SCHEMA
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
@@ -22,10 +23,14 @@ from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 _COLUMNS = {"tokens": "n_tokens", "exclusivity": "mallet_exclusivity"}  # names that mean something else in a run
 
 
-def documents_table(rows: pa.Table, main: MainTopics) -> pa.Table:
-    """Return id, topic, topic_prob, nearest_topic (the topic itself), margin over the next topic, and the user's own columns."""
+def documents_table(rows: pa.Table, main: MainTopics, paths: IntArray | None = None) -> pa.Table:
+    """Return id, topic, topic_prob, nearest_topic (the topic itself), margin over the next topic, and the user's own columns.
+
+    paths: (D, L) topics on the path of each document, which become the columns layer_0 ….
+    """
     rows = rows.drop_columns([TEXT_HASH]) if TEXT_HASH in rows.column_names else rows
-    columns = {"id": rows.column("id"), **topic_columns(main.topic, main.prob, main.topic, main.margin)}
+    topics = topic_columns(main.topic, main.prob, main.topic, main.margin) | path_columns(paths)
+    columns = {"id": rows.column("id"), **topics}
     return pa.table(columns | {n: rows.column(n) for n in rows.column_names if n not in columns})
 
 
@@ -187,8 +192,8 @@ def read_doc_topic(run: Run, n_docs: int, K: int) -> CsrMatrix | None:
     return counts
 
 
-def training_table(rows: pa.Table, main: MainTopics) -> pa.Table | None:
-    """Return the topics of the documents that were fitted, by id and hash of the text; None where no text is known."""
+def training_table(rows: pa.Table, main: MainTopics, paths: IntArray | None = None) -> pa.Table | None:
+    """Return the topics, and paths (D, L), of the documents that were fitted, by id and hash of the text; None where no text is known."""
     if TEXT_HASH not in rows.column_names:
         return None
     hashes = rows.column(TEXT_HASH)
@@ -196,6 +201,7 @@ def training_table(rows: pa.Table, main: MainTopics) -> pa.Table | None:
         "id": rows.column("id"),
         "text_hash": hashes,
         **topic_columns(main.topic, main.prob, main.topic, main.margin),
+        **path_columns(paths),
     }
     return pa.table(columns).filter(hashes.is_valid())
 
@@ -211,7 +217,7 @@ def with_text_hashes(rows: pa.Table, run: Run) -> pa.Table:
 
 
 class FittedTexts:
-    """The documents of a fit by their texts: topic, topic_prob and margin (U,) of each."""
+    """The documents of a fit by their texts: topic, topic_prob and margin (U,) of each, paths (U, L) in a tree of topics."""
 
     def __init__(self, table: pa.Table | None) -> None:
         """Start from the result of `training_table`; None: no text is known."""
@@ -221,6 +227,7 @@ class FittedTexts:
         self.topic, self.topic_prob, self.margin = (
             columns.get(name, np.zeros(0)) for name in ("topic", "topic_prob", "margin")
         )
+        self.paths = read_paths(table)
         hashes = [] if table is None else table.column("text_hash").to_pylist()
         self._first: dict[str, int] = {}
         copies = []

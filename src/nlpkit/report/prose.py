@@ -18,6 +18,14 @@ REFERENCES = {
     ),
     "plsa": "Hofmann, T. (1999). Probabilistic latent semantic analysis. UAI 1999, 289–296.",
     "nmf": "Lee, D. D., & Seung, H. S. (1999). Learning the parts of objects by non-negative matrix factorization. Nature, 401, 788–791.",
+    "hdp": (
+        "Teh, Y. W., Jordan, M. I., Beal, M. J., & Blei, D. M. (2006). Hierarchical Dirichlet processes. Journal of the American "
+        "Statistical Association, 101(476), 1566–1581."
+    ),
+    "hlda": (
+        "Blei, D. M., Griffiths, T. L., & Jordan, M. I. (2010). The nested Chinese restaurant process and Bayesian nonparametric "
+        "inference of topic hierarchies. Journal of the ACM, 57(2), 1–30."
+    ),
     "gsdmm": (
         "Yin, J., & Wang, J. (2014). A Dirichlet multinomial mixture model-based approach for short text clustering. KDD 2014, 233–242."
     ),
@@ -63,8 +71,8 @@ REFERENCES = {
     "npmi": "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40.",
 }
 NAMES = {
-    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "stm": "Structural topic model",
-    "slda": "Supervised LDA", "author-topic": "Author-topic model", "labeled-lda": "Labelled LDA",
+    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "hdp": "HDP", "hlda": "Hierarchical LDA",
+    "stm": "Structural topic model", "slda": "Supervised LDA", "author-topic": "Author-topic model", "labeled-lda": "Labelled LDA",
     "classify": "Classifier", "finetune": "Fine-tuned classifier",
 }  # fmt: skip
 ENGINES = {
@@ -118,6 +126,8 @@ def number_sentence(manifest: Mapping[str, Any], K: int) -> str:
     lineage = manifest.get("lineage")
     if lineage is not None:
         return f"The {K} topics are those of {lineage['parent']['path']} after {_later_step(lineage)}."
+    if manifest["kind"] in ("hdp", "hlda"):
+        return f"The number of topics, {K}, was found with the topics."
     if not evidence:
         return f"The number of topics, {K}, was given."
     candidates = f"{len(evidence)} numbers from {evidence[0]['k']} to {evidence[-1]['k']}"
@@ -144,6 +154,8 @@ def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
         else _plsa_methods(parameters, n, K, seed) if kind == "plsa"
         else _nmf_methods(parameters, n, K, seed) if kind == "nmf"
         else _gsdmm_methods(parameters, n, K, seed) if kind == "gsdmm"
+        else _hdp_methods(manifest, n, K, seed) if kind == "hdp"
+        else _hlda_methods(manifest, n, seed) if kind == "hlda"
         else _stm_methods(parameters, n, K, seed) if kind == "stm"
         else _column_methods(manifest, n, K, seed) if kind in _COLUMN_MODELS
         else _embedding_methods(manifest, n, K, seed)
@@ -203,6 +215,30 @@ def _gsdmm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> 
         f"{parameters.get('iterations')} sweeps of collapsed Gibbs sampling with priors alpha = {parameters.get('alpha')} and beta = "
         f"{parameters.get('eta')}; {K} topics had documents at the end {seed}."
     ), ["gsdmm"]
+
+
+def _hdp_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    parameters, results = manifest["parameters"], manifest["results"]
+    priors = ", ".join(
+        f"{name} = {results[name]:.3g} ({'drawn' if parameters.get(name) is None else 'given'})"
+        for name in ("alpha", "gamma")
+    )
+    share = parameters.get("min_share")
+    least = f", {results['topics_left_out']} smaller ones left out" if results.get("topics_left_out") else ""
+    return (
+        f"We fitted a hierarchical Dirichlet process (Teh et al., 2006) to {n} documents by {parameters.get('iterations')} sweeps of "
+        f"collapsed Gibbs sampling with eta = {parameters.get('eta')} and the concentrations {priors}; {K} topics had at least "
+        f"{share:.3g} of the tokens at the end{least} {seed}."
+    ), ["hdp"]
+
+
+def _hlda_methods(manifest: Mapping[str, Any], n: str, seed: str) -> tuple[str, list[str]]:
+    parameters, levels = manifest["parameters"], manifest["results"].get("topics_by_level", [])
+    return (
+        f"We fitted hierarchical LDA (Blei et al., 2010), a tree of topics of depth {parameters.get('depth')}, to {n} documents by "
+        f"{parameters.get('iterations')} sweeps of collapsed Gibbs sampling with alpha = {parameters.get('alpha')}, gamma = "
+        f"{parameters.get('gamma')} and eta = {parameters.get('eta')}; the levels had {', '.join(map(str, levels))} topics {seed}."
+    ), ["hlda"]
 
 
 def _stm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:

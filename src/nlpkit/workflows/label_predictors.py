@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.classify.classifier import Predicted
+from nlpkit.classify.predicted import Predicted
 from nlpkit.io.classifier_tables import prediction_columns
 from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.supervised.response import Regression

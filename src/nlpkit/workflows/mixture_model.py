@@ -15,12 +15,14 @@ from nlpkit import reporting, wording
 from nlpkit.errors import UsageError
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import add_column
+from nlpkit.io.layer_tables import layer_names, path_columns
 from nlpkit.io.mixture_runs import MixtureRun
 from nlpkit.io.mixture_tables import FittedTexts, read_fitted_texts, read_left_out
 from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hashes, topic_columns, with_topic_columns
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
+from nlpkit.topics.hlda import paths_of
 from nlpkit.topics.mixtures.model import Inference, MixtureModel, theta_of
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus
@@ -49,6 +51,11 @@ class FittedMixture(TopicRun):
         self.run: MixtureRun | Run = run
         self.model, self.doc_topic = model, doc_topic
         self.path = run.path if isinstance(run, Run) else None
+
+    @property
+    def tree(self) -> FloatArray | None:
+        """Parent, level and documents (K, 3) of the topics, None where they are no tree."""
+        return None
 
     @abstractmethod
     def inference(self, execution: Execution) -> Inference:
@@ -172,14 +179,14 @@ class MixturePredictions(Predictions):
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the documents with their topics. Raises InputError where there are none, or their tokens do not fit."""
-        labels = self.fitted.labels
+        labels, layers = self.fitted.labels, layer_names(self.fitted.tree)
         of_labels = list(labels.schema(probabilities=self.probabilities)) if labels is not None else []
-        added = (*TOPIC_COLUMNS, *(f.name for f in of_labels))
+        added = (*TOPIC_COLUMNS, *(f.name for f in of_labels), *layers)
         self.warn_of_replaced(added)
         options = cut_as_model(self.stream, self.fitted.config["tokens"], self.fitted.name)
         columns = [n for n in self.stream.schema.names if n not in added]
         schema = with_topic_columns(pa.schema([self.stream.schema.field(n) for n in columns]))
-        schema = pa.schema([*schema, *of_labels], schema.metadata)
+        schema = pa.schema([*schema, *of_labels, *(pa.field(name, pa.int32()) for name in layers)], schema.metadata)
         with count_corpus(
             self.stream, options or PreprocessOptions(),
             columns=columns, threads=self.execution.n_threads(), own_tokens=options is None,
@@ -247,7 +254,7 @@ class _TopicInference:
     ) -> None:
         self.labels, self.quality, self.probabilities = fitted.labels, quality, probabilities
         number = {term: i for i, term in enumerate(fitted.model.terms)}
-        self.infer, self.texts = fitted.inference(execution), fitted.fitted_texts()
+        self.infer, self.texts, self.tree = fitted.inference(execution), fitted.fitted_texts(), fitted.tree
         self.place = np.array([number.get(term, -1) for term in words.terms], np.int32)
         self.left_out = None if left_out is None else np.array([term in left_out for term in words.terms], bool)
 
@@ -270,6 +277,7 @@ class _TopicInference:
             predicted = self.labels.columns(theta, np.diff(kept), probabilities=self.probabilities)
         if self.quality is not None and "label" in batch.schema.names:
             self.quality.add(batch.column("label"), predicted["prediction"], among=~known)
+        paths = None if self.tree is None else np.where(full[:, None], paths_of(theta, self.tree), -1)
         at = np.arange(len(theta))
         best = theta.argmax(axis=1)
         top = theta[at, best]
@@ -280,6 +288,8 @@ class _TopicInference:
             fit = self.texts
             for values, of_fit in ((topic, fit.topic), (top, fit.topic_prob), (margin, fit.margin)):
                 values[known] = of_fit[row[known]]
+            if paths is not None:
+                paths[known] = fit.paths[row[known]]
         counts["documents"] += len(theta)
         counts["known"] += int(known.sum())
         counts["unassigned"] += int((topic < 0).sum())
@@ -288,5 +298,7 @@ class _TopicInference:
         if self.left_out is not None:
             counts["left_out_tokens"] += int(self.left_out[ids[place < 0]].sum())
         for name, column in {**topic_columns(topic, top, topic, margin), **predicted}.items():
+            batch = add_column(batch, name, column)
+        for name, column in path_columns(paths).items():
             batch = add_column(batch, name, column)
         return batch

@@ -1,4 +1,4 @@
-"""Mixture models beside LDA, pLSA, NMF and GSDMM: documents and options in, a fitted model out; one workflow for all of them."""
+"""Mixture models beside LDA: documents and options in, a fitted model out; one workflow for all of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nlpkit import reporting, wording
+from nlpkit.errors import UsageError
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.mixture_runs import Additions, MixtureRun, mixture_run
 from nlpkit.io.mixture_tables import read_arrays, read_model
@@ -16,6 +17,8 @@ from nlpkit.io.runs import Run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.gsdmm import GsdmmFitter, GsdmmOptions
+from nlpkit.topics.hdp import HdpFitter, HdpOptions
+from nlpkit.topics.hlda import HldaFitter, HldaOptions
 from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
@@ -37,21 +40,6 @@ from nlpkit.workflows.lda_choice import choice_additions, note_choice
 from nlpkit.workflows.mixture_model import FittedMixture
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.topic_corpus import read_topic_corpus, warn_of_one_text
-
-
-class ModelOptions(Protocol):
-    """Options of one kind of model."""
-
-    @property
-    def k(self) -> int | str:
-        """A number of topics, auto, or a range."""
-
-    @property
-    def iterations(self) -> int:
-        """Most steps of a fit."""
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers, and to make the same model of again."""
 
 
 class TopicFitter(Fitter, Protocol):
@@ -76,11 +64,17 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "plsa": (PlsaFitter, PlsaOptions, "pLSA"),
     "nmf": (NmfFitter, NmfOptions, "NMF"),
     "gsdmm": (GsdmmFitter, GsdmmOptions, "GSDMM"),
+    "hdp": (HdpFitter, HdpOptions, "A hierarchical Dirichlet process"),
+    "hlda": (HldaFitter, HldaOptions, "Hierarchical LDA"),
     "stm": (StmFitter, StmOptions, "A structural topic model"),
     "slda": (SldaFitter, SldaOptions, "Supervised LDA"),
     "author-topic": (AuthorTopicFitter, AuthorTopicOptions, "The author-topic model"),
     "labeled-lda": (LabeledLdaFitter, LabeledLdaOptions, "Labelled LDA"),
 }
+FINDS_NUMBER: tuple[type[Any], ...] = (
+    HdpOptions,
+    HldaOptions,
+)  # options of models that find the number of topics with the topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +99,11 @@ class FittedTopics(FittedMixture):
         self.kind = str(run.manifest["kind"])
         self.labels = label_predictor(self.kind, fit, self.config)
         self.separator = getattr(fitter.options, "separator", None)
+
+    @property
+    def tree(self) -> FloatArray | None:
+        """Parent, level and documents (K, 3) of the topics of hierarchical LDA, None for other models."""
+        return self.fit.arrays.get("tree")
 
     def inference(self, execution: Execution) -> Inference:
         """Return what gives documents their topics while phi stays as it is."""
@@ -131,6 +130,16 @@ def fit_gsdmm(data: Any, *, options: GsdmmOptions | None = None, **settings: Any
     return fit_topics("gsdmm", data, options, **settings)
 
 
+def fit_hdp(data: Any, *, options: HdpOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit a hierarchical Dirichlet process (Teh et al. 2006), which finds the number of topics with them; see `fit_topics`."""
+    return fit_topics("hdp", data, options, **settings)
+
+
+def fit_hlda(data: Any, *, options: HldaOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit hierarchical LDA (Blei, Griffiths & Jordan 2010), a tree of topics that grows with the documents; see `fit_topics`."""
+    return fit_topics("hlda", data, options, **settings)
+
+
 def fit_stm(data: Any, *, options: StmOptions | None = None, **settings: Any) -> FittedTopics:
     """Fit a structural topic model (Roberts, Stewart and Airoldi 2016), correlated topics without covariates; see `fit_topics`."""
     return fit_topics("stm", data, options, **settings)
@@ -154,7 +163,7 @@ def fit_labeled_lda(data: Any, *, options: LabeledLdaOptions | None = None, **se
 def fit_topics(
     kind: str,
     data: Any,
-    options: ModelOptions | None = None,
+    options: Any = None,
     *,
     terms: TermOptions | None = None,
     tokens: TopicTokenOptions | None = None,
@@ -174,11 +183,13 @@ def fit_topics(
             model takes is not there or cannot be used.
     """
     make, kind_of_options, name = FITTERS[kind]
+    if kind_of_options in FINDS_NUMBER and "k" in settings:
+        raise UsageError(f"`k`: {name[:1].lower()}{name[1:]} finds the number of topics, none is given", parameter="k")
     options, terms, tokens, execution = with_settings(
         (options, terms, tokens, execution), settings, (kind_of_options, TermOptions, TopicTokenOptions, Execution)
     )
     token_options, fitter = preprocess_options(tokens), make(options)
-    NumberOfTopics.parse(options.k)  # an error before any reading
+    number_of_topics(options)  # an error before any reading
     seconds: dict[str, float] = {}
     documents = as_corpus(data)
     with stopwatch(seconds, "read"):
@@ -186,8 +197,7 @@ def fit_topics(
     with opened as corpus:
         warn_of_one_text(corpus.tokens)
         fitter = with_columns(fitter, corpus, documents.options.label_col)
-        k = fitter.options.k  # labels may have decided it
-        number = NumberOfTopics.parse(k)
+        number = number_of_topics(fitter.options)  # which the labels may have decided
         additions, choice, n_topics = Additions(), None, number.exactly
         if n_topics is None:
             with stopwatch(seconds, "choice of k"), reporting.progress("fits", None) as update:
@@ -195,21 +205,28 @@ def fit_topics(
                 choice = choose_topics(corpus.tokens, fitter, number.within, execution, seeds=fitter.seeds, done=done)
             note_choice(choice)
             additions, n_topics = choice_additions(choice), choice.n_topics
-        reporting.note(
-            f"{name} of {wording.counted(n_topics, 'topic')} over {wording.counted(len(corpus.tokens.term_ids), 'token')}"
-        )
+        over = f"over {wording.counted(len(corpus.tokens.term_ids), 'token')}"
+        if n_topics:
+            reporting.note(f"{name} of {wording.counted(n_topics, 'topic')} {over}")
+        else:
+            reporting.note(f"{name} {over}; {options.priors()}")
         with stopwatch(seconds, "fit"), reporting.progress("steps", None) as update:
             fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n))
         if fit.numbers.get("converged") is False:
             reporting.warn(f"{name} had not converged after {options.iterations} steps; give more with `iterations`")
         additions |= column_additions(fitter, fit) | Additions(config={"options": options.in_force()})
         run = mixture_run(
-            kind, corpus, fit, terms, execution, parameters={"k": str(k), **options.in_force()}, additions=additions,
-            seconds=seconds,
+            kind, corpus, fit, terms, execution, additions=additions, seconds=seconds,
+            parameters=({"k": str(fitter.options.k)} if n_topics else {}) | options.in_force(),
         )  # fmt: skip
     model = FittedTopics(run, fitter, fit, MixtureReport(fit, corpus.documents_with, seconds, choice))
     model.corpus = documents
     return model
+
+
+def number_of_topics(options: Any) -> NumberOfTopics:
+    """Return what the options say of the number of topics; exactly 0 for models that find it with the topics."""
+    return NumberOfTopics(exactly=0) if type(options) in FINDS_NUMBER else NumberOfTopics.parse(options.k)
 
 
 def _count(update: Callable[[int, str], None], n_topics: int, seed: int, scores: Any) -> None:

@@ -24,6 +24,8 @@ KINDS = {
     "finetune": "nlpkit.workflows.finetuned:load_finetuned",
     "finetune-comparison": "nlpkit.workflows.finetuned:load_finetuned",
     "gsdmm": "nlpkit.workflows.mixtures:load_topics",
+    "hdp": "nlpkit.workflows.mixtures:load_topics",
+    "hlda": "nlpkit.workflows.mixtures:load_topics",
     "nmf": "nlpkit.workflows.mixtures:load_topics",
     "plsa": "nlpkit.workflows.mixtures:load_topics",
     "stm": "nlpkit.workflows.mixtures:load_topics",

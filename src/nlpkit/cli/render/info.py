@@ -45,7 +45,7 @@ def topic_tree(path: str, known: dict[str, Any]) -> None:
     """
     layers = known.get("layers")
     if not layers:
-        raise InputError(f"{path} has no layers of topics; runs of nlpkit bertopic have them")
+        raise InputError(f"{path} has no layers of topics; runs of nlpkit bertopic and hlda have them")
     if console.settings.json:
         console.emit_json({"path": known["path"], "layers": layers})
         return

@@ -1,0 +1,54 @@
+"""A tree of topics as tables: layers.parquet (DESIGN §3), and the topics on the path of each document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.io.run_schemas import LAYERS_SCHEMA
+from nlpkit.topics.hlda import DOCS, LEVEL, PARENT
+from nlpkit.topics.mixtures.describe import TopicDescription
+from nlpkit.types import FloatArray, IntArray
+
+
+def tree_layers_table(description: TopicDescription, tree: FloatArray, terms: Sequence[str]) -> pa.Table:
+    """Return a row for each topic, the root first, numbered as in topics.parquet; size: documents whose path it is on.
+
+    Args:
+        tree: (K, 3) parent, level, documents of each topic.
+    """
+    rows = [
+        {
+            "layer": int(row[LEVEL]),
+            "topic": k,
+            "parent": None if row[PARENT] < 0 else int(row[PARENT]),
+            "size": int(row[DOCS]),
+            "stability": None,
+            "label": description.labels[k],
+            "top_terms": [terms[t] for t in description.relevant[k] if t >= 0],
+            "chosen": False,
+        }
+        for k, row in enumerate(tree)
+    ]
+    return pa.Table.from_pylist(rows, schema=LAYERS_SCHEMA)
+
+
+def layer_names(tree: FloatArray | None) -> list[str]:
+    """Return the names of the columns with the path of a document, none where topics are no tree."""
+    return [] if tree is None else [f"layer_{level}" for level in range(int(tree[:, LEVEL].max()) + 1)]
+
+
+def path_columns(paths: IntArray | None) -> dict[str, pa.Array]:
+    """Return the topics on the paths (D, L) as columns layer_0 …, -1 for none."""
+    return {} if paths is None else {f"layer_{i}": pa.array(column, pa.int32()) for i, column in enumerate(paths.T)}
+
+
+def read_paths(table: pa.Table | None) -> IntArray:
+    """Return the topics on the paths (D, L) of a table with such columns; (D, 0) where it has none."""
+    if table is None:
+        return np.zeros((0, 0), np.int32)
+    names = [name for name in table.column_names if name.startswith("layer_")]
+    columns = [table.column(name).to_numpy().astype(np.int32) for name in names]
+    return np.stack(columns, axis=1) if columns else np.zeros((table.num_rows, 0), np.int32)
