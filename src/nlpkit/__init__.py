@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.language_model import fit_language_model as fit_language_model
     from nlpkit.workflows.lda import fit_lda as fit_lda
     from nlpkit.workflows.mixtures import fit_gsdmm as fit_gsdmm
+    from nlpkit.workflows.mixtures import fit_lda_online as fit_lda_online
     from nlpkit.workflows.mixtures import fit_nmf as fit_nmf
     from nlpkit.workflows.mixtures import fit_plsa as fit_plsa
     from nlpkit.workflows.mixtures import fit_stm as fit_stm
@@ -112,6 +113,7 @@ _HOMES = {
     "fit_language_model": "workflows.language_model:fit_language_model",
     "fit_lda": "workflows.lda:fit_lda",
     "fit_gsdmm": "workflows.mixtures:fit_gsdmm",
+    "fit_lda_online": "workflows.mixtures:fit_lda_online",
     "fit_nmf": "workflows.mixtures:fit_nmf",
     "fit_plsa": "workflows.mixtures:fit_plsa",
     "fit_rolling_lda": "workflows.rolling_lda:fit_rolling_lda",

@@ -18,6 +18,8 @@ from nlpkit.io.runs import Run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.gsdmm import GsdmmFitter, GsdmmOptions
+from nlpkit.topics.lda.online import LdaOnlineFitter
+from nlpkit.topics.lda.online_options import LdaOnlineOptions
 from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
@@ -74,6 +76,7 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "plsa": (PlsaFitter, PlsaOptions, "pLSA"),
     "nmf": (NmfFitter, NmfOptions, "NMF"),
     "gsdmm": (GsdmmFitter, GsdmmOptions, "GSDMM"),
+    "lda-online": (LdaOnlineFitter, LdaOnlineOptions, "LDA"),
     "stm": (StmFitter, StmOptions, "A structural topic model"),
 }
 
@@ -105,6 +108,8 @@ class FittedTopics(FittedMixture):
 
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model with every term possible in every topic, and what infers topics."""
+        if self.kind == "lda-online" and method == "left-to-right":
+            return self.model, None
         super().scoring(execution, method)
         return self.fitter.inference(self.fit, execution.seed, execution.n_threads())
 
@@ -122,6 +127,11 @@ def fit_nmf(data: Any, *, options: NmfOptions | None = None, **settings: Any) ->
 def fit_gsdmm(data: Any, *, options: GsdmmOptions | None = None, **settings: Any) -> FittedTopics:
     """Fit the Dirichlet multinomial mixture for short texts (Yin & Wang 2014), one topic a document; see `fit_topics`."""
     return fit_topics("gsdmm", data, options, **settings)
+
+
+def fit_lda_online(data: Any, *, options: LdaOnlineOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit LDA by variational Bayes, batch by batch (Hoffman, Blei & Bach 2010) or on the whole corpus; see `fit_topics`."""
+    return fit_topics("lda-online", data, options, **settings)
 
 
 def fit_stm(data: Any, *, options: StmOptions | None = None, **settings: Any) -> FittedTopics:
