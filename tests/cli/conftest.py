@@ -40,6 +40,7 @@ COMMANDS = (
     "plsa",
     "nmf",
     "gsdmm",
+    "lda-online",
     "stm",
     "effects",
     "compare",

@@ -57,6 +57,7 @@ from nlpkit.kernels import (
     topk,
     tree,
     trie,
+    variational,
     windows,
 )
 from nlpkit.lm.trie import NgramCounter
@@ -80,6 +81,8 @@ from nlpkit.topics.hierarchy import Hierarchy
 from nlpkit.topics.lda import infer
 from nlpkit.topics.lda import sampler as sampling
 from nlpkit.topics.lda.changes import resampled_similarities
+from nlpkit.topics.lda.online import LdaOnlineFitter, fit_lda_online
+from nlpkit.topics.lda.online_options import LdaOnlineOptions
 from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.topics.mixtures import heldout
 from nlpkit.topics.mixtures.model import MixtureModel
@@ -395,6 +398,29 @@ def test_one_topic_a_document() -> None:
                 gsdmm.move(dtm.indptr, dtm.indices, dtm.data, d, K - 1, 1, sizes, n_k, n_vk)
                 assert gsdmm.weigh(dtm.indptr, dtm.indices, dtm.data, d, sizes, n_k, n_vk, 0.1, 0.1, weights) > 0
             assert n_vk.sum() == len(tokens.term_ids)
+
+
+@exercises(
+    variational.digamma, variational.digammas, variational.expect_words, variational.expect_topics, variational.mix,
+    variational.infer, variational.word_bounds,
+)  # fmt: skip
+def test_posteriors_of_documents() -> None:
+    """Empty documents, one word many times, one topic, more topics than documents, words that no document has, tiny priors."""
+    variational.digammas(np.array([1e-300, 1.0, 1e300]), np.empty(3))
+    assert variational.expect_topics(np.ones(1), np.empty(1)) == variational.digamma(1.0)
+    for shape in ((1, 0), (1, 1), (3, 2)):
+        sums = np.empty(shape[1])
+        variational.mix(np.zeros(shape), np.ones(shape[0]), sums)
+        assert (sums > 0).all()
+    for docs in ([[0]], [[], [0], []], [[0] * 400], [[0, 3], [3, 3, 1]], [[3]] * 70):
+        tokens = token_table(docs, ["a", "b", "c", "d"])
+        for K, size, prior in ((1, "all", None), (1, 2, 1e-9), (90, 1, 1e-9)):
+            if len(tokens.term_ids) < K:
+                continue
+            fit = fit_lda_online(tokens, K, LdaOnlineOptions(batch_size=size, iterations=2, alpha=prior, eta=prior))
+            assert np.isfinite(fit.numbers["bound"])
+            _, infer = LdaOnlineFitter(LdaOnlineOptions()).inference(fit, 0, 2)
+            np.testing.assert_allclose(infer(tokens.offsets, tokens.term_ids).sum(axis=1), 1, rtol=1e-5)
 
 
 @exercises(factors.update_documents, factors.update_terms, factors.fold_in)

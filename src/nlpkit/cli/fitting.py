@@ -1,4 +1,4 @@
-"""What the commands that fit one kind of mixture model have in common: plsa, nmf, gsdmm, stm."""
+"""What the commands that fit one kind of mixture model have in common: plsa, nmf, gsdmm, lda-online, stm."""
 
 from __future__ import annotations
 

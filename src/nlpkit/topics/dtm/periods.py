@@ -37,7 +37,7 @@ class Periods:
 
     def nearest(self, days: Days) -> LongArray:
         """Return the period of each day (D,): the first or the last one for days before or after all of them."""
-        return np.clip(np.searchsorted(self.bounds, days, side="right") - 1, 0, self.n - 1)
+        return np.asarray(np.clip(np.searchsorted(self.bounds, days, side="right") - 1, 0, self.n - 1), np.int64)
 
     def outside(self, days: Days) -> BoolArray:
         """Return which days (D,) lie before or after all periods."""
@@ -56,8 +56,9 @@ def cut_periods(days: Days, every: str) -> Periods:
     span, ordered = parse_span(every, "every"), np.sort(days)
     first = ordered[0] if span.unit == "document" else first_of(ordered[0], span.unit)
     starts: list[Day] = []
-    end = ordered[-1]
-    for _, start, end in chunk_periods(ordered, span, anchor=first):
+    end: Day = None
+    for _, start, last in chunk_periods(ordered, span, anchor=first):
+        end = last
         if len(starts) == MOST:
             raise UsageError(
                 f"`every={every}`: more than {MOST:,} periods from {ordered[0]} to {ordered[-1]}; give a longer one",

@@ -78,7 +78,12 @@ def parse_span(text: str, role: str) -> Span:
     unit = "document" if unit == "doc" else unit
     n = int(match["n"] or 1) if match else 0
     if unit not in _UNITS[role] or n < 1:
-        example = {"init": "2008-06-30, '12 months' or 500", "chunks": "month or '2 weeks'", "every": "year or '2 weeks'", "memory": "'3 quarters'"}
+        example = {
+            "init": "2008-06-30, '12 months' or 500",
+            "chunks": "month or '2 weeks'",
+            "every": "year or '2 weeks'",
+            "memory": "'3 quarters'",
+        }
         raise UsageError(
             f"`{role}` '{text}' is no length of time; give {example[role]} (units: {', '.join(_UNITS[role])}; "
             "a number alone means documents)",
