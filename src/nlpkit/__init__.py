@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.corpus import Corpus as Corpus
     from nlpkit.workflows.corpus import read_corpus as read_corpus
     from nlpkit.workflows.diff import diff as diff
+    from nlpkit.workflows.dtm import fit_dtm as fit_dtm
     from nlpkit.workflows.edit import edit as edit
     from nlpkit.workflows.edit import edits_template as edits_template
     from nlpkit.workflows.effects import estimate_effects as estimate_effects
@@ -112,6 +113,7 @@ _HOMES = {
     "fit_bertopic": "workflows.bertopic:fit_bertopic",
     "fit_language_model": "workflows.language_model:fit_language_model",
     "fit_lda": "workflows.lda:fit_lda",
+    "fit_dtm": "workflows.dtm:fit_dtm",
     "fit_gsdmm": "workflows.mixtures:fit_gsdmm",
     "fit_lda_online": "workflows.mixtures:fit_lda_online",
     "fit_nmf": "workflows.mixtures:fit_nmf",

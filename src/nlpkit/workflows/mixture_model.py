@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hashes, topic_columns, wi
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.mixtures.model import Inference, MixtureModel, theta_of
-from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
+from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.model import Predictions, TopicRun
@@ -48,6 +48,11 @@ class FittedMixture(TopicRun):
     @abstractmethod
     def inference(self, execution: Execution) -> Inference:
         """Return what gives documents their topics while phi stays as it is."""
+
+    def batch_inference(self, execution: Execution) -> Callable[[pa.RecordBatch, LongArray, IntArray], Float32Array]:
+        """Return `inference` of documents with their columns, for models in which these matter."""
+        infer = self.inference(execution)
+        return lambda batch, offsets, ids: infer(offsets, ids)
 
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model whose phi scores held-out documents, and what infers their topics; None for Gibbs sampling of LDA.
@@ -218,7 +223,7 @@ class _TopicInference:
         self, fitted: FittedMixture, words: CountedCorpus, left_out: frozenset[str] | None, execution: Execution
     ) -> None:
         number = {term: i for i, term in enumerate(fitted.model.terms)}
-        self.infer, self.texts = fitted.inference(execution), fitted.fitted_texts()
+        self.infer, self.texts = fitted.batch_inference(execution), fitted.fitted_texts()
         self.place = np.array([number.get(term, -1) for term in words.terms], np.int32)
         self.left_out = None if left_out is None else np.array([term in left_out for term in words.terms], bool)
 
@@ -230,7 +235,7 @@ class _TopicInference:
         known, place = row >= 0, self.place[ids]
         new = (place >= 0) & ~np.repeat(known, np.diff(offsets))  # nothing is inferred for texts of the fit
         kept = np.concatenate([[0], np.cumsum(new)])[offsets]
-        theta = self.infer(kept, place[new])
+        theta = self.infer(batch, kept, place[new])
         full = np.diff(kept) > 0
         at = np.arange(len(theta))
         best = theta.argmax(axis=1)

@@ -12,11 +12,13 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.io.cost import stopwatch
-from nlpkit.io.mixture_runs import Additions, MixtureRun, mixture_run
+from nlpkit.io.mixture_runs import Additions, MixtureRun, TopicCorpus, mixture_run
 from nlpkit.io.mixture_tables import read_arrays, read_model
 from nlpkit.io.runs import Run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.dtm.fitter import DtmFitter
+from nlpkit.topics.dtm.options import DtmOptions
 from nlpkit.topics.gsdmm import GsdmmFitter, GsdmmOptions
 from nlpkit.topics.lda.online import LdaOnlineFitter
 from nlpkit.topics.lda.online_options import LdaOnlineOptions
@@ -77,6 +79,7 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "nmf": (NmfFitter, NmfOptions, "NMF"),
     "gsdmm": (GsdmmFitter, GsdmmOptions, "GSDMM"),
     "lda-online": (LdaOnlineFitter, LdaOnlineOptions, "LDA"),
+    "dtm": (DtmFitter, DtmOptions, "A dynamic topic model"),
     "stm": (StmFitter, StmOptions, "A structural topic model"),
 }
 
@@ -160,41 +163,65 @@ def fit_topics(
     Raises:
         UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit.
     """
-    make, kind_of_options, name = FITTERS[kind]
+    make, kind_of_options, _ = FITTERS[kind]
     options, terms, tokens, execution = with_settings(
         (options, terms, tokens, execution), settings, (kind_of_options, TermOptions, TopicTokenOptions, Execution)
     )
-    token_options, number = preprocess_options(tokens), NumberOfTopics.parse(options.k)
+    token_options = preprocess_options(tokens)
+    NumberOfTopics.parse(options.k)  # a wrong one is refused before anything is read
     fitter = make(options)
     seconds: dict[str, float] = {}
     documents = as_corpus(data)
     with stopwatch(seconds, "read"):
         opened = read_topic_corpus(documents, token_options, execution.n_threads())
     with opened as corpus:
-        warn_of_one_text(corpus.tokens)
         if isinstance(fitter, StmFitter):
             fitter = with_covariates(fitter, corpus.rows)
-        additions, choice, n_topics = Additions(), None, number.exactly
-        if n_topics is None:
-            with stopwatch(seconds, "choice of k"), reporting.progress("fits", None) as update:
-                done = partial(_count, update)
-                choice = choose_topics(corpus.tokens, fitter, number.within, execution, seeds=fitter.seeds, done=done)
-            note_choice(choice)
-            additions, n_topics = choice_additions(choice), choice.n_topics
-        reporting.note(
-            f"{name} of {wording.counted(n_topics, 'topic')} over {wording.counted(len(corpus.tokens.term_ids), 'token')}"
-        )
-        with stopwatch(seconds, "fit"), reporting.progress("steps", None) as update:
-            fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n))
-        if fit.numbers.get("converged") is False:
-            reporting.warn(f"{name} had not converged after {options.iterations} steps; give more with `iterations`")
-        run = mixture_run(
-            kind, corpus, fit, terms, execution, parameters={"k": str(options.k), **options.in_force()},
-            additions=additions | Additions(config={"options": options.in_force()}), seconds=seconds,
-        )  # fmt: skip
-    model = FittedTopics(run, fitter, fit, MixtureReport(fit, corpus.documents_with, seconds, choice))
+        run, report = fit_corpus(kind, corpus, fitter, terms, execution, seconds)
+    model = FittedTopics(run, fitter, report.fit, report)
     model.corpus = documents
     return model
+
+
+def fit_corpus(
+    kind: str,
+    corpus: TopicCorpus,
+    fitter: TopicFitter,
+    terms: TermOptions,
+    execution: Execution,
+    seconds: dict[str, float],
+    further: Callable[[MixtureFit], Additions] = lambda _: Additions(),
+) -> tuple[MixtureRun, MixtureReport]:
+    """Fit a model to documents that were read, with the number of topics of its options or one that is chosen.
+
+    Args:
+        seconds: of each stage so far, to which those of the fit are added. further: additions to the run that are made of the fit.
+
+    Raises:
+        UsageError: an option is out of its range or does not go with another.
+    """
+    name, options = FITTERS[kind][2], fitter.options
+    number, additions, choice = NumberOfTopics.parse(options.k), Additions(), None
+    n_topics = number.exactly
+    warn_of_one_text(corpus.tokens)
+    if n_topics is None:
+        with stopwatch(seconds, "choice of k"), reporting.progress("fits", None) as update:
+            done = partial(_count, update)
+            choice = choose_topics(corpus.tokens, fitter, number.within, execution, seeds=fitter.seeds, done=done)
+        note_choice(choice)
+        additions, n_topics = choice_additions(choice), choice.n_topics
+    reporting.note(
+        f"{name} of {wording.counted(n_topics, 'topic')} over {wording.counted(len(corpus.tokens.term_ids), 'token')}"
+    )
+    with stopwatch(seconds, "fit"), reporting.progress("steps", None) as update:
+        fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n))
+    if fit.numbers.get("converged") is False:
+        reporting.warn(f"{name} had not converged after {options.iterations} steps; give more with `iterations`")
+    run = mixture_run(
+        kind, corpus, fit, terms, execution, parameters={"k": str(options.k), **options.in_force()},
+        additions=additions | Additions(config={"options": options.in_force()}) | further(fit), seconds=seconds,
+    )  # fmt: skip
+    return run, MixtureReport(fit, corpus.documents_with, seconds, choice)
 
 
 def with_covariates(fitter: StmFitter, rows: pa.Table) -> StmFitter:

@@ -84,7 +84,7 @@ class HeldOutCorpus:
     """The documents that are fitted, with the terms they have, and the halves of those held out, without other words.
 
     group (H,): of each held-out document, at random, alike in size. vocabulary (V',): ids of the terms in the whole corpus,
-    whose document lists are `reference`.
+    whose document lists are `reference`. train_rows: numbers of the fitted documents in the whole corpus.
     """
 
     train: TokenTable
@@ -96,6 +96,7 @@ class HeldOutCorpus:
     vocabulary: LongArray
     reference: Postings
     seed: int
+    train_rows: LongArray
 
     @property
     def n_tokens(self) -> tuple[int, ...]:
@@ -152,6 +153,7 @@ def split_corpus(
         vocabulary=vocabulary,
         reference=postings(count_terms(tokens)),
         seed=seed,
+        train_rows=np.flatnonzero(fitted),
     )
 
 
