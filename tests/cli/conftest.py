@@ -41,6 +41,7 @@ COMMANDS = (
     "nmf",
     "gsdmm",
     "lda-online",
+    "dtm",
     "stm",
     "effects",
     "compare",

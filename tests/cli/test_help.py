@@ -99,6 +99,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("nmf"),
         pytest.param("gsdmm"),
         pytest.param("lda-online"),
+        pytest.param("dtm"),
         pytest.param("stm"),
         pytest.param("compare"),
         pytest.param("preprocess"),

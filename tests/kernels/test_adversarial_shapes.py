@@ -46,6 +46,7 @@ from nlpkit.kernels import (
     medoids,
     minhash,
     ngrams,
+    paths,
     phrases,
     resample,
     scan,
@@ -76,6 +77,9 @@ from nlpkit.text.phrases import PhraseCounter, PhraseSpec, PhraseTable
 from nlpkit.text.similarity import WordIndex
 from nlpkit.text.tally import WordTally
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
+from nlpkit.topics.dtm.fit import fit_dtm
+from nlpkit.topics.dtm.options import DtmOptions
+from nlpkit.topics.dtm.periods import Periods
 from nlpkit.topics.gsdmm import GsdmmOptions, assign, fit_gsdmm
 from nlpkit.topics.hierarchy import Hierarchy
 from nlpkit.topics.lda import infer
@@ -421,6 +425,28 @@ def test_posteriors_of_documents() -> None:
             assert np.isfinite(fit.numbers["bound"])
             _, infer = LdaOnlineFitter(LdaOnlineOptions()).inference(fit, 0, 2)
             np.testing.assert_allclose(infer(tokens.offsets, tokens.term_ids).sum(axis=1), 1, rtol=1e-5)
+
+
+@exercises(paths.climb, paths.climb_words, paths.centre_topic)
+def test_paths_over_periods() -> None:
+    """One period, one word, counts from nothing to a million, periods without counts, tiny and huge variances."""
+    for n in (1, 2, 70):
+        for variance in (1e-9, 1e6):
+            path, counts = np.zeros(n), np.zeros(n)
+            counts[-1] = 1e6
+            paths.climb(counts, np.ones(n), 10.0, variance, path, np.empty(n), np.empty(n))
+            assert np.isfinite(path).all()
+    for V in (1, 3):
+        walks, rest, sums = np.zeros((V, 2, 4)), np.ones((2, 4)), np.empty(4)
+        paths.climb_words(np.zeros((V, 2, 4)), np.ones((2, 4)), rest, 10.0, 0.1, 0, V, walks)
+        assert (walks == 1).all()
+        assert np.isfinite(paths.centre_topic(walks, rest[0], 0, 10.0, 0.1, sums))
+        assert (sums == V).all()
+    bounds = np.array(["2000-01-01", "2001-01-01", "2002-01-01"], "datetime64[D]")
+    for docs in ([[0], []], [[0] * 400, [3]], [[3]] * 70):
+        period = np.arange(len(docs)) % 2
+        fit = fit_dtm(token_table(docs, ["a", "b", "c", "d"]), Periods(bounds), period, 1, DtmOptions(iterations=2))
+        assert all(np.isfinite(values).all() for values in fit.arrays.values())
 
 
 @exercises(factors.update_documents, factors.update_terms, factors.fold_in)

@@ -76,11 +76,24 @@ def climb_words(counts, exposures, rest, first, step, begin, end, paths):  # typ
 
 
 @numba.njit(nogil=True, cache=True)
-def sum_topic(paths, k, first, step, sums):  # type: ignore[no-untyped-def]
-    """Fill sums (T,) with Σ_v exp β_v of topic k of paths (V, K, T); return its Σ_v of the terms of f that are no counts."""
-    T, prior = len(sums), 0.0
+def centre_topic(paths, rest, k, first, step, sums):  # type: ignore[no-untyped-def]
+    """Move the paths of topic k of paths (V, K, T), and rest (T,), so that their mean over words is 0 in each period.
+
+    φ stays as it is, and the terms of f that are no counts are largest then. Fill sums (T,) with Σ_v exp β_v; return the sum of
+    these terms over words.
+    """
+    T, V, prior = len(sums), len(paths), 0.0
     sums[:] = 0.0
-    for v in range(len(paths)):
+    for v in range(V):
+        for t in range(T):
+            sums[t] += paths[v, k, t]
+    for t in range(T):
+        mean = sums[t] / V
+        rest[t] -= mean
+        for v in range(V):
+            paths[v, k, t] -= mean
+    sums[:] = 0.0
+    for v in range(V):
         path = paths[v, k]
         prior -= path[0] * path[0] / (2.0 * first)
         for t in range(T):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from scipy import sparse
 
 from nlpkit import reporting, wording
 from nlpkit.io.corpora import DocumentStream
@@ -20,11 +21,11 @@ from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.topics.dtm.fit import infer_theta
-from nlpkit.topics.dtm.fitter import DtmFitter
+from nlpkit.topics.dtm.fitter import DtmFitter, infer_undated
 from nlpkit.topics.dtm.model import DynamicTopics, largest_shifts, top_terms
 from nlpkit.topics.dtm.options import DtmOptions
 from nlpkit.topics.dtm.periods import Periods, cut_periods
-from nlpkit.topics.mixtures.model import MixtureFit
+from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.topics.mixtures.token_tables import with_used_terms
 from nlpkit.topics.options import NumberOfTopics
@@ -102,6 +103,26 @@ class FittedDynamicTopics(FittedTopics):
             return theta
 
         return infer
+
+    def scoring_by_part(
+        self, rows: pa.Table, execution: Execution, method: str
+    ) -> Iterator[tuple[LongArray, MixtureModel, Inference | None]]:
+        """Yield the documents of each period with its model, and those without a date with the one averaged over time."""
+        period = np.full(rows.num_rows, -1)
+        if "date" in rows.column_names:
+            days, _ = days_of(rows.column("date"), format=date_format_of(rows.schema, "date"))
+            period[~np.isnat(days)] = self.periods.nearest(days[~np.isnat(days)])
+        undated = np.flatnonzero(period < 0)
+        if len(undated):
+            reporting.warn(
+                f"words of {wording.counted(len(undated), 'document')} without a date count as averaged over time"
+            )
+            yield undated, *self.scoring(execution, method)
+        for t in np.unique(period[period >= 0]).tolist():
+            log_phi = self.dynamic.logits(t)
+            model = MixtureModel(self.model.terms, sparse.csr_array(np.exp(log_phi)), self.model.alpha, 0.0)
+            infer = partial(infer_undated, log_phi, self.model.alpha, threads=execution.n_threads())
+            yield np.flatnonzero(period == t), model, infer
 
 
 def fit_dtm(

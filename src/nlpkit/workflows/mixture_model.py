@@ -67,6 +67,16 @@ class FittedMixture(TopicRun):
             )
         return self.model.smoothed(), self.inference(execution)
 
+    def scoring_by_part(
+        self, rows: pa.Table, execution: Execution, method: str
+    ) -> Iterator[tuple[LongArray, MixtureModel, Inference | None]]:
+        """Yield parts of held-out documents, by row, with what `scoring` returns for them; here all of them.
+
+        Args:
+            rows: id of the documents, and date where they have one.
+        """
+        yield np.arange(rows.num_rows), *self.scoring(execution, method)
+
     def inference_parameters(self) -> dict[str, Any]:
         """Return what footers say of the inference."""
         return {}

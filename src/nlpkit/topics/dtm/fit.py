@@ -47,11 +47,11 @@ class Walks:
         self.log_sums, self.prior = np.empty(rest.shape), 0.0
 
     def normalise(self, threads: int) -> None:
-        """Take the sums and the prior of the paths as they are."""
+        """Centre the paths over words, and take their sums and prior."""
         sums = np.empty_like(self.rest)
 
         def work(k: int) -> float:
-            return float(kernels.sum_topic(self.paths, k, FIRST_VARIANCE, self.variance, sums[k]))
+            return float(kernels.centre_topic(self.paths, self.rest[k], k, FIRST_VARIANCE, self.variance, sums[k]))
 
         self.prior = sum(prior for _, prior in map_ahead(work, range(len(sums)), threads=threads))
         self.log_sums = np.log(sums)
@@ -94,9 +94,9 @@ def fit_dtm(
     (MAP), and only θ and z have posteriors: expectation maximisation. E-step: γ of the documents (`kernels.variational.infer`), which
     gives the expected counts n_tkv. M-step: with log Σ_v exp β ≤ Σ_v exp β / ζ - 1 + log ζ (the paper's bound, its ζ_t), which is met
     at ζ = Σ_v exp β, the words of a topic are T-vectors of their own with a tridiagonal Hessian: Newton's method costs O(T) a
-    step (`kernels.paths.climb`), and ζ and β take turns. It is faster than the filter by orders of magnitude, each step raises one
-    objective, and there is no variance of observations to choose; what it lacks is the variance of β, which the counts of rare words
-    leave wide: φ of these is that of the mode. α does not change over time.
+    step (`kernels.paths.climb`), and ζ and β take turns, β less its mean over words, on which φ does not depend. It is faster than the
+    filter by orders of magnitude, each step raises one objective, and there is no variance of observations to choose; what it lacks
+    is the variance of β, which the counts of rare words leave wide: φ of these is that of the mode. α does not change over time.
 
     It begins with LDA by Gibbs sampling over all periods, the same topics in each. Periods without documents take part: paths lead through
     them. Memory: 16 bytes · V K T. The result does not depend on the number of threads.
@@ -147,7 +147,7 @@ def fit_dtm(
     model = model.renumbered(order)
     mean = expected_counts(model.mean_counts(), np.ones(n_topics))
     numbers = {
-        "alpha": round(float(alpha[0]), 8), "chain_variance": options.chain_variance, "periods": T,
+        "alpha": round(float(alpha[0]), 8), "chain_variance": options.chain_variance,
         "log_likelihood_bound": round(bound / n_tokens, 6), "steps": len(trace), "converged": converged,
     }  # fmt: skip
     return MixtureFit(
