@@ -25,7 +25,7 @@ def dtm_cli(
     \b
     Examples:
       nlpkit dtm data/samples/news.jsonl --k 8 --every quarter -o dtm/
-      nlpkit dtm data/samples/news.jsonl --k 4 --every "2 months" --chain-variance 0.05 -o faster/
+      nlpkit dtm data/samples/news.jsonl --k 4 --every "2 months" --chain-variance 0.005 -o slower/
       nlpkit dtm data/samples/news.jsonl --k 4:8:4 --every quarter --iterations 10 -o dtm-k/
 
     Each topic has its own words in each period, and they move by a random walk from one period to the next (Blei and Lafferty

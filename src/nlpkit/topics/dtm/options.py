@@ -37,7 +37,7 @@ class DtmOptions:
     chain_variance: Annotated[
         float,
         Param("Variance of the step of a word from one period to the next: the larger, the faster topics drift."),
-    ] = 0.005
+    ] = 0.05
     alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.")] = None
     iterations: Annotated[
         int, Param("Most steps of expectation maximisation.", ("iterations", "em_max_iter"), min=1)
