@@ -159,5 +159,5 @@ def word_bounds(counts, scale, eta, totals, begin, end, bounds):  # type: ignore
     for v in range(begin, end):
         bounds[v] = 0.0
         for k in range(len(totals)):
-            own = scale * counts[v, k] + eta
-            bounds[v] += (eta - own) * (digamma(own) - totals[k]) + math.lgamma(own) - nothing
+            posterior = scale * counts[v, k] + eta
+            bounds[v] += (eta - posterior) * (digamma(posterior) - totals[k]) + math.lgamma(posterior) - nothing

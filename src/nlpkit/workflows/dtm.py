@@ -75,11 +75,11 @@ class FittedDynamicTopics(FittedTopics):
 
     def batch_inference(self, execution: Execution) -> Callable[[pa.RecordBatch, LongArray, IntArray], Float32Array]:
         """Return what gives documents the topics that their words have in the period of their date, or the nearest one."""
-        threads, undated, told = execution.n_threads(), self.inference(execution), set[str]()
+        threads, undated, warned = execution.n_threads(), self.inference(execution), set[str]()
 
         def tell(message: str) -> None:
-            if message not in told:
-                told.add(message)
+            if message not in warned:
+                warned.add(message)
                 reporting.warn(message)
 
         def infer(batch: pa.RecordBatch, offsets: LongArray, ids: IntArray) -> Float32Array:
