@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.corpus import Corpus as Corpus
     from nlpkit.workflows.corpus import read_corpus as read_corpus
     from nlpkit.workflows.diff import diff as diff
+    from nlpkit.workflows.dtm import fit_dtm as fit_dtm
     from nlpkit.workflows.edit import edit as edit
     from nlpkit.workflows.edit import edits_template as edits_template
     from nlpkit.workflows.effects import estimate_effects as estimate_effects
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.mixtures import fit_hdp as fit_hdp
     from nlpkit.workflows.mixtures import fit_hlda as fit_hlda
     from nlpkit.workflows.mixtures import fit_labeled_lda as fit_labeled_lda
+    from nlpkit.workflows.mixtures import fit_lda_online as fit_lda_online
     from nlpkit.workflows.mixtures import fit_nmf as fit_nmf
     from nlpkit.workflows.mixtures import fit_plsa as fit_plsa
     from nlpkit.workflows.mixtures import fit_slda as fit_slda
@@ -116,9 +118,11 @@ _HOMES = {
     "fit_bertopic": "workflows.bertopic:fit_bertopic",
     "fit_language_model": "workflows.language_model:fit_language_model",
     "fit_lda": "workflows.lda:fit_lda",
+    "fit_dtm": "workflows.dtm:fit_dtm",
     "fit_gsdmm": "workflows.mixtures:fit_gsdmm",
     "fit_hdp": "workflows.mixtures:fit_hdp",
     "fit_hlda": "workflows.mixtures:fit_hlda",
+    "fit_lda_online": "workflows.mixtures:fit_lda_online",
     "fit_nmf": "workflows.mixtures:fit_nmf",
     "fit_plsa": "workflows.mixtures:fit_plsa",
     "fit_rolling_lda": "workflows.rolling_lda:fit_rolling_lda",

@@ -42,6 +42,8 @@ COMMANDS = (
     "gsdmm",
     "hdp",
     "hlda",
+    "lda-online",
+    "dtm",
     "stm",
     "slda",
     "author-topic",

@@ -100,6 +100,8 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("gsdmm"),
         pytest.param("hdp"),
         pytest.param("hlda"),
+        pytest.param("lda-online"),
+        pytest.param("dtm"),
         pytest.param("stm"),
         pytest.param("slda"),
         pytest.param("author-topic"),

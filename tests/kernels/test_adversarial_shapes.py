@@ -48,6 +48,7 @@ from nlpkit.kernels import (
     medoids,
     minhash,
     ngrams,
+    paths,
     phrases,
     resample,
     restricted,
@@ -61,6 +62,7 @@ from nlpkit.kernels import (
     topk,
     tree,
     trie,
+    variational,
     windows,
 )
 from nlpkit.lm.trie import NgramCounter
@@ -79,6 +81,9 @@ from nlpkit.text.phrases import PhraseCounter, PhraseSpec, PhraseTable
 from nlpkit.text.similarity import WordIndex
 from nlpkit.text.tally import WordTally
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
+from nlpkit.topics.dtm.fit import fit_dtm
+from nlpkit.topics.dtm.options import DtmOptions
+from nlpkit.topics.dtm.periods import Periods
 from nlpkit.topics.gsdmm import GsdmmOptions, assign, fit_gsdmm
 from nlpkit.topics.hdp import HdpOptions, fit_hdp
 from nlpkit.topics.hierarchy import Hierarchy
@@ -86,6 +91,8 @@ from nlpkit.topics.hlda import HldaOptions, fit_hlda, infer_paths
 from nlpkit.topics.lda import infer
 from nlpkit.topics.lda import sampler as sampling
 from nlpkit.topics.lda.changes import resampled_similarities
+from nlpkit.topics.lda.online import LdaOnlineFitter, fit_lda_online
+from nlpkit.topics.lda.online_options import LdaOnlineOptions
 from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.topics.mixtures import heldout
 from nlpkit.topics.mixtures.model import MixtureModel
@@ -479,6 +486,51 @@ def test_paths_in_a_tree_that_grows() -> None:
     with np.errstate(over="ignore"):
         hlda.draw_levels(words, levels, path, 0.1, 0.1, tree, np.empty(L, np.int64), np.empty(L), key, 0, False)
     assert tree.n_vk.sum() == tree.n_k.sum() == 2
+
+
+@exercises(
+    variational.digamma, variational.digammas, variational.expect_words, variational.expect_topics, variational.mix,
+    variational.infer, variational.word_bounds,
+)  # fmt: skip
+def test_posteriors_of_documents() -> None:
+    """Empty documents, one word many times, one topic, more topics than documents, words that no document has, tiny priors."""
+    variational.digammas(np.array([1e-300, 1.0, 1e300]), np.empty(3))
+    assert variational.expect_topics(np.ones(1), np.empty(1)) == variational.digamma(1.0)
+    for shape in ((1, 0), (1, 1), (3, 2)):
+        sums = np.empty(shape[1])
+        variational.mix(np.zeros(shape), np.ones(shape[0]), sums)
+        assert (sums > 0).all()
+    for docs in ([[0]], [[], [0], []], [[0] * 400], [[0, 3], [3, 3, 1]], [[3]] * 70):
+        tokens = token_table(docs, ["a", "b", "c", "d"])
+        for K, size, prior in ((1, "all", None), (1, 2, 1e-9), (90, 1, 1e-9)):
+            if len(tokens.term_ids) < K:
+                continue
+            fit = fit_lda_online(tokens, K, LdaOnlineOptions(batch_size=size, iterations=2, alpha=prior, eta=prior))
+            assert np.isfinite(fit.numbers["bound"])
+            _, infer = LdaOnlineFitter(LdaOnlineOptions()).inference(fit, 0, 2)
+            np.testing.assert_allclose(infer(tokens.offsets, tokens.term_ids).sum(axis=1), 1, rtol=1e-5)
+
+
+@exercises(paths.climb, paths.climb_words, paths.centre_topic)
+def test_paths_over_periods() -> None:
+    """One period, one word, counts from nothing to a million, periods without counts, tiny and huge variances."""
+    for n in (1, 2, 70):
+        for variance in (1e-9, 1e6):
+            path, counts = np.zeros(n), np.zeros(n)
+            counts[-1] = 1e6
+            paths.climb(counts, np.ones(n), 10.0, variance, path, np.empty(n), np.empty(n))
+            assert np.isfinite(path).all()
+    for V in (1, 3):
+        walks, rest, sums = np.zeros((V, 2, 4)), np.ones((2, 4)), np.empty(4)
+        paths.climb_words(np.zeros((V, 2, 4)), np.ones((2, 4)), rest, 10.0, 0.1, 0, V, walks)
+        assert (walks == 1).all()
+        assert np.isfinite(paths.centre_topic(walks, rest[0], 0, 10.0, 0.1, sums))
+        assert (sums == V).all()
+    bounds = np.array(["2000-01-01", "2001-01-01", "2002-01-01"], "datetime64[D]")
+    for docs in ([[0], []], [[0] * 400, [3]], [[3]] * 70):
+        period = np.arange(len(docs)) % 2
+        fit = fit_dtm(token_table(docs, ["a", "b", "c", "d"]), Periods(bounds), period, 1, DtmOptions(iterations=2))
+        assert all(np.isfinite(values).all() for values in fit.arrays.values())
 
 
 @exercises(factors.update_documents, factors.update_terms, factors.fold_in)

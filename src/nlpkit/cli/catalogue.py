@@ -56,6 +56,8 @@ PANELS: dict[str, dict[str, Entry]] = {
     "Topics": {
         "bertopic": Entry("bertopic", "Find topics in documents."),
         "lda-gibbs": Entry("lda_gibbs", "Fit LDA by collapsed Gibbs sampling."),
+        "lda-online": Entry("lda_online", "Fit LDA by variational Bayes, batch by batch or on the whole corpus."),
+        "dtm": Entry("dtm", "Fit a dynamic topic model: topics whose words drift over dates."),
         "plsa": Entry("plsa", "Fit probabilistic latent semantic analysis (pLSA)."),
         "nmf": Entry("nmf", "Factorise document-term weights into topics without negative numbers (NMF)."),
         "gsdmm": Entry("gsdmm", "Fit a mixture model for short texts (GSDMM): each document has one topic."),

@@ -29,6 +29,8 @@ REFERENCES = {
     "gsdmm": (
         "Yin, J., & Wang, J. (2014). A Dirichlet multinomial mixture model-based approach for short text clustering. KDD 2014, 233–242."
     ),
+    "online": "Hoffman, M. D., Blei, D. M., & Bach, F. (2010). Online learning for latent Dirichlet allocation. NIPS 23, 856–864.",
+    "dtm": "Blei, D. M., & Lafferty, J. D. (2006). Dynamic topic models. Proceedings of ICML 2006, 113–120.",
     "rolling": (
         "Rieger, J., Jentsch, C., & Rahnenführer, J. (2021). RollingLDA: An update algorithm of latent Dirichlet "
         "allocation to construct consistent time series from textual data. Findings of EMNLP 2021, 2337–2347."
@@ -71,8 +73,9 @@ REFERENCES = {
     "npmi": "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40.",
 }
 NAMES = {
-    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "hdp": "HDP", "hlda": "Hierarchical LDA",
-    "stm": "Structural topic model", "slda": "Supervised LDA", "author-topic": "Author-topic model", "labeled-lda": "Labelled LDA",
+    "bertopic": "Embedding topics", "lda-online": "Online LDA", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "hdp": "HDP",
+    "hlda": "Hierarchical LDA", "stm": "Structural topic model", "dtm": "Dynamic topic model", "slda": "Supervised LDA",
+    "author-topic": "Author-topic model", "labeled-lda": "Labelled LDA",
     "classify": "Classifier", "finetune": "Fine-tuned classifier",
 }  # fmt: skip
 ENGINES = {
@@ -151,6 +154,8 @@ def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
     kind = manifest["kind"]
     text, cited = (
         _lda_methods(parameters, n, K, seed) if kind == "lda-gibbs"
+        else _lda_online_methods(parameters, n, K, seed) if kind == "lda-online"
+        else _dtm_methods(parameters, n, K, seed) if kind == "dtm"
         else _plsa_methods(parameters, n, K, seed) if kind == "plsa"
         else _nmf_methods(parameters, n, K, seed) if kind == "nmf"
         else _gsdmm_methods(parameters, n, K, seed) if kind == "gsdmm"
@@ -189,6 +194,27 @@ def _lda_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tu
         )
         cited.append("prototype")
     return text, cited
+
+
+def _lda_online_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    alpha, eta = parameters.get("alpha_in_force"), parameters.get("eta_in_force")
+    batches = (
+        "batch variational Bayes"
+        if str(parameters.get("batch_size")) in ("all", "0")
+        else f"stochastic variational Bayes (Hoffman et al., 2010) with batches of {parameters.get('batch_size')} documents"
+    )
+    return (
+        f"We fitted latent Dirichlet allocation (Blei et al., 2003) with {K} topics to {n} documents by {batches} and symmetric priors "
+        f"alpha = {alpha} and eta = {eta} {seed}."
+    ), ["blei", *(["online"] if "Hoffman" in batches else [])]
+
+
+def _dtm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    return (
+        f"We fitted a dynamic topic model (Blei & Lafferty, 2006) with {K} topics to {n} documents, cut into periods of a "
+        f"{parameters.get('every')}, with a chain variance of {parameters.get('chain_variance')} and alpha = "
+        f"{parameters.get('alpha_in_force')}, by expectation maximisation with the most probable paths of the natural parameters {seed}."
+    ), ["dtm"]
 
 
 def _plsa_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:

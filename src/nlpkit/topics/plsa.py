@@ -14,6 +14,7 @@ from scipy import sparse
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.kernels import factors
 from nlpkit.parameters import Execution, Param
+from nlpkit.topics.mixtures.by_term import entries_by_term
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
@@ -220,11 +221,7 @@ class _Step:
     def __init__(self, dtm: CsrMatrix, pool: ThreadPoolExecutor) -> None:
         self.dtm, self.pool = dtm, pool
         self.counts = dtm.data.astype(np.float64)
-        by_term = sparse.csc_array(
-            (np.arange(dtm.nnz, dtype=np.int64), dtm.indices, dtm.indptr), shape=dtm.shape[::-1]
-        ).tocsr()  # (D, V) in CSR read as (V, D) in CSC: rows of the transpose are the terms
-        by_term.sort_indices()
-        self.starts, self.documents, self.entries = by_term.indptr, by_term.indices, by_term.data
+        self.starts, self.documents, self.entries = entries_by_term(dtm)
         # written at the places of the counts (nnz) and at the numbers of documents (D); theta and phi by row, below D and V
         self.ratios, self.logs = np.empty(dtm.nnz), np.empty(dtm.shape[0])
 

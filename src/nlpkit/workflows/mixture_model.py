@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.hlda import paths_of
 from nlpkit.topics.mixtures.model import Inference, MixtureModel, theta_of
-from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
+from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.label_predictors import LabelPredictor, PredictionQuality
@@ -61,6 +61,11 @@ class FittedMixture(TopicRun):
     def inference(self, execution: Execution) -> Inference:
         """Return what gives documents their topics while phi stays as it is."""
 
+    def batch_inference(self, execution: Execution) -> Callable[[pa.RecordBatch, LongArray, IntArray], Float32Array]:
+        """Return `inference` of documents with their columns, for models in which these matter."""
+        infer = self.inference(execution)
+        return lambda batch, offsets, ids: infer(offsets, ids)
+
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model whose phi scores held-out documents, and what infers their topics; None for Gibbs sampling of LDA.
 
@@ -73,6 +78,16 @@ class FittedMixture(TopicRun):
                 parameter="method",
             )
         return self.model.smoothed(), self.inference(execution)
+
+    def scoring_by_part(
+        self, rows: pa.Table, execution: Execution, method: str
+    ) -> Iterator[tuple[LongArray, MixtureModel, Inference | None]]:
+        """Yield parts of held-out documents, by row, with what `scoring` returns for them; here all of them.
+
+        Args:
+            rows: id of the documents, and date where they have one.
+        """
+        yield np.arange(rows.num_rows), *self.scoring(execution, method)
 
     def inference_parameters(self) -> dict[str, Any]:
         """Return what footers say of the inference."""
@@ -254,7 +269,7 @@ class _TopicInference:
     ) -> None:
         self.labels, self.quality, self.probabilities = fitted.labels, quality, probabilities
         number = {term: i for i, term in enumerate(fitted.model.terms)}
-        self.infer, self.texts, self.tree = fitted.inference(execution), fitted.fitted_texts(), fitted.tree
+        self.infer, self.texts, self.tree = fitted.batch_inference(execution), fitted.fitted_texts(), fitted.tree
         self.place = np.array([number.get(term, -1) for term in words.terms], np.int32)
         self.left_out = None if left_out is None else np.array([term in left_out for term in words.terms], bool)
 
@@ -268,9 +283,9 @@ class _TopicInference:
         if self.labels is None:
             used &= ~np.repeat(
                 known, np.diff(offsets)
-            )  # nothing is inferred for texts of the fit, but to predict their labels
+            )  # nothing is inferred for texts of the fit, but to predict labels
         kept = np.concatenate([[0], np.cumsum(used)])[offsets]
-        theta = self.infer(kept, place[used])
+        theta = self.infer(batch, kept, place[used])
         full = np.diff(kept) > 0
         predicted = {}
         if self.labels is not None:

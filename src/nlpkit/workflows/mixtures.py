@@ -11,14 +11,18 @@ from typing import Any, Protocol
 from nlpkit import reporting, wording
 from nlpkit.errors import UsageError
 from nlpkit.io.cost import stopwatch
-from nlpkit.io.mixture_runs import Additions, MixtureRun, mixture_run
+from nlpkit.io.mixture_runs import Additions, MixtureRun, TopicCorpus, mixture_run
 from nlpkit.io.mixture_tables import read_arrays, read_model
 from nlpkit.io.runs import Run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.dtm.fitter import DtmFitter
+from nlpkit.topics.dtm.options import DtmOptions
 from nlpkit.topics.gsdmm import GsdmmFitter, GsdmmOptions
 from nlpkit.topics.hdp import HdpFitter, HdpOptions
 from nlpkit.topics.hlda import HldaFitter, HldaOptions
+from nlpkit.topics.lda.online import LdaOnlineFitter
+from nlpkit.topics.lda.online_options import LdaOnlineOptions
 from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
@@ -66,6 +70,8 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "gsdmm": (GsdmmFitter, GsdmmOptions, "GSDMM"),
     "hdp": (HdpFitter, HdpOptions, "A hierarchical Dirichlet process"),
     "hlda": (HldaFitter, HldaOptions, "Hierarchical LDA"),
+    "lda-online": (LdaOnlineFitter, LdaOnlineOptions, "LDA"),
+    "dtm": (DtmFitter, DtmOptions, "A dynamic topic model"),
     "stm": (StmFitter, StmOptions, "A structural topic model"),
     "slda": (SldaFitter, SldaOptions, "Supervised LDA"),
     "author-topic": (AuthorTopicFitter, AuthorTopicOptions, "The author-topic model"),
@@ -111,6 +117,8 @@ class FittedTopics(FittedMixture):
 
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model with every term possible in every topic, and what infers topics."""
+        if self.kind == "lda-online" and method == "left-to-right":
+            return self.model, None
         super().scoring(execution, method)
         return self.fitter.inference(self.fit, execution.seed, execution.n_threads())
 
@@ -138,6 +146,11 @@ def fit_hdp(data: Any, *, options: HdpOptions | None = None, **settings: Any) ->
 def fit_hlda(data: Any, *, options: HldaOptions | None = None, **settings: Any) -> FittedTopics:
     """Fit hierarchical LDA (Blei, Griffiths & Jordan 2010), a tree of topics that grows with the documents; see `fit_topics`."""
     return fit_topics("hlda", data, options, **settings)
+
+
+def fit_lda_online(data: Any, *, options: LdaOnlineOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit LDA by variational Bayes, batch by batch (Hoffman, Blei & Bach 2010) or on the whole corpus; see `fit_topics`."""
+    return fit_topics("lda-online", data, options, **settings)
 
 
 def fit_stm(data: Any, *, options: StmOptions | None = None, **settings: Any) -> FittedTopics:
@@ -195,33 +208,55 @@ def fit_topics(
     with stopwatch(seconds, "read"):
         opened = read_topic_corpus(documents, token_options, execution.n_threads())
     with opened as corpus:
-        warn_of_one_text(corpus.tokens)
         fitter = with_columns(fitter, corpus, documents.options.label_col)
-        number = number_of_topics(fitter.options)  # which the labels may have decided
-        additions, choice, n_topics = Additions(), None, number.exactly
-        if n_topics is None:
-            with stopwatch(seconds, "choice of k"), reporting.progress("fits", None) as update:
-                done = partial(_count, update)
-                choice = choose_topics(corpus.tokens, fitter, number.within, execution, seeds=fitter.seeds, done=done)
-            note_choice(choice)
-            additions, n_topics = choice_additions(choice), choice.n_topics
-        over = f"over {wording.counted(len(corpus.tokens.term_ids), 'token')}"
-        if n_topics:
-            reporting.note(f"{name} of {wording.counted(n_topics, 'topic')} {over}")
-        else:
-            reporting.note(f"{name} {over}; {options.priors()}")
-        with stopwatch(seconds, "fit"), reporting.progress("steps", None) as update:
-            fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n))
-        if fit.numbers.get("converged") is False:
-            reporting.warn(f"{name} had not converged after {options.iterations} steps; give more with `iterations`")
-        additions |= column_additions(fitter, fit) | Additions(config={"options": options.in_force()})
-        run = mixture_run(
-            kind, corpus, fit, terms, execution, additions=additions, seconds=seconds,
-            parameters=({"k": str(fitter.options.k)} if n_topics else {}) | options.in_force(),
-        )  # fmt: skip
-    model = FittedTopics(run, fitter, fit, MixtureReport(fit, corpus.documents_with, seconds, choice))
+        run, report = fit_corpus(kind, corpus, fitter, terms, execution, seconds, partial(column_additions, fitter))
+    model = FittedTopics(run, fitter, report.fit, report)
     model.corpus = documents
     return model
+
+
+def fit_corpus(
+    kind: str,
+    corpus: TopicCorpus,
+    fitter: TopicFitter,
+    terms: TermOptions,
+    execution: Execution,
+    seconds: dict[str, float],
+    further: Callable[[MixtureFit], Additions] = lambda _: Additions(),
+) -> tuple[MixtureRun, MixtureReport]:
+    """Fit a model to documents that were read, with the number of topics of its options or one that is chosen.
+
+    Args:
+        seconds: of each stage so far, to which those of the fit are added. further: additions to the run that are made of the fit.
+
+    Raises:
+        UsageError: an option is out of its range or does not go with another.
+    """
+    name, options = FITTERS[kind][2], fitter.options
+    number, additions, choice = number_of_topics(options), Additions(), None
+    n_topics = number.exactly
+    warn_of_one_text(corpus.tokens)
+    if n_topics is None:
+        with stopwatch(seconds, "choice of k"), reporting.progress("fits", None) as update:
+            done = partial(_count, update)
+            choice = choose_topics(corpus.tokens, fitter, number.within, execution, seeds=fitter.seeds, done=done)
+        note_choice(choice)
+        additions, n_topics = choice_additions(choice), choice.n_topics
+    over = f"over {wording.counted(len(corpus.tokens.term_ids), 'token')}"
+    if n_topics:
+        reporting.note(f"{name} of {wording.counted(n_topics, 'topic')} {over}")
+    else:
+        reporting.note(f"{name} {over}; {options.priors()}")
+    with stopwatch(seconds, "fit"), reporting.progress("steps", None) as update:
+        fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n))
+    if fit.numbers.get("converged") is False:
+        reporting.warn(f"{name} had not converged after {options.iterations} steps; give more with `iterations`")
+    additions |= further(fit) | Additions(config={"options": options.in_force()})
+    run = mixture_run(
+        kind, corpus, fit, terms, execution, additions=additions, seconds=seconds,
+        parameters=({"k": str(options.k)} if n_topics else {}) | options.in_force(),
+    )  # fmt: skip
+    return run, MixtureReport(fit, corpus.documents_with, seconds, choice)
 
 
 def number_of_topics(options: Any) -> NumberOfTopics:

@@ -21,6 +21,8 @@ KINDS = {
     "bertopic": "nlpkit.workflows.bertopic:load_bertopic",
     "classify": "nlpkit.workflows.classifier:load_classifier",
     "lda-gibbs": "nlpkit.workflows.rolling_model:load_lda",
+    "dtm": "nlpkit.workflows.dtm:load_dtm",
+    "lda-online": "nlpkit.workflows.mixtures:load_topics",
     "finetune": "nlpkit.workflows.finetuned:load_finetuned",
     "finetune-comparison": "nlpkit.workflows.finetuned:load_finetuned",
     "gsdmm": "nlpkit.workflows.mixtures:load_topics",

@@ -164,7 +164,11 @@ def encoded(
             yield stats, counting(_of_column(stream))
         else:
             with count_corpus(
-                stream, reference.options(), columns=columns, threads=threads, own_tokens=False
+                stream,
+                reference.options(),
+                columns=[n for n in columns if n in stream.schema.names],
+                threads=threads,
+                own_tokens=False,
             ) as counts:
                 terms = counts.terms
                 yield stats, counting((b, e.offsets, e.term_ids, terms) for b, e in counts.encoded())

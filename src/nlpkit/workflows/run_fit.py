@@ -22,7 +22,7 @@ from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Score, statistic_score
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.residuals import residual_dispersion
-from nlpkit.topics.mixtures.heldout import Method, hold_out, perplexity
+from nlpkit.topics.mixtures.heldout import Method, hold_out, merged, perplexity
 from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.types import CsrMatrix, FloatArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -117,19 +117,32 @@ def _add_perplexity(result: TargetResult, target: TopicTarget, run: Run, setting
     assert reference is not None
     loaded = load(run.path, Execution(uncertainty.seed, settings.threads))
     assert isinstance(loaded, FittedMixture)
-    model, infer = loaded.scoring(Execution(uncertainty.seed, settings.threads), options.method)
-    _, tokens, stats = token_table(reference, settings.threads)
+    execution = Execution(uncertainty.seed, settings.threads)
+    loaded.scoring(
+        execution, options.method
+    )  # a method that the model does not have is refused before documents are read
+    rows, tokens, stats = token_table(reference, settings.threads, ("date",))
     _warn_of_training(run, stats.inputs)
     with reporting.progress("perplexity", None):
-        scores = perplexity(
-            model,
-            tokens,
-            seed=uncertainty.seed,
-            threads=settings.threads,
-            method=cast(Method, options.method),
-            particles=options.particles,
-            infer=infer,
-        )
+        parts, failed = [], None
+        for some, model, infer in loaded.scoring_by_part(rows, execution, options.method):
+            try:
+                scores = perplexity(
+                    model,
+                    tokens if len(some) == tokens.n_docs else documents_of(tokens, some),
+                    seed=uncertainty.seed,
+                    threads=settings.threads,
+                    method=cast(Method, options.method),
+                    particles=options.particles,
+                    infer=infer,
+                )
+            except InputError as error:  # no document of this part has enough known words
+                failed = error
+                continue
+            parts.append((some, scores))
+        if failed is not None and not parts:
+            raise failed
+        scores = merged(parts)
     groups = bootstrap_groups(scores.documents)
     statistic = perplexity_statistic(scores, groups)
     parameters = {

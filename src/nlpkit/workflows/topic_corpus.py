@@ -123,12 +123,17 @@ class DatedCorpus:
 
 @contextmanager
 def read_dated_corpus(
-    corpus: Corpus, options_for: Callable[[DocumentStream], PreprocessOptions | None], threads: int
+    corpus: Corpus,
+    options_for: Callable[[DocumentStream], PreprocessOptions | None],
+    threads: int,
+    *,
+    columns_of_run: Sequence[str] = ROLLING_COLUMNS,
 ) -> Iterator[DatedCorpus]:
     """Read documents, their tokens and their days; those without a day that can be read are listed as dropped.
 
     Args:
         options_for: returns how tokens are made, None where those of the documents are taken.
+        columns_of_run: columns that the run makes itself.
 
     Raises:
         ColumnError: there is no column of dates, or it holds something else.
@@ -140,7 +145,7 @@ def read_dated_corpus(
             raise missing_column(stream.where, column, stream.schema.names, "date_col")
         asked = options_for(stream)
         options = asked or PreprocessOptions()
-        with _words(stream, options, threads, ROLLING_COLUMNS, own_tokens=asked is None) as words:
+        with _words(stream, options, threads, columns_of_run, own_tokens=asked is None) as words:
             yield _dated(words, stream, options, column)
 
 

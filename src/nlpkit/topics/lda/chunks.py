@@ -22,6 +22,7 @@ _CALENDAR = (*_DAYS, *_MONTHS)
 _UNITS = {
     "init": (*_CALENDAR, "document"),
     "chunks": (*_CALENDAR, "document"),
+    "every": (*_CALENDAR, "document"),
     "memory": (*_CALENDAR, "document", "chunk"),
 }
 _SPAN = re.compile(r"(?P<n>[0-9]+)?\s*(?P<unit>[a-z]+?)?s?", re.IGNORECASE)
@@ -67,7 +68,7 @@ def parse_span(text: str, role: str) -> Span:
 
     Args:
         text: in English, singular or plural, any case.
-        role: init, chunks or memory; a memory can also be a number of chunks.
+        role: init, chunks, every or memory; a memory can also be a number of chunks.
 
     Raises:
         UsageError: the text is none of these, or the number is 0.
@@ -77,7 +78,12 @@ def parse_span(text: str, role: str) -> Span:
     unit = "document" if unit == "doc" else unit
     n = int(match["n"] or 1) if match else 0
     if unit not in _UNITS[role] or n < 1:
-        example = {"init": "2008-06-30, '12 months' or 500", "chunks": "month or '2 weeks'", "memory": "'3 quarters'"}
+        example = {
+            "init": "2008-06-30, '12 months' or 500",
+            "chunks": "month or '2 weeks'",
+            "every": "year or '2 weeks'",
+            "memory": "'3 quarters'",
+        }
         raise UsageError(
             f"`{role}` '{text}' is no length of time; give {example[role]} (units: {', '.join(_UNITS[role])}; "
             "a number alone means documents)",
@@ -149,7 +155,7 @@ def initial_end(dates: Days, init: str) -> Day:
     end = parse_init(init)
     if isinstance(end, Span):
         n, unit = end.n, end.unit
-        end = dates[min(n, len(dates)) - 1] if unit == "document" else shift(_floor(first, unit), n, unit) - 1
+        end = dates[min(n, len(dates)) - 1] if unit == "document" else shift(first_of(first, unit), n, unit) - 1
     if end < first or end >= last:
         side = "before" if end < first else "on or after"
         raise InputError(
@@ -160,7 +166,7 @@ def initial_end(dates: Days, init: str) -> Day:
     return end
 
 
-def _floor(day: Day, unit: str) -> Day:
+def first_of(day: Day, unit: str) -> Day:
     """The first day of the calendar unit that holds a day."""
     if unit == "day":
         return day

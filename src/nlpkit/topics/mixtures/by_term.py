@@ -12,7 +12,7 @@ from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs_infer
 from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.topics.mixtures.weights import topic_scale
-from nlpkit.types import IntArray
+from nlpkit.types import CsrMatrix, IntArray, LongArray
 
 CHUNK = 64  # documents that a thread takes at a time
 
@@ -27,6 +27,15 @@ def words_of(model: MixtureModel) -> gibbs_infer.Words:
     parts, base = by_word.data * inverse[topics], model.eta * inverse
     smooth = gibbs_infer.smooth_sums(start, topics, parts, alpha)
     return gibbs_infer.Words(start, topics, parts, smooth, base, alpha, np.cumsum(alpha * base))
+
+
+def entries_by_term(dtm: CsrMatrix) -> tuple[IntArray, IntArray, LongArray]:
+    """Return starts (V + 1,), documents (N,) and places (N,) in the matrix of the counts of each term, by document."""
+    places = np.arange(dtm.nnz, dtype=np.int64)
+    by_term = sparse.csc_array((places, dtm.indices, dtm.indptr), shape=dtm.shape[::-1]).tocsr()
+    # (D, V) in CSR read as (V, D) in CSC: rows of the transpose are the terms
+    by_term.sort_indices()
+    return by_term.indptr, by_term.indices, by_term.data
 
 
 def in_chunks(function: Callable[[int, int], None], n_docs: int, threads: int) -> None:

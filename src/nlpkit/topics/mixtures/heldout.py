@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
@@ -136,6 +137,22 @@ def perplexity(
     return HeldOut(
         float(np.exp(-mean)), mean, documents.n_docs, len(logs), n_short, n_unknown, kept, by_document, np.diff(offsets)
     )
+
+
+def merged(parts: Sequence[tuple[LongArray, HeldOut]]) -> HeldOut:
+    """Return the scores of documents that were scored in parts, such as by a model of each period; rows (D_p,) of each part."""
+    documents = np.concatenate([rows[scores.documents] for rows, scores in parts])
+    order = np.argsort(documents, kind="stable")
+    logs, tokens = (
+        np.concatenate([getattr(scores, name) for _, scores in parts])[order] for name in ("doc_log_likelihood", "doc_tokens")
+    )  # fmt: skip
+    n_docs, n_tokens, n_short, n_unknown = (
+        sum(getattr(scores, name) for _, scores in parts) for name in ("n_docs", "n_tokens", "n_short", "n_unknown")
+    )
+    mean = float(logs.sum()) / n_tokens
+    return HeldOut(
+        float(np.exp(-mean)), mean, n_docs, n_tokens, n_short, n_unknown, documents[order], logs, tokens
+    )  # fmt: skip
 
 
 def in_sample_perplexity(model: MixtureModel, doc_topic: CsrMatrix, documents: TokenTable | CsrMatrix) -> float:

@@ -97,6 +97,7 @@ class HeldOutCorpus:
     vocabulary: LongArray
     reference: Postings
     seed: int
+    train_rows: LongArray
 
     @property
     def n_tokens(self) -> tuple[int, ...]:
@@ -155,6 +156,7 @@ def split_corpus(
         vocabulary=vocabulary,
         reference=postings(count_terms(tokens)),
         seed=seed,
+        train_rows=np.flatnonzero(fitted),
     )
 
 

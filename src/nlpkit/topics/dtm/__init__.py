@@ -1,0 +1,1 @@
+"""Dynamic topic models: topics whose words drift from period to period."""

@@ -1,0 +1,65 @@
+"""Options of dynamic topic models, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Param
+from nlpkit.topics.lda.chunks import parse_span
+
+
+@dataclass(frozen=True, slots=True)
+class DtmOptions:
+    """Options of a dynamic topic model.
+
+    Raises:
+        UsageError: a value out of its range, or a period that is no length of time.
+    """
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: Annotated[
+        int | str,
+        Param(
+            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
+        ),
+    ] = "auto"
+    every: Annotated[
+        str,
+        Param(
+            "Length of a period, in which topics stay as they are: year, quarter, month, week, 2 years or 500 documents.",
+            ("every", "chunks"),
+            metavar="SPAN",
+        ),
+    ] = "year"
+    chain_variance: Annotated[
+        float,
+        Param("Variance of the step of a word from one period to the next: the larger, the faster topics drift."),
+    ] = 0.05
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.")] = None
+    iterations: Annotated[
+        int, Param("Most steps of expectation maximisation.", ("iterations", "em_max_iter"), min=1)
+    ] = 50
+    tolerance: Annotated[
+        float, Param("End when the bound rises by less than this share of itself in a step.", min=0.0)
+    ] = 1e-4
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for values that are out of their range."""
+        for name in ("alpha", "chain_variance"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise UsageError(f"`{name}={value:g}`: a number above 0 is needed", parameter=name)
+        parse_span(self.every, "every")
+
+    def each_alpha(self, n_topics: int) -> float:
+        """Alpha of each topic."""
+        return 1.0 / n_topics if self.alpha is None else self.alpha
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers."""
+        return {
+            name: getattr(self, name) for name in ("every", "chain_variance", "alpha", "iterations", "tolerance")
+        }  # fmt: skip

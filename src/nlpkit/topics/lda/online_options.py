@@ -1,0 +1,95 @@
+"""Options of LDA by variational Bayes, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Param
+
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class LdaOnlineOptions:
+    """Options of LDA by variational Bayes, batch by batch or on the whole corpus.
+
+    Raises:
+        UsageError: a value out of its range.
+    """
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: Annotated[
+        int | str,
+        Param(
+            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
+        ),
+    ] = "auto"
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.")] = None
+    eta: Annotated[
+        float | None,
+        Param("Dirichlet prior of each word in a topic; default: 1 / k.", ("eta", "beta")),
+    ] = None
+    batch_size: Annotated[
+        int | str,
+        Param(
+            "Documents after which the topics are moved; all or 0: once in a pass, which is batch variational Bayes.",
+            ("batch_size", "chunksize"),
+        ),
+    ] = 256
+    iterations: Annotated[
+        int,
+        Param("Most passes over the documents.", ("iterations", "passes", "max_iter"), min=1),
+    ] = 50
+    tolerance: Annotated[
+        float, Param("End when the bound rises by less than this share of itself in a pass.", min=0.0)
+    ] = 1e-4
+    kappa: Annotated[
+        float,
+        Param(
+            "Power by which the weight of a batch, (tau0 + t)^-kappa, falls; not for one batch.",
+            ("kappa", "learning_decay"),
+        ),
+    ] = 0.7
+    tau0: Annotated[
+        float,
+        Param("Batches by which the first ones are slowed down; not for one batch.", ("tau0", "learning_offset")),
+    ] = 10.0
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for values that are out of their range."""
+        for name in ("alpha", "eta"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise UsageError(f"`{name}={value:g}`: a prior is a number above 0", parameter=name)
+        if not 0.5 < self.kappa <= 1:
+            raise UsageError(
+                f"`kappa={self.kappa:g}`: a number above 0.5, at most 1, is needed, or the topics do not settle",
+                parameter="kappa",
+            )
+        if not 1 <= self.tau0 < float("inf"):
+            raise UsageError(f"`tau0={self.tau0:g}`: a number of at least 1 is needed", parameter="tau0")
+        if self.batch_size != ALL and not str(self.batch_size).isdecimal():
+            raise UsageError(
+                f"`batch_size={self.batch_size}`: a number of documents is needed, or {ALL}", parameter="batch_size"
+            )
+
+    @property
+    def documents_of_batch(self) -> int | None:
+        """Documents of a batch, None for all."""
+        return None if self.batch_size == ALL or int(self.batch_size) == 0 else int(self.batch_size)
+
+    def each_alpha(self, n_topics: int) -> float:
+        """Alpha of each topic."""
+        return 1.0 / n_topics if self.alpha is None else self.alpha
+
+    def each_eta(self, n_topics: int) -> float:
+        """Eta of each word."""
+        return 1.0 / n_topics if self.eta is None else self.eta
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers."""
+        names = ("alpha", "eta", "batch_size", "iterations", "tolerance", "kappa", "tau0")
+        return {name: getattr(self, name) for name in names}

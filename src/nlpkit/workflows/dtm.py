@@ -1,0 +1,272 @@
+"""Dynamic topic models: documents with dates in, topics whose words drift over periods out; new documents by their dates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from nlpkit import reporting, wording
+from nlpkit.io.corpora import DocumentStream
+from nlpkit.io.cost import stopwatch
+from nlpkit.io.dates import date_format_of, days_of
+from nlpkit.io.mixture_runs import Additions, TopicCorpus
+from nlpkit.io.topic_tables import TOPIC_COLUMNS
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
+from nlpkit.topics.dtm.fit import infer_theta
+from nlpkit.topics.dtm.fitter import DtmFitter, infer_undated
+from nlpkit.topics.dtm.model import DynamicTopics, largest_shifts, top_terms
+from nlpkit.topics.dtm.options import DtmOptions
+from nlpkit.topics.dtm.periods import Periods, cut_periods
+from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
+from nlpkit.topics.mixtures.options import TermOptions
+from nlpkit.topics.mixtures.token_tables import with_used_terms
+from nlpkit.topics.options import NumberOfTopics
+from nlpkit.types import Float32Array, IntArray, LongArray
+from nlpkit.weighting.dtm import count_terms, document_frequency
+from nlpkit.workflows.corpus import as_corpus
+from nlpkit.workflows.mixtures import FittedTopics, fit_corpus
+from nlpkit.workflows.token_options import preprocess_options
+from nlpkit.workflows.tokens import refuse_token_options
+from nlpkit.workflows.topic_corpus import DatedCorpus, read_dated_corpus
+
+PERIOD = "period"  # column of documents.parquet
+SHIFTS = 10  # words that rose, and that fell, of each topic
+
+
+class FittedDynamicTopics(FittedTopics):
+    """A dynamic topic model that was fitted or loaded; phi and topics are averaged over time."""
+
+    @cached_property
+    def dynamic(self) -> DynamicTopics:
+        """The topics period by period. Raises InputError where the run directory is damaged."""
+        from nlpkit.io.runs import Run
+
+        if isinstance(self.run, Run):
+            with self.run.intact():
+                return DynamicTopics.from_arrays(self.fit.arrays, self.model.n_terms)
+        return DynamicTopics.from_arrays(self.fit.arrays, self.model.n_terms)
+
+    @property
+    def periods(self) -> Periods:
+        """The periods (T,)."""
+        return self.dynamic.periods
+
+    @property
+    def terms_over_time(self) -> pa.Table:
+        """The words of each topic in each period: period, start_date, topic, rank, term, weight."""
+        return self.tables()["topic_terms_over_time"]
+
+    @property
+    def changes(self) -> pa.Table:
+        """The words that rose and fell most in each topic: topic, change, rank, term, first, last."""
+        return self.tables()["topic_changes"]
+
+    def phi_of(self, period: int) -> Any:
+        """Return the probability of each term in each topic (K, V) in a period."""
+        return np.exp(self.dynamic.logits(period))
+
+    def batch_inference(self, execution: Execution) -> Callable[[pa.RecordBatch, LongArray, IntArray], Float32Array]:
+        """Return what gives documents the topics that their words have in the period of their date, or the nearest one."""
+        threads, undated, warned = execution.n_threads(), self.inference(execution), set[str]()
+
+        def tell(message: str) -> None:
+            if message not in warned:
+                warned.add(message)
+                reporting.warn(message)
+
+        def infer(batch: pa.RecordBatch, offsets: LongArray, ids: IntArray) -> Float32Array:
+            if "date" not in batch.schema.names:
+                tell(
+                    "the documents have no column of dates, so their words count as averaged over time; name it with `date_col`"
+                )
+                return undated(offsets, ids)
+            days, _ = days_of(pa.chunked_array([batch.column("date")]), format=date_format_of(batch.schema, "date"))
+            known = ~np.isnat(days)
+            period = np.where(known, self.periods.nearest(days), 0)
+            theta = infer_theta(self.dynamic, self.model.alpha, period, offsets, ids, threads=threads)
+            if not known.all():
+                tell("words of documents without a date count as averaged over time")
+                theta[~known] = undated(offsets, ids)[~known]
+            if self.periods.outside(days[known]).any():
+                first, last = self.periods.start_dates[0], self.periods.end_dates[-1]
+                tell(
+                    f"documents of before {first} or after {last} have the topics that their words have in the nearest period"
+                )
+            return theta
+
+        return infer
+
+    def scoring_by_part(
+        self, rows: pa.Table, execution: Execution, method: str
+    ) -> Iterator[tuple[LongArray, MixtureModel, Inference | None]]:
+        """Yield the documents of each period with its model, and those without a date with the one averaged over time."""
+        period = np.full(rows.num_rows, -1)
+        if "date" in rows.column_names:
+            days, _ = days_of(rows.column("date"), format=date_format_of(rows.schema, "date"))
+            period[~np.isnat(days)] = self.periods.nearest(days[~np.isnat(days)])
+        undated = np.flatnonzero(period < 0)
+        if len(undated):
+            reporting.warn(
+                f"words of {wording.counted(len(undated), 'document')} without a date count as averaged over time"
+            )
+            yield undated, *self.scoring(execution, method)
+        for t in np.unique(period[period >= 0]).tolist():
+            log_phi = self.dynamic.logits(t)
+            model = MixtureModel(self.model.terms, sparse.csr_array(np.exp(log_phi)), self.model.alpha, 0.0)
+            infer = partial(infer_undated, log_phi, self.model.alpha, threads=execution.n_threads())
+            yield np.flatnonzero(period == t), model, infer
+
+
+def fit_dtm(
+    data: Any,
+    *,
+    options: DtmOptions | None = None,
+    terms: TermOptions | None = None,
+    tokens: TopicTokenOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> FittedDynamicTopics:
+    """Fit a dynamic topic model over a column of dates (Blei & Lafferty 2006); the result is the same on any number of threads.
+
+    Args:
+        data: a Corpus or a data frame with dates; a column tokens is used, else made. Documents without a date are left out, and listed.
+        options, terms, tokens, execution: whole records of options.
+        settings: single options, such as k=20, every="year", min_df=2, seed=1.
+
+    Raises:
+        UsageError: an option is out of its range; ColumnError: there is no column of dates; InputError: there is nothing to fit, or all
+            dates lie in one period.
+    """
+    options, terms, tokens, execution = with_settings(
+        (options, terms, tokens, execution), settings, (DtmOptions, TermOptions, TopicTokenOptions, Execution)
+    )
+    token_options = preprocess_options(tokens)
+    NumberOfTopics.parse(options.k)  # a wrong one is refused before anything is read
+
+    def options_for(stream: DocumentStream) -> PreprocessOptions | None:
+        if "tokens" in stream.schema.names:
+            refuse_token_options(token_options, stream.where)
+            return None
+        return token_options
+
+    seconds: dict[str, float] = {}
+    documents = as_corpus(data)
+    with stopwatch(seconds, "read"):
+        opened = read_dated_corpus(
+            documents, options_for, execution.n_threads(), columns_of_run=(*TOPIC_COLUMNS, PERIOD)
+        )  # fmt: skip
+    with opened as dated:
+        periods = cut_periods(dated.days, options.every)
+        period = periods.nearest(dated.days)
+        corpus = _of_periods(dated, period)
+        _note_periods(periods, period)
+        fitter = DtmFitter(options, periods, period)
+        run, report = fit_corpus(
+            "dtm", corpus, fitter, terms, execution, seconds,
+            lambda fit: Additions(tables=_tables(fit, corpus, period, terms.top_terms)),
+        )  # fmt: skip
+    model = FittedDynamicTopics(run, fitter, report.fit, report)
+    model.corpus = documents
+    return model
+
+
+def load_dtm(path: Path, execution: Execution) -> FittedDynamicTopics:
+    """Return the model of a run of dtm. Raises InputError, SchemaError where there is none, or it is damaged."""
+    from nlpkit.workflows.mixtures import load_topics
+
+    loaded = load_topics(path, execution)
+    return FittedDynamicTopics(loaded.run, loaded.fitter, loaded.fit)
+
+
+def _of_periods(dated: DatedCorpus, period: LongArray) -> TopicCorpus:
+    """Return the documents with their periods, and the words that the dated ones have."""
+    corpus = dated.corpus
+    tokens = with_used_terms(corpus.tokens)
+    rows = corpus.rows.append_column(PERIOD, pa.array(period, pa.int32()))
+    df = document_frequency(count_terms(tokens))
+    return replace(corpus, tokens=tokens, rows=rows, cf=np.bincount(tokens.term_ids, minlength=tokens.n_terms), df=df)
+
+
+def _note_periods(periods: Periods, period: LongArray) -> None:
+    """Say how many periods there are, and that some have no documents."""
+    n = np.bincount(period, minlength=periods.n)
+    reporting.note(
+        f"{wording.counted(periods.n, 'period')} from {periods.start_dates[0]} to {periods.end_dates[-1]}, of "
+        f"{wording.count(int(n[n > 0].min()))} to {wording.counted(int(n.max()), 'document')}"
+    )
+    empty = int((n == 0).sum())
+    if empty:
+        have, words = ("has", "lie") if empty == 1 else ("have", "lie")
+        reporting.warn(
+            f"{wording.counted(empty, 'period')} {have} no documents: the topics there {words} between those of the periods around them"
+        )
+
+
+def _tables(fit: MixtureFit, corpus: TopicCorpus, period: LongArray, n: int) -> dict[str, pa.Table]:
+    """Return the tables over time of a run."""
+    terms = corpus.tokens.terms
+    model = DynamicTopics.from_arrays(fit.arrays, len(terms))
+    periods, T = model.periods, model.periods.n
+    lengths = np.diff(corpus.tokens.offsets)
+    starts = pa.array(periods.start_dates, pa.date32())
+    return {
+        "periods": pa.table(
+            {
+                "period": pa.array(range(T), pa.int32()),
+                "start_date": starts,
+                "end_date": pa.array(periods.end_dates, pa.date32()),
+                "n": pa.array(np.bincount(period, minlength=T), pa.int32()),
+                "n_tokens": pa.array(np.bincount(period, weights=lengths, minlength=T).astype(np.int64)),
+            }
+        ),
+        "topic_terms_over_time": pa.concat_tables([_terms_of(model, t, starts[t], terms, n) for t in range(T)]),
+        "topic_changes": _changes(model, terms),
+    }
+
+
+def _terms_of(model: DynamicTopics, t: int, start: pa.Scalar, terms: Sequence[str], n: int) -> pa.Table:
+    """Return the most probable words of each topic in a period."""
+    ids, weights = top_terms(model.logits(t), n)
+    K, n = ids.shape
+    return pa.table(
+        {
+            "period": pa.array(np.full(K * n, t), pa.int32()),
+            "start_date": pa.array([start.as_py()] * (K * n), pa.date32()),
+            "topic": pa.array(np.repeat(np.arange(K), n), pa.int32()),
+            "rank": pa.array(np.tile(np.arange(1, n + 1), K), pa.int32()),
+            "term": pa.array([terms[v] for v in ids.ravel().tolist()], pa.string()),
+            "weight": pa.array(weights.ravel(), pa.float32()),
+        }
+    )
+
+
+def _changes(model: DynamicTopics, terms: Sequence[str]) -> pa.Table:
+    """Return the words that rose and fell most from the first to the last period."""
+    rank: dict[tuple[int, bool], int] = {}
+    rows = []
+    for shift in largest_shifts(model.logits(0), model.logits(model.periods.n - 1), SHIFTS):
+        key = shift.topic, shift.rose
+        rank[key] = rank.get(key, 0) + 1
+        rows.append(
+            {
+                "topic": shift.topic,
+                "change": "rose" if shift.rose else "fell",
+                "rank": rank[key],
+                "term": terms[shift.term_id],
+                "first": shift.first,
+                "last": shift.last,
+            }
+        )
+    schema = pa.schema(
+        [("topic", pa.int32()), ("change", pa.string()), ("rank", pa.int32()), ("term", pa.string()),
+         ("first", pa.float32()), ("last", pa.float32())]
+    )  # fmt: skip
+    return pa.Table.from_pylist(rows, schema=schema)
