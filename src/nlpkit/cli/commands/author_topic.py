@@ -24,9 +24,9 @@ def author_topic_cli(
 
     \b
     Examples:
-      nlpkit author-topic data/samples/news.jsonl --k 8 --author-col source --iterations 60 -o authors/
-      nlpkit author-topic data/samples/news.jsonl --k 4:12:4 --author-col source --iterations 30 -o authors-k/
-      nlpkit author-topic data/samples/news.jsonl --k 8 --author-col source --alpha 0.1 --iterations 60 -o smooth/
+      nlpkit author-topic data/samples/news.jsonl --k 8 --author-col source -o authors/
+      nlpkit author-topic data/samples/news.jsonl --k 4:8:4 --author-col source --iterations 30 -o k/
+      nlpkit author-topic data/samples/news.jsonl --k 8 --author-col source --alpha 0.1 -o smooth/
 
     Each word has one of the authors of its document and one of their topics (Rosen-Zvi et al. 2004). The column holds one name,
     a list of names, or names separated by --separator; any other column serves as well, such as a party or a newspaper. A

@@ -25,7 +25,7 @@ def slda_cli(
     \b
     Examples:
       nlpkit slda data/samples/news.jsonl --k 8 --iterations 60 -o slda/
-      nlpkit slda data/samples/news.jsonl --k 8 --label-col source --response classes --iterations 60 -o slda-sources/
+      nlpkit slda data/samples/news.jsonl --k 8 --label-col source --iterations 60 -o sources/
       nlpkit slda data/samples/news.jsonl --k 4:12:4 --iterations 30 -o slda-k/
 
     Topics and a regression of the label on them are fitted in turns (Blei and McAuliffe 2007): a number by ridge regression,
