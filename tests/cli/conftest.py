@@ -40,6 +40,7 @@ COMMANDS = (
     "plsa",
     "nmf",
     "gsdmm",
+    "biterm",
     "stm",
     "effects",
     "compare",

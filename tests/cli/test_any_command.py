@@ -293,6 +293,7 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     "plsa": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
     "nmf": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
     "gsdmm": [(["--k", "5"], RARE)],
+    "biterm": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
     "compare": [(["--k", "2", "--models", "nmf", "--seeds", "1"], f"{RARE} models metrics")],
     "stm": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
     "rolling-lda": [(["--k", "2", "--chunks", "year", "--init", "1 year"], RARE)],
@@ -331,7 +332,7 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
 COMMON = "encoding encoding_errors txt_docs types limit seed threads device precision max_tokens date_format show"
 SUFFIXES = {
     "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "plsa": ["", ".run"], "nmf": ["", ".run"], "gsdmm": ["", ".run"],
-    "stm": ["", ".run"],
+    "stm": ["", ".run"], "biterm": ["", ".run"],
     "compare": ["", ".run"],
     "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
     "train-encoder": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
@@ -641,6 +642,7 @@ def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> N
         "plsa",
         "nmf",
         "gsdmm",
+        "biterm",
         "stm",
         "sentiment",
         "zero-shot",

@@ -98,6 +98,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("plsa"),
         pytest.param("nmf"),
         pytest.param("gsdmm"),
+        pytest.param("biterm"),
         pytest.param("stm"),
         pytest.param("compare"),
         pytest.param("preprocess"),

@@ -12,7 +12,7 @@ import pytest
 import nlpkit as nk
 from tests.cli.conftest import NEWS, footer, read, run_cli, write_jsonl
 
-KINDS = ("plsa", "nmf", "gsdmm", "stm")
+KINDS = ("plsa", "nmf", "gsdmm", "biterm", "stm")
 
 
 @pytest.fixture(
@@ -89,6 +89,7 @@ export RUN --to r -o r/|convert RUN -o t.csv"""
     assert ("Hofmann" in page) == (run.name == "plsa")
     assert ("Lee, D. D." in page) == (run.name == "nmf")
     assert ("Yin, J." in page) == (run.name == "gsdmm")
+    assert ("Yan, X." in page) == (run.name == "biterm")
     assert ("Roberts, M. E." in page) == (run.name == "stm")
     assert (
         "left-to-right"
@@ -111,7 +112,7 @@ def test_a_loaded_model_is_the_one_that_was_saved(run: Path, planted: Path) -> N
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_number_of_topics_is_chosen(kind: str) -> None:
     done = run_cli(kind, NEWS, "--k", "4:12:4", "-o", "run/")
-    assert f"How many topics? {'3 fits' if kind == 'gsdmm' else '1 fit'} each" in done.out
+    assert f"How many topics? {'3 fits' if kind in ('gsdmm', 'biterm') else '1 fit'} each" in done.out
     evidence = json.loads(Path("run/manifest.json").read_text(encoding="utf-8"))["results"]["evidence"]
     assert [row["n_topics"] for row in evidence] == [4, 8, 12]
     assert all(np.isfinite(row["perplexity"]) for row in evidence)

@@ -26,6 +26,7 @@ import nlpkit.kernels
 from nlpkit.classify.hand_features import hand_features
 from nlpkit.classify.logistic import fit_label_logistic, fit_logistic
 from nlpkit.kernels import (
+    biterm,
     bytestable,
     chance,
     characters,
@@ -75,6 +76,8 @@ from nlpkit.text.phrases import PhraseCounter, PhraseSpec, PhraseTable
 from nlpkit.text.similarity import WordIndex
 from nlpkit.text.tally import WordTally
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
+from nlpkit.topics.biterm import BitermOptions, biterms_of, fit_biterm
+from nlpkit.topics.biterm import assign as assign_biterm
 from nlpkit.topics.gsdmm import GsdmmOptions, assign, fit_gsdmm
 from nlpkit.topics.hierarchy import Hierarchy
 from nlpkit.topics.lda import infer
@@ -395,6 +398,28 @@ def test_one_topic_a_document() -> None:
                 gsdmm.move(dtm.indptr, dtm.indices, dtm.data, d, K - 1, 1, sizes, n_k, n_vk)
                 assert gsdmm.weigh(dtm.indptr, dtm.indices, dtm.data, d, sizes, n_k, n_vk, 0.1, 0.1, weights) > 0
             assert n_vk.sum() == len(tokens.term_ids)
+
+
+@exercises(
+    biterm.count_pairs, biterm.list_pairs, biterm.move, biterm.weigh, biterm.sweep, biterm.add_shares, biterm.documents
+)  # fmt: skip
+def test_pairs_of_words() -> None:
+    """Empty documents, documents without pairs, one pair, windows wider than texts, more topics than pairs."""
+    for docs in ([[0, 1]], [[], [0, 0], [1, 2], []], [[0, 1] * 200], [[3], [0, 3], [3, 3, 1]]):
+        tokens = token_table(docs, ["a", "b", "c", "d"])
+        B = len(biterms_of(tokens, 2))
+        for K in {1, B}:
+            for window in (2, 3, 1000):
+                fit = fit_biterm(tokens, K, BitermOptions(iterations=2, window=window))
+                theta = assign_biterm(fit.model, fit.arrays["shares"], window, tokens.offsets, tokens.term_ids)
+                np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
+                assert fit.model.topic_term.sum() == 2 * fit.numbers["biterms"]
+            pairs, weights, theta = biterms_of(tokens, 2), np.empty(K), np.zeros(K)
+            n_z, n_vk = np.zeros(K, np.int64), np.zeros((4, K), np.int32)
+            biterm.move(pairs, B - 1, K - 1, 1, n_z, n_vk)
+            assert biterm.weigh(*pairs[-1], n_z, n_vk, 0.1, 0.1, weights) > 0
+            biterm.add_shares(weights, theta)
+            assert theta.sum() == pytest.approx(1)
 
 
 @exercises(factors.update_documents, factors.update_terms, factors.fold_in)

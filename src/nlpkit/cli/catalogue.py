@@ -59,6 +59,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "plsa": Entry("plsa", "Fit probabilistic latent semantic analysis (pLSA)."),
         "nmf": Entry("nmf", "Factorise document-term weights into topics without negative numbers (NMF)."),
         "gsdmm": Entry("gsdmm", "Fit a mixture model for short texts (GSDMM): each document has one topic."),
+        "biterm": Entry("biterm", "Fit a biterm topic model for short texts (BTM): each pair of words has one topic."),
         "stm": Entry(
             "stm", "Fit a structural topic model: topics with covariates, correlated topics without (STM, CTM)."
         ),

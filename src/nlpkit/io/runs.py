@@ -30,7 +30,7 @@ from nlpkit.version import __version__
 
 REPRESENTATIVE_CHARS = 300
 # kinds of runs with phi of all terms and theta, which io.mixture_tables reads
-MIXTURES = ("lda-gibbs", "plsa", "nmf", "gsdmm", "stm")
+MIXTURES = ("lda-gibbs", "plsa", "nmf", "gsdmm", "biterm", "stm")
 EDITABLE = ("topics.parquet",)  # the names of topics may be edited by hand; nothing is computed from them
 
 logger = logging.getLogger("nlpkit.io")

@@ -21,6 +21,7 @@ REFERENCES = {
     "gsdmm": (
         "Yin, J., & Wang, J. (2014). A Dirichlet multinomial mixture model-based approach for short text clustering. KDD 2014, 233–242."
     ),
+    "biterm": "Yan, X., Guo, J., Lan, Y., & Cheng, X. (2013). A biterm topic model for short texts. WWW 2013, 1445–1456.",
     "rolling": (
         "Rieger, J., Jentsch, C., & Rahnenführer, J. (2021). RollingLDA: An update algorithm of latent Dirichlet "
         "allocation to construct consistent time series from textual data. Findings of EMNLP 2021, 2337–2347."
@@ -54,7 +55,7 @@ REFERENCES = {
     "npmi": "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40.",
 }
 NAMES = {
-    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "stm": "Structural topic model",
+    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "biterm": "Biterm topic model", "stm": "Structural topic model",
     "classify": "Classifier", "finetune": "Fine-tuned classifier",
 }  # fmt: skip
 ENGINES = {
@@ -134,6 +135,7 @@ def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
         else _plsa_methods(parameters, n, K, seed) if kind == "plsa"
         else _nmf_methods(parameters, n, K, seed) if kind == "nmf"
         else _gsdmm_methods(parameters, n, K, seed) if kind == "gsdmm"
+        else _biterm_methods(manifest, n, K, seed) if kind == "biterm"
         else _stm_methods(parameters, n, K, seed) if kind == "stm"
         else _embedding_methods(manifest, n, K, seed)
     )  # fmt: skip
@@ -192,6 +194,15 @@ def _gsdmm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> 
         f"{parameters.get('iterations')} sweeps of collapsed Gibbs sampling with priors alpha = {parameters.get('alpha')} and beta = "
         f"{parameters.get('eta')}; {K} topics had documents at the end {seed}."
     ), ["gsdmm"]
+
+
+def _biterm_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    parameters, results = manifest["parameters"], manifest["results"]
+    return (
+        f"We fitted a biterm topic model (Yan et al., 2013) with {K} topics to the {results.get('biterms'):,} pairs of words that stand "
+        f"within {parameters.get('window')} words of each other in {n} documents, by {parameters.get('iterations')} sweeps of collapsed "
+        f"Gibbs sampling with priors alpha = {results.get('prior_alpha')} and beta = {parameters.get('eta')} {seed}."
+    ), ["biterm"]
 
 
 def _stm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:

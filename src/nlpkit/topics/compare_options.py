@@ -9,7 +9,7 @@ from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
 from nlpkit.topics.options import NumberOfTopics
 
-MODELS = ("lda-gibbs", "plsa", "nmf", "gsdmm", "stm", "bertopic")
+MODELS = ("lda-gibbs", "plsa", "nmf", "gsdmm", "biterm", "stm", "bertopic")
 ALIASES = {"lda": "lda-gibbs", "ctm": "stm"}  # without covariates stm is the correlated topic model
 METRICS = ("npmi", "diversity", "exclusivity")
 LABELLED = ("ami", "purity")
@@ -24,7 +24,10 @@ class CompareOptions:
 
     models: Annotated[
         str | tuple[str, ...],
-        Param("Models to compare: lda, plsa, nmf, gsdmm, ctm (stm without covariates), bertopic.", metavar="NAME,…"),
+        Param(
+            "Models to compare: lda, plsa, nmf, gsdmm, biterm, ctm (stm without covariates), bertopic.",
+            metavar="NAME,…",
+        ),
     ] = "lda,nmf,plsa,bertopic"
     k: Annotated[
         str | int, Param("Numbers of topics: N, N,N,… or lo:hi:step.", ("k", "num_topics"), metavar="NUMBERS")

@@ -17,6 +17,7 @@ from nlpkit.io.mixture_tables import read_arrays, read_model
 from nlpkit.io.runs import Run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.biterm import BitermFitter, BitermOptions
 from nlpkit.topics.gsdmm import GsdmmFitter, GsdmmOptions
 from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
@@ -74,6 +75,7 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "plsa": (PlsaFitter, PlsaOptions, "pLSA"),
     "nmf": (NmfFitter, NmfOptions, "NMF"),
     "gsdmm": (GsdmmFitter, GsdmmOptions, "GSDMM"),
+    "biterm": (BitermFitter, BitermOptions, "A biterm topic model"),
     "stm": (StmFitter, StmOptions, "A structural topic model"),
 }
 
@@ -122,6 +124,11 @@ def fit_nmf(data: Any, *, options: NmfOptions | None = None, **settings: Any) ->
 def fit_gsdmm(data: Any, *, options: GsdmmOptions | None = None, **settings: Any) -> FittedTopics:
     """Fit the Dirichlet multinomial mixture for short texts (Yin & Wang 2014), one topic a document; see `fit_topics`."""
     return fit_topics("gsdmm", data, options, **settings)
+
+
+def fit_biterm(data: Any, *, options: BitermOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit the biterm topic model for short texts (Yan, Guo, Lan & Cheng 2013); see `fit_topics`."""
+    return fit_topics("biterm", data, options, **settings)
 
 
 def fit_stm(data: Any, *, options: StmOptions | None = None, **settings: Any) -> FittedTopics:

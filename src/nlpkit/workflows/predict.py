@@ -23,6 +23,7 @@ KINDS = {
     "lda-gibbs": "nlpkit.workflows.rolling_model:load_lda",
     "finetune": "nlpkit.workflows.finetuned:load_finetuned",
     "finetune-comparison": "nlpkit.workflows.finetuned:load_finetuned",
+    "biterm": "nlpkit.workflows.mixtures:load_topics",
     "gsdmm": "nlpkit.workflows.mixtures:load_topics",
     "nmf": "nlpkit.workflows.mixtures:load_topics",
     "plsa": "nlpkit.workflows.mixtures:load_topics",
