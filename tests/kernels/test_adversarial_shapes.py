@@ -401,7 +401,7 @@ def test_one_topic_a_document() -> None:
 
 
 @exercises(
-    biterm.count_pairs, biterm.list_pairs, biterm.move, biterm.weigh, biterm.sweep, biterm.add_shares, biterm.documents
+    biterm.count_pairs, biterm.list_pairs, biterm.share, biterm.move, biterm.weigh, biterm.sweep, biterm.add_shares, biterm.documents
 )  # fmt: skip
 def test_pairs_of_words() -> None:
     """Empty documents, documents without pairs, one pair, windows wider than texts, more topics than pairs."""
@@ -415,9 +415,13 @@ def test_pairs_of_words() -> None:
                 np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
                 assert fit.model.topic_term.sum() == 2 * fit.numbers["biterms"]
             pairs, weights, theta = biterms_of(tokens, 2), np.empty(K), np.zeros(K)
-            n_z, n_vk = np.zeros(K, np.int64), np.zeros((4, K), np.int32)
-            biterm.move(pairs, B - 1, K - 1, 1, n_z, n_vk)
-            assert biterm.weigh(*pairs[-1], n_z, n_vk, 0.1, 0.1, weights) > 0
+            n_z, n_vk, shares = (
+                np.zeros(K, np.int64),
+                np.zeros((4, K), np.int32),
+                np.full(K, biterm.share(0, 4, 0.1, 0.1)),
+            )
+            biterm.move(pairs, B - 1, K - 1, 1, n_z, n_vk, shares, 0.1, 0.1)
+            assert biterm.weigh(*pairs[-1], n_vk, shares, 0.1, weights) > 0
             biterm.add_shares(weights, theta)
             assert theta.sum() == pytest.approx(1)
 

@@ -38,13 +38,13 @@ def test_biterms_are_pairs_of_different_words_in_a_window(window: int) -> None:
 @pytest.mark.parametrize("K", [1, 2, 5])
 def test_the_conditional_is_that_of_the_joint_probability(K: int) -> None:
     pairs, topics, n_z, n_vk = state(K)
-    weights = np.empty(K)
+    shares, weights = np.array([kernel.share(n, V, ALPHA, BETA) for n in n_z]), np.empty(K)
     for b, (v, w) in enumerate(pairs.tolist()):
-        kernel.move(pairs, b, topics[b], -1, n_z, n_vk)
-        total = kernel.weigh(v, w, n_z, n_vk, ALPHA, BETA, weights)
+        kernel.move(pairs, b, topics[b], -1, n_z, n_vk, shares, ALPHA, BETA)
+        total = kernel.weigh(v, w, n_vk, shares, BETA, weights)
         expected = plain.conditional(pairs.tolist(), topics, b, K, V, ALPHA, BETA)
         np.testing.assert_allclose(weights / total, expected, rtol=1e-9)
-        kernel.move(pairs, b, topics[b], 1, n_z, n_vk)
+        kernel.move(pairs, b, topics[b], 1, n_z, n_vk, shares, ALPHA, BETA)
     expected = plain.joint(pairs.tolist(), topics, K, V, ALPHA, BETA)
     assert log_likelihood(n_z, n_vk, ALPHA, BETA) == pytest.approx(expected)
 
@@ -53,7 +53,7 @@ def test_a_sweep_is_that_of_the_plain_version() -> None:
     pairs, topics, n_z, n_vk = state(4)
     uniforms = np.random.default_rng(5).random(len(topics))
     expected = plain.sweep(pairs.tolist(), topics, 4, V, ALPHA, BETA, uniforms)
-    moved = kernel.sweep(pairs, 0, len(pairs), topics, n_z, n_vk, ALPHA, BETA, uniforms, np.empty(4))
+    moved = kernel.sweep(pairs, 0, len(pairs), topics, n_z, n_vk, ALPHA, BETA, uniforms, np.empty(4), np.empty(4))
     np.testing.assert_array_equal(topics, expected)
     assert 0 < moved <= len(topics)
     np.testing.assert_array_equal(n_z, np.bincount(topics, minlength=4))

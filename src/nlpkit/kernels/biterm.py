@@ -32,44 +32,53 @@ def list_pairs(offsets, term_ids, window, pairs):  # type: ignore[no-untyped-def
 
 
 @numba.njit(nogil=True, cache=True)
-def move(pairs, b, k, sign, n_z, n_vk):  # type: ignore[no-untyped-def]
+def share(n, V, alpha, beta):  # type: ignore[no-untyped-def]
+    """Return what all biterms have in common of p(z_b = k), with n = n_k biterms of topic k: (n + α) / ((2 n + V β) (2 n + 1 + V β))."""
+    words = 2 * n + V * beta
+    return (n + alpha) / (words * (words + 1.0))
+
+
+@numba.njit(nogil=True, cache=True)
+def move(pairs, b, k, sign, n_z, n_vk, shares, alpha, beta):  # type: ignore[no-untyped-def]
     """Put biterm b into topic k (sign 1), or take it out (-1)."""
     n_z[k] += sign
     n_vk[pairs[b, 0], k] += sign
     n_vk[pairs[b, 1], k] += sign
+    shares[k] = share(n_z[k], len(n_vk), alpha, beta)
 
 
 @numba.njit(nogil=True, cache=True)
-def weigh(v, w, n_z, n_vk, alpha, beta, weights):  # type: ignore[no-untyped-def]
+def weigh(v, w, n_vk, shares, beta, weights):  # type: ignore[no-untyped-def]
     """Fill weights (K,) with what p(z_b = k) of the biterm {v, w} is proportional to, the biterm in none; return their sum.
 
-    (n_k + α) (n_vk + β) (n_wk + β) / ((2 n_k + V β) (2 n_k + 1 + V β)), v ≠ w; n_z (K,) biterms, n_vk (V, K) words of a topic.
+    (n_k + α) (n_vk + β) (n_wk + β) / ((2 n_k + V β) (2 n_k + 1 + V β)), v ≠ w; n_vk (V, K) words of a topic; shares (K,): `share`.
     """
-    V, total = n_vk.shape[0], 0.0
-    for k in range(len(n_z)):
-        words = 2 * n_z[k] + V * beta
-        weights[k] = (n_z[k] + alpha) * (n_vk[v, k] + beta) * (n_vk[w, k] + beta) / (words * (words + 1.0))
+    total = 0.0
+    for k in range(len(shares)):
+        weights[k] = shares[k] * (n_vk[v, k] + beta) * (n_vk[w, k] + beta)
         total += weights[k]
     return total
 
 
 @numba.njit(nogil=True, cache=True)
-def sweep(pairs, begin, end, topics, n_z, n_vk, alpha, beta, uniforms, weights):  # type: ignore[no-untyped-def]
+def sweep(pairs, begin, end, topics, n_z, n_vk, alpha, beta, uniforms, shares, weights):  # type: ignore[no-untyped-def]
     """Draw the topics of the biterms begin … end - 1 given all others, uniforms (end - begin,); return how many changed.
 
-    topics (B,), weights (K,): room.
+    topics (B,), n_z (K,) biterms of a topic; shares, weights (K,): room.
     """
-    moved = 0
+    moved, K = 0, len(n_z)
+    for k in range(K):
+        shares[k] = share(n_z[k], len(n_vk), alpha, beta)
     for b in range(begin, end):
-        move(pairs, b, topics[b], -1, n_z, n_vk)
-        left = uniforms[b - begin] * weigh(pairs[b, 0], pairs[b, 1], n_z, n_vk, alpha, beta, weights)
+        move(pairs, b, topics[b], -1, n_z, n_vk, shares, alpha, beta)
+        left = uniforms[b - begin] * weigh(pairs[b, 0], pairs[b, 1], n_vk, shares, beta, weights)
         k = 0
-        while k < len(n_z) - 1 and left >= weights[k]:
+        while k < K - 1 and left >= weights[k]:
             left -= weights[k]
             k += 1
         moved += k != topics[b]
         topics[b] = k
-        move(pairs, b, k, 1, n_z, n_vk)
+        move(pairs, b, k, 1, n_z, n_vk, shares, alpha, beta)
     return moved
 
 

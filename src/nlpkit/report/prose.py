@@ -55,8 +55,8 @@ REFERENCES = {
     "npmi": "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40.",
 }
 NAMES = {
-    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "biterm": "Biterm topic model", "stm": "Structural topic model",
-    "classify": "Classifier", "finetune": "Fine-tuned classifier",
+    "bertopic": "Embedding topics", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "stm": "Structural topic model",
+    "biterm": "Biterm topic model", "classify": "Classifier", "finetune": "Fine-tuned classifier",
 }  # fmt: skip
 ENGINES = {
     "kmeans": "k-means on embeddings averaged over nearest neighbours",

@@ -112,13 +112,13 @@ def fit_biterm(
     n_vk = np.zeros((V, n_topics), np.int32)
     for side in (0, 1):
         np.add.at(n_vk, (pairs[:, side], topics), 1)
-    trace, weights = [], np.empty(n_topics)
+    trace, room = [], (np.empty(n_topics), np.empty(n_topics))
     for n in range(1, options.iterations + 1):
         moved = 0
         for begin in range(0, B, BLOCK):
             end = min(begin + BLOCK, B)
             moved += kernel.sweep(
-                pairs, begin, end, topics, n_z, n_vk, alpha, beta, rng.random(end - begin), weights
+                pairs, begin, end, topics, n_z, n_vk, alpha, beta, rng.random(end - begin), *room
             )  # fmt: skip
         point = None
         if n % LOOK == 0 or n == options.iterations:
@@ -127,15 +127,17 @@ def fit_biterm(
         if progress is not None:
             progress(n, point)
     model = MixtureModel(tokens.terms, sparse.csr_array(n_vk.T), np.zeros(n_topics), beta)
-    theta = assign(model, (n_z + alpha) / (B + n_topics * alpha), options.window, tokens.offsets, tokens.term_ids)
+    shares = np.asarray((n_z + alpha) / (B + n_topics * alpha), np.float64)
+    theta = assign(model, shares, options.window, tokens.offsets, tokens.term_ids)
     doc_topic = expected_counts(theta.astype(np.float64), np.diff(tokens.offsets).astype(np.float64))
     order = order_by_size(doc_topic, model.alpha)
     numbers = {
         "biterms": B, "sweeps": options.iterations, "prior_alpha": round(alpha, 6), "prior_eta": beta,
         "moved": round(trace[-1].moved, 6), "log_likelihood": round(trace[-1].log_likelihood, 6),
     }  # fmt: skip
-    arrays = {"shares": ((n_z + alpha) / (B + n_topics * alpha))[order]}
-    return MixtureFit(model.renumbered(order), reordered(doc_topic, order), trace, numbers, arrays=arrays)
+    return MixtureFit(
+        model.renumbered(order), reordered(doc_topic, order), trace, numbers, arrays={"shares": shares[order]}
+    )
 
 
 def biterms_of(tokens: TokenTable, window: int) -> IntArray:
