@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from nlpkit.workflows.language_model import fit_language_model as fit_language_model
     from nlpkit.workflows.lda import fit_lda as fit_lda
     from nlpkit.workflows.mixtures import fit_biterm as fit_biterm
+    from nlpkit.workflows.mixtures import fit_ctm as fit_ctm
+    from nlpkit.workflows.mixtures import fit_etm as fit_etm
     from nlpkit.workflows.mixtures import fit_gsdmm as fit_gsdmm
     from nlpkit.workflows.mixtures import fit_nmf as fit_nmf
     from nlpkit.workflows.mixtures import fit_plsa as fit_plsa
@@ -113,6 +115,8 @@ _HOMES = {
     "fit_language_model": "workflows.language_model:fit_language_model",
     "fit_lda": "workflows.lda:fit_lda",
     "fit_biterm": "workflows.mixtures:fit_biterm",
+    "fit_ctm": "workflows.mixtures:fit_ctm",
+    "fit_etm": "workflows.mixtures:fit_etm",
     "fit_gsdmm": "workflows.mixtures:fit_gsdmm",
     "fit_nmf": "workflows.mixtures:fit_nmf",
     "fit_plsa": "workflows.mixtures:fit_plsa",

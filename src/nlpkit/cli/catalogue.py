@@ -66,6 +66,10 @@ PANELS: dict[str, dict[str, Entry]] = {
         "effects": Entry(
             "effects", "Estimate the effects of columns of documents on their topics, by a structural topic model."
         ),
+        "ctm": Entry(
+            "ctm", "Fit a neural topic model from sentence embeddings (ZeroShotTM, CombinedTM) or words (ProdLDA)."
+        ),
+        "etm": Entry("etm", "Fit the embedded topic model (ETM): topics in the space of word vectors."),
         "compare": Entry(
             "compare", "Compare topic models on one corpus: each with several numbers of topics and seeds."
         ),

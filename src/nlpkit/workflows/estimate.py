@@ -11,13 +11,14 @@ from nlpkit.workflows.corpus import Corpus, Documents, no_documents
 from nlpkit.workflows.rows import Rows
 
 
-def estimate(corpus: Corpus, *, embeds: bool = False, sweeps: int = 0, plan: RowPlan | None = None) -> dict[str, Any]:
+def estimate(corpus: Corpus, *, embeds: bool = False, sweeps: int = 0, epochs: int = 0, plan: RowPlan | None = None) -> dict[str, Any]:
     """Return rows, characters, and about how many tokens, MB of memory and disk, and seconds the work takes; reads the input once.
 
     Args:
         corpus: the documents.
         embeds: texts are encoded.
         sweeps: passes of Gibbs sampling over the tokens.
+        epochs: passes of a neural topic model over the documents.
         plan: what is done to rows first.
 
     Raises:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hashes, topic_columns, wi
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.mixtures.model import Inference, MixtureModel, theta_of
-from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
+from nlpkit.types import BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.model import Predictions, TopicRun
@@ -30,6 +30,11 @@ from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.tokens import cut_as_model
 
 BATCH = 4096  # documents whose topics are inferred at once
+
+# theta (D, K), and which documents have topics (D,)
+Inferred: TypeAlias = tuple[Float32Array, BoolArray]
+# documents, which of them are new (D,), offsets (D + 1,) and ids of their terms that the model knows → their topics
+DocumentInference: TypeAlias = Callable[[pa.RecordBatch, BoolArray, LongArray, IntArray], Inferred]
 
 
 class FittedMixture(TopicRun):
@@ -45,9 +50,25 @@ class FittedMixture(TopicRun):
         self.model, self.doc_topic = model, doc_topic
         self.path = run.path if isinstance(run, Run) else None
 
+    @property
+    def prediction_options(self) -> Sequence[str]:
+        """The fields of PredictOptions that it has a use for."""
+        return ()
+
     @abstractmethod
     def inference(self, execution: Execution) -> Inference:
         """Return what gives documents their topics while phi stays as it is."""
+
+    def document_inference(
+        self, stream: DocumentStream, options: PredictOptions, execution: Execution
+    ) -> DocumentInference:
+        """Return what gives batches of documents their topics; a document without a word of the model has none."""
+        infer = self.inference(execution)
+
+        def theta(batch: pa.RecordBatch, new: BoolArray, offsets: LongArray, ids: IntArray) -> Inferred:
+            return infer(offsets, ids), np.diff(offsets) > 0
+
+        return theta
 
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model whose phi scores held-out documents, and what infers their topics; None for Gibbs sampling of LDA.
@@ -113,9 +134,10 @@ class FittedMixture(TopicRun):
         Raises:
             UsageError: an option that mixture models have no use for.
         """
-        (options or PredictOptions()).refuse_others((), f"a run of {self.kind}")
+        options = options or PredictOptions()
+        options.refuse_others(self.prediction_options, f"a run of {self.kind}")
         with corpus.open() as stream:
-            yield MixturePredictions(self, stream, execution or Execution())
+            yield MixturePredictions(self, stream, options, execution or Execution())
 
     def fitted_texts(self) -> FittedTexts:
         """Return the topics of the texts of the fit."""
@@ -141,10 +163,12 @@ class MixturePredictions(Predictions):
 
     gives = "topics"
 
-    def __init__(self, model: FittedMixture, stream: DocumentStream, execution: Execution) -> None:
+    def __init__(
+        self, model: FittedMixture, stream: DocumentStream, options: PredictOptions, execution: Execution
+    ) -> None:
         """Take the model and the documents. execution: seed and threads of the inference."""
         super().__init__("the model" if model.path is None else str(model.path), stream, execution.seed)
-        self.fitted, self.execution = model, execution
+        self.fitted, self.options, self.execution = model, options, execution
         self.left_out = model.left_out()
         self.counts = dict.fromkeys(
             ("documents", "known", "unassigned", "tokens", "unknown_tokens", "left_out_tokens"), 0
@@ -168,7 +192,8 @@ class MixturePredictions(Predictions):
             self.stream, options or PreprocessOptions(),
             columns=columns, threads=self.execution.n_threads(), own_tokens=options is None,
         ) as words:  # fmt: skip
-            infer = _TopicInference(self.fitted, words, self.left_out, self.execution)
+            document_inference = self.fitted.document_inference(self.stream, self.options, self.execution)
+            infer = _TopicInference(self.fitted, document_inference, words, self.left_out)
             with reporting.progress("topics", words.n_docs) as update:
                 for whole, encoded in words.encoded():
                     for start in range(0, whole.num_rows, BATCH):
@@ -215,10 +240,14 @@ class _TopicInference:
     """Infers the topics of batches of documents, and counts what the model does not know."""
 
     def __init__(
-        self, fitted: FittedMixture, words: CountedCorpus, left_out: frozenset[str] | None, execution: Execution
+        self,
+        fitted: FittedMixture,
+        infer: DocumentInference,
+        words: CountedCorpus,
+        left_out: frozenset[str] | None,
     ) -> None:
         number = {term: i for i, term in enumerate(fitted.model.terms)}
-        self.infer, self.texts = fitted.inference(execution), fitted.fitted_texts()
+        self.infer, self.texts = infer, fitted.fitted_texts()
         self.place = np.array([number.get(term, -1) for term in words.terms], np.int32)
         self.left_out = None if left_out is None else np.array([term in left_out for term in words.terms], bool)
 
@@ -230,8 +259,7 @@ class _TopicInference:
         known, place = row >= 0, self.place[ids]
         new = (place >= 0) & ~np.repeat(known, np.diff(offsets))  # nothing is inferred for texts of the fit
         kept = np.concatenate([[0], np.cumsum(new)])[offsets]
-        theta = self.infer(kept, place[new])
-        full = np.diff(kept) > 0
+        theta, full = self.infer(batch, ~known, kept, place[new])
         at = np.arange(len(theta))
         best = theta.argmax(axis=1)
         top = theta[at, best]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,9 +11,11 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.mixture_runs import Additions, MixtureRun, mixture_run
-from nlpkit.io.mixture_tables import read_arrays, read_model
+from nlpkit.io.mixture_tables import read_arrays, read_model, read_weights
 from nlpkit.io.runs import Run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
@@ -23,6 +25,10 @@ from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.topics.mixtures.scores import Fitter
+from nlpkit.topics.neural.ctm import CtmFitter
+from nlpkit.topics.neural.etm import EtmFitter
+from nlpkit.topics.neural.options import CtmOptions, EtmOptions
+from nlpkit.topics.neural.points import check_torch
 from nlpkit.topics.nmf import NmfFitter, NmfOptions
 from nlpkit.topics.options import NumberOfTopics
 from nlpkit.topics.plsa import PlsaFitter, PlsaOptions
@@ -33,7 +39,9 @@ from nlpkit.types import FloatArray, TokenTable
 from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.covariates import covariates_of
 from nlpkit.workflows.lda_choice import choice_additions, note_choice
-from nlpkit.workflows.mixture_model import FittedMixture
+from nlpkit.workflows.mixture_model import DocumentInference, FittedMixture
+from nlpkit.workflows.neural_topics import ctm_inference, with_embeddings, with_word_vectors
+from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.topic_corpus import read_topic_corpus, warn_of_one_text
 
@@ -77,6 +85,8 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "gsdmm": (GsdmmFitter, GsdmmOptions, "GSDMM"),
     "biterm": (BitermFitter, BitermOptions, "A biterm topic model"),
     "stm": (StmFitter, StmOptions, "A structural topic model"),
+    "ctm": (CtmFitter, CtmOptions, "A contextualized topic model"),
+    "etm": (EtmFitter, EtmOptions, "An embedded topic model"),
 }
 
 
@@ -104,6 +114,21 @@ class FittedTopics(FittedMixture):
     def inference(self, execution: Execution) -> Inference:
         """Return what gives documents their topics while phi stays as it is."""
         return self.fitter.inference(self.fit, execution.seed, execution.n_threads())[1]
+
+    @property
+    def prediction_options(self) -> Sequence[str]:
+        """The fields of PredictOptions that it has a use for."""
+        return ("encoder",) if isinstance(self.fitter, CtmFitter) and self.fitter.options.embeds else ()
+
+    def document_inference(
+        self, stream: DocumentStream, options: PredictOptions, execution: Execution
+    ) -> DocumentInference:
+        """Return what gives batches of documents their topics."""
+        if not isinstance(self.fitter, CtmFitter):
+            return super().document_inference(stream, options, execution)
+        return ctm_inference(
+            self.fitter, self.model, self.fit.weights, self.config, stream, options.encoder, execution.n_threads()
+        )
 
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model with every term possible in every topic, and what infers topics."""
@@ -136,6 +161,21 @@ def fit_stm(data: Any, *, options: StmOptions | None = None, **settings: Any) ->
     return fit_topics("stm", data, options, **settings)
 
 
+def fit_ctm(
+    data: Any, *, options: CtmOptions | None = None, encoder: EncoderOptions | str | None = None, **settings: Any
+) -> FittedTopics:
+    """Fit a contextualized topic model (Bianchi et al. 2021), or ProdLDA (Srivastava & Sutton 2017); see `fit_topics`.
+
+    encoder: what makes embeddings of documents, where they have none in a column embedding.
+    """
+    return fit_topics("ctm", data, options, encoder=encoder, **settings)
+
+
+def fit_etm(data: Any, *, options: EtmOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit the embedded topic model (Dieng, Ruiz & Blei 2020); see `fit_topics`."""
+    return fit_topics("etm", data, options, **settings)
+
+
 def fit_topics(
     kind: str,
     data: Any,
@@ -143,6 +183,7 @@ def fit_topics(
     *,
     terms: TermOptions | None = None,
     tokens: TopicTokenOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
     execution: Execution | None = None,
     **settings: Any,
 ) -> FittedTopics:
@@ -151,33 +192,46 @@ def fit_topics(
     Args:
         kind: one of FITTERS.
         data: a Corpus, texts or a data frame; a column tokens is used, else made.
-        options, terms, tokens, execution: whole records of options.
+        options, terms, tokens, encoder, execution: whole records of options; encoder: of ctm.
         settings: single options, such as k=20, min_df=2, seed=1.
 
     Raises:
-        UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit.
+        UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit; MissingError: the extra
+            `neural` is not installed, which ctm and etm need.
     """
     make, kind_of_options, name = FITTERS[kind]
-    options, terms, tokens, execution = with_settings(
-        (options, terms, tokens, execution), settings, (kind_of_options, TermOptions, TopicTokenOptions, Execution)
-    )
+    records: list[Any] = [options, terms, tokens, execution]
+    kinds: list[Any] = [kind_of_options, TermOptions, TopicTokenOptions, Execution]
+    if kind == "ctm":
+        records, kinds = [*records, EncoderOptions.from_value(encoder)], [*kinds, EncoderOptions]
+    elif encoder is not None:
+        settings["encoder"] = encoder  # refused, as any name that is no option of the model
+    options, terms, tokens, execution, *embedding = with_settings(records, settings, kinds)
     token_options, number = preprocess_options(tokens), NumberOfTopics.parse(options.k)
     fitter = make(options)
+    if isinstance(fitter, CtmFitter | EtmFitter):
+        check_torch(kind)
+    embeds = isinstance(fitter, CtmFitter) and fitter.options.embeds
     seconds: dict[str, float] = {}
     documents = as_corpus(data)
     with stopwatch(seconds, "read"):
-        opened = read_topic_corpus(documents, token_options, execution.n_threads())
+        opened = read_topic_corpus(documents, token_options, execution.n_threads(), with_embeddings=embeds)
     with opened as corpus:
         warn_of_one_text(corpus.tokens)
+        additions, choice, n_topics = Additions(), None, number.exactly
         if isinstance(fitter, StmFitter):
             fitter = with_covariates(fitter, corpus.rows)
-        additions, choice, n_topics = Additions(), None, number.exactly
+        elif isinstance(fitter, EtmFitter):
+            fitter = with_word_vectors(fitter, corpus, execution)
+        elif isinstance(fitter, CtmFitter):
+            with stopwatch(seconds, "embeddings"):
+                fitter, corpus, additions = with_embeddings(fitter, corpus, *embedding, execution.n_threads())
         if n_topics is None:
             with stopwatch(seconds, "choice of k"), reporting.progress("fits", None) as update:
                 done = partial(_count, update)
                 choice = choose_topics(corpus.tokens, fitter, number.within, execution, seeds=fitter.seeds, done=done)
             note_choice(choice)
-            additions, n_topics = choice_additions(choice), choice.n_topics
+            additions, n_topics = additions | choice_additions(choice), choice.n_topics
         reporting.note(
             f"{name} of {wording.counted(n_topics, 'topic')} over {wording.counted(len(corpus.tokens.term_ids), 'token')}"
         )
@@ -222,5 +276,5 @@ def load_topics(path: Path, execution: Execution) -> FittedTopics:
     make, kind_of_options, _ = FITTERS[run.manifest["kind"]]
     with run.intact():
         options = kind_of_options(**run.model_config("options")["options"])
-    fit = MixtureFit(read_model(run), None, arrays=read_arrays(run))
+    fit = MixtureFit(read_model(run), None, arrays=read_arrays(run), weights=read_weights(run))
     return FittedTopics(run, make(options), fit)

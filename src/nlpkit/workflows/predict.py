@@ -24,6 +24,8 @@ KINDS = {
     "finetune": "nlpkit.workflows.finetuned:load_finetuned",
     "finetune-comparison": "nlpkit.workflows.finetuned:load_finetuned",
     "biterm": "nlpkit.workflows.mixtures:load_topics",
+    "ctm": "nlpkit.workflows.mixtures:load_topics",
+    "etm": "nlpkit.workflows.mixtures:load_topics",
     "gsdmm": "nlpkit.workflows.mixtures:load_topics",
     "nmf": "nlpkit.workflows.mixtures:load_topics",
     "plsa": "nlpkit.workflows.mixtures:load_topics",

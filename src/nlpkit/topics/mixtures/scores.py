@@ -27,7 +27,7 @@ from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.topics.mixtures.weights import strongest
 from nlpkit.topics.streams import stream_key
 from nlpkit.topics.words import share_in_topic
-from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Scores:
 class HeldOutCorpus:
     """The documents that are fitted, with the terms they have, and the halves of those held out, without other words.
 
-    group (H,): of each held-out document, at random, alike in size. vocabulary (V',): ids of the terms in the whole corpus,
+    fitted (D',): rows of the fitted documents in the corpus. group (H,): of each held-out document, at random, alike in size. vocabulary (V',): ids of the terms in the whole corpus,
     whose document lists are `reference`.
     """
 
@@ -96,6 +96,7 @@ class HeldOutCorpus:
     vocabulary: LongArray
     reference: Postings
     seed: int
+    fitted: LongArray
 
     @property
     def n_tokens(self) -> tuple[int, ...]:
@@ -152,6 +153,7 @@ def split_corpus(
         vocabulary=vocabulary,
         reference=postings(count_terms(tokens)),
         seed=seed,
+        fitted=np.flatnonzero(fitted),
     )
 
 
@@ -173,6 +175,10 @@ class Fitted(Protocol):
     @property
     def arrays(self) -> Mapping[str, FloatArray]:
         """Further parameters that inference needs."""
+
+    @property
+    def weights(self) -> Mapping[str, Float32Array]:
+        """Weights of a neural network, where the model has one."""
 
 
 class Fitter(Protocol):
