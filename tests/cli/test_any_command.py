@@ -294,6 +294,8 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     "nmf": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
     "gsdmm": [(["--k", "5"], RARE)],
     "biterm": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
+    "ctm": [(["--k", "3", "--inference", "bow", "--iterations", "3"], f"{RARE} inference encoder")],
+    "etm": [(["--k", "3", "--iterations", "3", "--hidden", "20"], RARE)],
     "compare": [(["--k", "2", "--models", "nmf", "--seeds", "1"], f"{RARE} models metrics")],
     "stm": [(["--k", "3"], RARE), (["--k", "2:4"], RARE)],
     "rolling-lda": [(["--k", "2", "--chunks", "year", "--init", "1 year"], RARE)],
@@ -332,7 +334,7 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
 COMMON = "encoding encoding_errors txt_docs types limit seed threads device precision max_tokens date_format show"
 SUFFIXES = {
     "bertopic": ["", ".run"], "lda-gibbs": ["", ".run"], "plsa": ["", ".run"], "nmf": ["", ".run"], "gsdmm": ["", ".run"],
-    "stm": ["", ".run"], "biterm": ["", ".run"],
+    "stm": ["", ".run"], "biterm": ["", ".run"], "ctm": ["", ".run"], "etm": ["", ".run"],
     "compare": ["", ".run"],
     "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
     "train-encoder": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
@@ -643,6 +645,8 @@ def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> N
         "nmf",
         "gsdmm",
         "biterm",
+        "ctm",
+        "etm",
         "stm",
         "sentiment",
         "zero-shot",

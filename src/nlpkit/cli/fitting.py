@@ -25,7 +25,7 @@ def fit_mixture(
     run: RunFlags,
     **further: Any,
 ) -> None:
-    """Fit a model to the inputs, write its run directory and show it; or only say how long it would take. further: records for fit_topics."""
+    """Fit a model to the inputs, write its run directory and show it; or only say how long it would take. further: of fit_topics."""
     from nlpkit.cli.render.mixtures import show_mixture
     from nlpkit.topics.options import NumberOfTopics
     from nlpkit.workflows.corpus import read_corpus
@@ -39,7 +39,9 @@ def fit_mixture(
         work = {"embeds": model.embeds, "epochs": model.iterations} if neural else {"sweeps": model.iterations}
         console.plan(estimate(corpus, **work))
         if NumberOfTopics.parse(model.k).exactly is None:
-            reporting.note(f"the time is that of one fit: `k={model.k}` makes one or more for each number that it tries")
+            reporting.note(
+                f"the time is that of one fit: `k={model.k}` makes one or more for each number that it tries"
+            )
         return
     fitted = fit_topics(kind, corpus, model, terms=terms, tokens=tokens, execution=run, **further)
     fitted.save(target, force=out.force)

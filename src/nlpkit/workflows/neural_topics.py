@@ -79,7 +79,9 @@ def with_word_vectors(fitter: EtmFitter, corpus: TopicCorpus, execution: Executi
         )
     n = int(known.sum())
     say = reporting.warn if n < FEW_KNOWN * len(terms) else reporting.note
-    say(f"{path}: vectors of {wording.count(n)} of the {wording.counted(len(terms), 'word')}; the others start at random")
+    say(
+        f"{path}: vectors of {wording.count(n)} of the {wording.counted(len(terms), 'word')}; the others start at random"
+    )
     return replace(fitter, vectors=vectors, known=known)
 
 

@@ -83,8 +83,8 @@ class Scores:
 class HeldOutCorpus:
     """The documents that are fitted, with the terms they have, and the halves of those held out, without other words.
 
-    fitted (D',): rows of the fitted documents in the corpus. group (H,): of each held-out document, at random, alike in size. vocabulary (V',): ids of the terms in the whole corpus,
-    whose document lists are `reference`.
+    fitted (D',): rows of the fitted documents in the corpus. group (H,): of each held-out document, at random, alike in size.
+    vocabulary (V',): ids of the terms in the whole corpus, whose document lists are `reference`.
     """
 
     train: TokenTable

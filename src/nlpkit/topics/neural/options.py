@@ -31,11 +31,11 @@ class CtmOptions:
             "ProdLDA)."
         ),
     ] = "zeroshot"
-    alpha: Annotated[
-        float, Param("Dirichlet prior of each topic in a document at the start; it is learned on.")
-    ] = 1.0
+    alpha: Annotated[float, Param("Dirichlet prior of each topic in a document at the start; it is learned on.")] = 1.0
     hidden: Annotated[int, Param("Units of each of the two hidden layers.", min=1)] = 100
-    dropout: Annotated[float, Param("Share of hidden units, and of topics, that a step leaves out.", min=0.0, max=0.9)] = 0.2
+    dropout: Annotated[
+        float, Param("Share of hidden units, and of topics, that a step leaves out.", min=0.0, max=0.9)
+    ] = 0.2
     iterations: Annotated[int, Param("Most passes over the documents.", ("iterations", "epochs"), min=1)] = 100
     batch_size: Annotated[int, Param("Least documents of a step.", min=2)] = 64
     rate: Annotated[float, Param("Learning rate of Adam.", ("rate", "learning_rate"))] = 0.002
