@@ -10,15 +10,20 @@ import numpy as np
 import pytest
 
 import nlpkit as nk
-from tests.cli.conftest import NEWS, footer, read, run_cli, write_jsonl
+from tests.cli.conftest import NEWS, footer, needs_torch, read, run_cli, write_jsonl
 
+SMALL = ("--hidden", "20", "--batch-size", "16", "--iterations", "80")
 KINDS = ("plsa", "nmf", "gsdmm", "biterm", "stm")
 
 
 @pytest.fixture(
     scope="module",
     params=[(kind, ()) for kind in KINDS]
-    + [("nmf", ("--loss", "kullback-leibler")), ("stm", ("--prevalence", "label * n"))],
+    + [("nmf", ("--loss", "kullback-leibler")), ("stm", ("--prevalence", "label * n"))]
+    + [
+        pytest.param(("ctm", ("--inference", "bow", *SMALL, "--rate", "0.005")), marks=needs_torch),
+        pytest.param(("etm", (*SMALL, "--rate", "0.01")), marks=needs_torch),
+    ],
     ids=str,
 )
 def run(request: pytest.FixtureRequest, planted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -90,6 +95,8 @@ export RUN --to r -o r/|convert RUN -o t.csv"""
     assert ("Lee, D. D." in page) == (run.name == "nmf")
     assert ("Yin, J." in page) == (run.name == "gsdmm")
     assert ("Yan, X." in page) == (run.name == "biterm")
+    assert ("Srivastava" in page) == (run.name == "ctm")
+    assert ("Dieng" in page) == (run.name == "etm")
     assert ("Roberts, M. E." in page) == (run.name == "stm")
     assert (
         "left-to-right"

@@ -216,5 +216,5 @@ def test_what_cannot_be_fitted_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     with refuses("rate"):
         EtmOptions(rate=-1.0)
     monkeypatch.setattr(points, "find_spec", lambda name: None)
-    with pytest.raises(MissingError, match="nlpkit etm needs the extra 'neural'.*pip install"):
+    with pytest.raises(MissingError, match=r"nlpkit etm needs the extra 'neural'.*pip install"):
         fit_etm(TOKENS, 2)
