@@ -15,14 +15,14 @@ from nlpkit.io.tensor_files import read_safetensors
 from tests.cli.conftest import WORDS, planted_rows, read, run_cli, write_embedded, write_jsonl
 
 torch = pytest.importorskip("torch")
-SMALL = ("--hidden", "20", "--batch-size", "16", "--iterations", "60", "--rate", "0.01")
+SMALL = ("--hidden", "20", "--batch-size", "16", "--iterations", "80", "--rate", "0.005")
 
 
 @pytest.fixture(scope="module")
 def zeroshot(planted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of embeddings on the planted corpus."""
     target = tmp_path_factory.mktemp("ctm") / "zeroshot"
-    run_cli("ctm", planted, "--k", "4", *SMALL, "-q", "-o", target)
+    run_cli("ctm", planted, "--k", "4", *SMALL, "--seed", "1", "-q", "-o", target)
     return target
 
 

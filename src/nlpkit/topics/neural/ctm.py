@@ -36,8 +36,9 @@ def fit_ctm(
     20 samples. φ is the softmax of the rows of the decoder, as that program gives it. The model itself is a product of experts,
     p(w | θ) = softmax(norm(θ β)), and no mixture Σ_k θ_k φ_k: n_kv are φ_kv n_k all the same, with n_k = Σ_d θ_dk N_d.
 
-    A tenth of the documents is held out of training, which ends when their bound has not risen for ten passes of 200 steps in all; the
-    weights are those of the best pass. One thread computes, with random numbers of numpy: the result does not depend on how many there are.
+    A tenth of the documents is held out of training, which ends when their bound has not risen for ten passes
+    of 200 steps in all; the weights are those of the best pass after the first 200 steps. One thread computes, with random numbers of
+    numpy: the result does not depend on how many there are.
 
     Args:
         tokens: corpus; documents without tokens have no topic.

@@ -37,9 +37,9 @@ def fit_etm(
 ) -> MixtureFit:
     """Fit the embedded topic model, a variational autoencoder of words; `networks.Etm` says what it is.
 
-    θ is softmax(m(x)), as in the authors' program. A tenth of the documents is held out of training, which ends when their bound has
-    not risen for ten passes of 200 steps in all; the weights are those of the best pass. One thread computes, with random numbers of
-    numpy: the result does not depend on how many there are.
+    θ is softmax(m(x)), as in the authors' program. A tenth of the documents is held out of training, which
+    ends when their bound has not risen for ten passes of 200 steps in all; the weights are those of the best pass after the first 200
+    steps. One thread computes, with random numbers of numpy: the result does not depend on how many there are.
 
     Args:
         tokens: corpus; documents without tokens have no topic.

@@ -15,7 +15,8 @@ from nlpkit.topics.neural.points import NeuralPoint
 from nlpkit.types import CsrMatrix, Float32Array, LongArray
 
 HELD_OUT = 10  # one document of so many
-PATIENCE, PATIENT_STEPS = 10, 200  # at least so many passes, and so many steps, without a better bound end it
+PATIENCE = 10  # passes without a better bound end it, if they are as many steps as these:
+STEPS = 200  # also those at the start, whose bounds do not count
 ROWS = 1024  # held-out documents at a time
 
 
@@ -74,6 +75,9 @@ def train(
 ) -> Trained:
     """Train a network on nine tenths of the documents, until the bound of the others has not risen for ten passes of 200 steps in all.
 
+    The first 200 steps do not count: a network that has learned nothing gives all words about the same probability, and on a small
+    corpus its bound is better than that of one that begins to learn, and sometimes than that of one that has learned.
+
     Args:
         dtm: (D, V) counts, D ≥ 10, none of them empty. embeddings: (D, E).
         rng: of the order of documents, the noise and the dropout. progress: called after each pass.
@@ -103,15 +107,16 @@ def train(
                 total += float(losses.detach().sum())
             bound = _held_out(network, dtm, embeddings, held, held_noise)
             trace.append(NeuralPoint(epoch, total / tokens[0], bound / tokens[1]))
-            if best is None or trace[-1].held_out_loss < best.held_out_loss:
+            begun = epoch * parts >= STEPS or epoch == schedule.epochs
+            if begun and (best is None or trace[-1].held_out_loss < best.held_out_loss):
                 best = trace[-1]
                 kept = {
                     name: tensor.detach().numpy().copy() for name, tensor in (network.weights | network.state).items()
                 }
             if progress is not None:
                 progress(epoch, trace[-1])
-            waited = epoch - best.epoch
-            if waited >= PATIENCE and waited * parts >= PATIENT_STEPS:
+            waited = 0 if best is None else epoch - best.epoch
+            if best is not None and waited >= PATIENCE and waited * parts >= STEPS:
                 return Trained(kept, trace, best, converged=True)
     assert best is not None
     return Trained(kept, trace, best, converged=False)
