@@ -225,7 +225,7 @@ def fit_topics(
             fitter = with_word_vectors(fitter, corpus, execution)
         elif isinstance(fitter, CtmFitter):
             with stopwatch(seconds, "embeddings"):
-                fitter, corpus, additions = with_embeddings(fitter, corpus, *embedding, execution.n_threads())
+                fitter, corpus, additions = with_embeddings(fitter, corpus, embedding[0], execution.n_threads())
         if n_topics is None:
             with stopwatch(seconds, "choice of k"), reporting.progress("fits", None) as update:
                 done = partial(_count, update)

@@ -128,7 +128,8 @@ class EtmFitter:
         self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
     ) -> MixtureFit:
         """Fit the documents that are not held out, whose terms may be fewer."""
-        vectors, known = (None if v is None else v[corpus.vocabulary] for v in (self.vectors, self.known))
+        vectors = None if self.vectors is None else self.vectors[corpus.vocabulary]
+        known = None if self.known is None else self.known[corpus.vocabulary]
         return fit_etm(
             corpus.train, n_topics, self.options, execution, vectors=vectors, known=known, progress=progress
         )  # fmt: skip

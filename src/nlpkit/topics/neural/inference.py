@@ -36,7 +36,7 @@ def ctm_theta(weights: Weights, dtm: CsrMatrix, embeddings: Float32Array | None)
     def mean(x: Float32Array) -> Float32Array:
         h = _softplus(_layer(weights, "hidden", _softplus(x + weights["input.bias"])))
         m = _layer(weights, "mean", h)
-        return (m - weights["mean.average"]) / np.sqrt(weights["mean.variance"] + np.float32(NORM))
+        return np.asarray((m - weights["mean.average"]) / np.sqrt(weights["mean.variance"] + np.float32(NORM)))
 
     with threadpool_limits(1, user_api="blas"):  # so that the number of threads changes no digit
         blocks = [softmax(mean(inputs(rows)), axis=1) for rows in _blocks(dtm.shape[0])]

@@ -56,9 +56,12 @@ def as_counts(
     """Return the model of expected counts n_kv = φ_kv n_k, n_dk = θ_dk N_d (D, K), and the order by size that both are in.
 
     Args:
-        full: (D',) rows of the documents that theta (D', K) is of. phi: (K, V).
+        full: (D',) rows of the documents that theta (D', K) is of. phi: (K, V), of which terms that no document has, such as
+            some of a given vocabulary, have no part: nothing was learned of them.
     """
     lengths = np.diff(tokens.offsets).astype(np.float64)
+    there = np.bincount(tokens.term_ids, minlength=tokens.n_terms) > 0
+    phi = np.where(there, phi, 0.0) / phi[:, there].sum(axis=1, keepdims=True)
     shares = np.zeros((tokens.n_docs, len(phi)))
     shares[full] = theta
     doc_topic, alpha = expected_counts(shares, lengths), np.zeros(len(phi))
