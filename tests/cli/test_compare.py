@@ -124,7 +124,7 @@ def test_numbers_of_topics(k: str | int, numbers: tuple[int, ...]) -> None:
 
 
 def test_models_have_short_names_and_stand_once() -> None:
-    assert CompareOptions(models="lda,nmf,lda-gibbs,ctm").names() == ("lda-gibbs", "nmf", "stm")
+    assert CompareOptions(models="lda,nmf,lda-gibbs,ctm").names() == ("lda-gibbs", "nmf", "ctm")
 
 
 @pytest.mark.parametrize(

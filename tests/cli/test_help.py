@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nlpkit.cli.catalogue import Commands
-from tests.cli.conftest import COMMANDS, ROOT, needs_gensim, needs_hdbscan, needs_minilm, run_cli, run_line
+from tests.cli.conftest import COMMANDS, ROOT, needs_gensim, needs_hdbscan, needs_minilm, needs_torch, run_cli, run_line
 
 
 def examples(command: str) -> list[str]:
@@ -102,6 +102,9 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("hlda"),
         pytest.param("lda-online"),
         pytest.param("dtm"),
+        pytest.param("biterm"),
+        pytest.param("ctm", marks=needs_minilm),
+        pytest.param("etm", marks=needs_torch),
         pytest.param("stm"),
         pytest.param("slda"),
         pytest.param("author-topic"),

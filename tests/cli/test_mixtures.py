@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import nlpkit as nk
-from tests.cli.conftest import NEWS, footer, read, run_cli, write_jsonl
+from tests.cli.conftest import NEWS, footer, needs_torch, read, run_cli, write_jsonl
 
-KINDS = ("plsa", "nmf", "gsdmm", "stm", "lda-online")
+SMALL = ("--hidden", "20", "--batch-size", "16", "--iterations", "80")
+KINDS = ("plsa", "nmf", "gsdmm", "biterm", "stm", "lda-online")
 FINDERS = ("hdp", "hlda")  # of the number of topics
 
 
@@ -24,6 +25,8 @@ FINDERS = ("hdp", "hlda")  # of the number of topics
         ("lda-online", ("--k", "4", "--batch-size", "all")),
         ("nmf", ("--k", "4", "--loss", "kullback-leibler")),
         ("stm", ("--k", "4", "--prevalence", "label * n")),
+        pytest.param(("ctm", ("--k", "4", "--inference", "bow", *SMALL, "--rate", "0.005")), marks=needs_torch),
+        pytest.param(("etm", ("--k", "4", *SMALL, "--rate", "0.01", "--seed", "1")), marks=needs_torch),
     ],
     ids=str,
 )
@@ -96,6 +99,9 @@ export RUN --to r -o r/|convert RUN -o t.csv"""
     assert ("Hofmann" in page) == (run.name == "plsa")
     assert ("Lee, D. D." in page) == (run.name == "nmf")
     assert ("Yin, J." in page) == (run.name == "gsdmm")
+    assert ("Yan, X." in page) == (run.name == "biterm")
+    assert ("Srivastava" in page) == (run.name == "ctm")
+    assert ("Dieng" in page) == (run.name == "etm")
     assert ("Roberts, M. E." in page) == (run.name == "stm")
     assert ("Teh, Y. W." in page) == (run.name == "hdp")
     assert ("Blei, D. M., Ng" in page) == (run.name == "lda-online")
@@ -108,8 +114,9 @@ export RUN --to r -o r/|convert RUN -o t.csv"""
 
 def test_a_loaded_model_is_the_one_that_was_saved(run: Path, planted: Path) -> None:
     loaded, options = nk.load(run), json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))["options"]
+    seed = json.loads((run / "manifest.json").read_text(encoding="utf-8"))["seed"]
     k = {} if run.name in FINDERS else {"k": 12 if run.name == "gsdmm" else 4}
-    fit = getattr(nk, f"fit_{run.name.replace('-', '_')}")(nk.read_corpus(planted), **k, **options)
+    fit = getattr(nk, f"fit_{run.name.replace('-', '_')}")(nk.read_corpus(planted), **k, seed=seed, **options)
     np.testing.assert_array_equal(loaded.phi, fit.phi)
     assert loaded.predict(["river boat flood", "court judge trial"]) == fit.predict(
         ["river boat flood", "court judge trial"]
@@ -120,7 +127,7 @@ def test_a_loaded_model_is_the_one_that_was_saved(run: Path, planted: Path) -> N
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_number_of_topics_is_chosen(kind: str) -> None:
     done = run_cli(kind, NEWS, "--k", "4:12:4", "-o", "run/")
-    assert f"How many topics? {'3 fits' if kind in ('gsdmm', 'lda-online') else '1 fit'} each" in done.out
+    assert f"How many topics? {'3 fits' if kind in ('gsdmm', 'biterm', 'lda-online') else '1 fit'} each" in done.out
     evidence = json.loads(Path("run/manifest.json").read_text(encoding="utf-8"))["results"]["evidence"]
     assert [row["n_topics"] for row in evidence] == [4, 8, 12]
     assert all(np.isfinite(row["perplexity"]) for row in evidence)

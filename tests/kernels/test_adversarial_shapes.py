@@ -26,6 +26,7 @@ import nlpkit.kernels
 from nlpkit.classify.hand_features import hand_features
 from nlpkit.classify.logistic import fit_label_logistic, fit_logistic
 from nlpkit.kernels import (
+    biterm,
     bytestable,
     chance,
     characters,
@@ -81,6 +82,8 @@ from nlpkit.text.phrases import PhraseCounter, PhraseSpec, PhraseTable
 from nlpkit.text.similarity import WordIndex
 from nlpkit.text.tally import WordTally
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
+from nlpkit.topics.biterm import BitermOptions, biterms_of, fit_biterm
+from nlpkit.topics.biterm import assign as assign_biterm
 from nlpkit.topics.dtm.fit import fit_dtm
 from nlpkit.topics.dtm.options import DtmOptions
 from nlpkit.topics.dtm.periods import Periods
@@ -531,6 +534,32 @@ def test_paths_over_periods() -> None:
         period = np.arange(len(docs)) % 2
         fit = fit_dtm(token_table(docs, ["a", "b", "c", "d"]), Periods(bounds), period, 1, DtmOptions(iterations=2))
         assert all(np.isfinite(values).all() for values in fit.arrays.values())
+
+
+@exercises(
+    biterm.count_pairs, biterm.list_pairs, biterm.share, biterm.move, biterm.weigh, biterm.sweep, biterm.add_shares, biterm.documents
+)  # fmt: skip
+def test_pairs_of_words() -> None:
+    """Empty documents, documents without pairs, one pair, windows wider than texts, more topics than pairs."""
+    for docs in ([[0, 1]], [[], [0, 0], [1, 2], []], [[0, 1] * 200], [[3], [0, 3], [3, 3, 1]]):
+        tokens = token_table(docs, ["a", "b", "c", "d"])
+        B = len(biterms_of(tokens, 2))
+        for K in {1, B}:
+            for window in (2, 3, 1000):
+                fit = fit_biterm(tokens, K, BitermOptions(iterations=2, window=window))
+                theta = assign_biterm(fit.model, fit.arrays["shares"], window, tokens.offsets, tokens.term_ids)
+                np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
+                assert fit.model.topic_term.sum() == 2 * fit.numbers["biterms"]
+            pairs, weights, theta = biterms_of(tokens, 2), np.empty(K), np.zeros(K)
+            n_z, n_vk, shares = (
+                np.zeros(K, np.int64),
+                np.zeros((4, K), np.int32),
+                np.full(K, biterm.share(0, 4, 0.1, 0.1)),
+            )
+            biterm.move(pairs, B - 1, K - 1, 1, n_z, n_vk, shares, 0.1, 0.1)
+            assert biterm.weigh(*pairs[-1], n_vk, shares, 0.1, weights) > 0
+            biterm.add_shares(weights, theta)
+            assert theta.sum() == pytest.approx(1)
 
 
 @exercises(factors.update_documents, factors.update_terms, factors.fold_in)

@@ -63,6 +63,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "gsdmm": Entry("gsdmm", "Fit a mixture model for short texts (GSDMM): each document has one topic."),
         "hdp": Entry("hdp", "Fit a mixture of topics whose number is found with them (HDP)."),
         "hlda": Entry("hlda", "Fit a tree of topics that grows with the documents (hierarchical LDA)."),
+        "biterm": Entry("biterm", "Fit a biterm topic model for short texts (BTM): each pair of words has one topic."),
         "stm": Entry(
             "stm", "Fit a structural topic model: topics with covariates, correlated topics without (STM, CTM)."
         ),
@@ -79,6 +80,10 @@ PANELS: dict[str, dict[str, Entry]] = {
         "effects": Entry(
             "effects", "Estimate the effects of columns of documents on their topics, by a structural topic model."
         ),
+        "ctm": Entry(
+            "ctm", "Fit a neural topic model from sentence embeddings (ZeroShotTM, CombinedTM) or words (ProdLDA)."
+        ),
+        "etm": Entry("etm", "Fit the embedded topic model (ETM): topics in the space of word vectors."),
         "compare": Entry(
             "compare", "Compare topic models on one corpus: each with several numbers of topics and seeds."
         ),

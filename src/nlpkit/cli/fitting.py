@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nlpkit import reporting
 from nlpkit.cli import console
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ def fit_mixture(
     tokens: TopicTokenOptions,
     read: ReadOptions,
     run: RunFlags,
+    **further: Any,
 ) -> None:
-    """Fit a model to the inputs, write its run directory and show it; or only say how long it would take."""
+    """Fit a model to the inputs, write its run directory and show it; or only say how long it would take. further: of fit_topics."""
     from nlpkit.cli.render.mixtures import show_mixture
+    from nlpkit.topics.options import NumberOfTopics
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.estimate import estimate
     from nlpkit.workflows.mixtures import fit_topics
@@ -32,8 +35,14 @@ def fit_mixture(
     target = out.run_target(inputs, kind)
     corpus = read_corpus(*inputs, options=read, beside=target)
     if run.dry_run:
-        console.plan(estimate(corpus, sweeps=model.iterations))
+        neural = kind in ("ctm", "etm")
+        work = {"embeds": model.embeds, "epochs": model.iterations} if neural else {"sweeps": model.iterations}
+        console.plan(estimate(corpus, **work))
+        if NumberOfTopics.parse(model.k).exactly is None:
+            reporting.note(
+                f"the time is that of one fit: `k={model.k}` makes one or more for each number that it tries"
+            )
         return
-    fitted = fit_topics(kind, corpus, model, terms=terms, tokens=tokens, execution=run)
+    fitted = fit_topics(kind, corpus, model, terms=terms, tokens=tokens, execution=run, **further)
     fitted.save(target, force=out.force)
     show_mixture(fitted, target)

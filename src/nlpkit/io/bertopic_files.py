@@ -6,8 +6,6 @@ known. No file is a pickle.
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit.io.tensor_files import write_safetensors
 from nlpkit.plain import to_json
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray
-
-_DTYPES = {"float64": "F64", "float32": "F32", "int64": "I64", "int32": "I32"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,25 +91,6 @@ def write_bertopic(folder: Path, model: BertopicModel) -> None:
             "vectorizer_model": {"params": params, "vocab": {term: v for v, term in enumerate(model.terms)}},
         },
     )
-
-
-def write_safetensors(path: Path, tensors: Mapping[str, np.ndarray]) -> None:
-    """Write arrays in the format of safetensors: 8 bytes of the length of a JSON head, the head, the bytes of the arrays."""
-    head: dict[str, Any] = {}
-    offset = 0
-    for name, array in tensors.items():
-        head[name] = {
-            "dtype": _DTYPES[array.dtype.name],
-            "shape": list(array.shape),
-            "data_offsets": [offset, offset + array.nbytes],
-        }
-        offset += array.nbytes
-    text = json.dumps(head, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with path.open("wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for array in tensors.values():
-            file.write(np.ascontiguousarray(array).tobytes())
 
 
 def _write_json(path: Path, value: Any) -> None:

@@ -43,7 +43,8 @@ class TopicCorpus:
 
     rows: id, hash of the text (TEXT_HASH) and the user's own columns, no text; cf, df (V,) of the terms; token_info: how the
     tokens were made, if known; steps: what earlier commands did; texts: gives the texts of some documents by row; left_out:
-    gives the terms that were cut from the texts and did not stay, None where that is not known.
+    gives the terms that were cut from the texts and did not stay, None where that is not known. embedded_by: the encoder that made the
+    column embedding of rows, None where that is not known, or there is none.
     """
 
     tokens: TokenTable
@@ -56,6 +57,7 @@ class TopicCorpus:
     steps: list[dict[str, Any]]
     texts: Callable[[Sequence[int]], Mapping[int, str]]
     left_out: Callable[[], Sequence[str]] | None = None
+    embedded_by: dict[str, Any] | None = None
 
     @property
     def ids(self) -> pa.ChunkedArray:
@@ -150,8 +152,9 @@ def mixture_run(
         models["training"] = training
     if corpus.left_out is not None:
         models["left_out"] = pa.table({"term": pa.array(sorted(corpus.left_out()), pa.string())})
+    files = RunTables(tables, {**models, **additions.model_tables}, config, weights=fit.weights)
     run = new_run(
-        kind, RunTables(tables, {**models, **additions.model_tables}, config), corpus, command=command, parameters=settings,
+        kind, files, corpus, command=command, parameters=settings,
         results={**summary, "trace": [rounded(asdict(point)) for point in fit.trace]}, execution=execution, seconds=seconds,
     )  # fmt: skip
     return MixtureRun(run.files, run.block, run.manifest, described, summary)

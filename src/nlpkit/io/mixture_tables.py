@@ -12,13 +12,14 @@ from scipy import sparse
 from nlpkit.io.layer_tables import path_columns, read_paths
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.run_schemas import DOC_TOPICS_SCHEMA, TOPICS_SCHEMA
-from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
+from nlpkit.io.runs import REPRESENTATIVE_CHARS, WEIGHTS, Run
+from nlpkit.io.tensor_files import read_safetensors
 from nlpkit.io.topic_tables import TEXT_HASH, TOP_TERMS, topic_columns
 from nlpkit.plain import finite_or_none
 from nlpkit.topics.mixtures.describe import TopicDescription
 from nlpkit.topics.mixtures.diagnostics import DIAGNOSTICS
 from nlpkit.topics.mixtures.model import MainTopics, MixtureModel
-from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
 _COLUMNS = {"tokens": "n_tokens", "exclusivity": "mallet_exclusivity"}  # names that mean something else in a run
 
@@ -160,6 +161,16 @@ def read_arrays(run: Run) -> dict[str, FloatArray]:
             values = numbers(flat, "value").astype(np.float64)
             arrays[name] = values.reshape(len(column), -1) if is_matrix else values
     return arrays
+
+
+def read_weights(run: Run) -> dict[str, Float32Array]:
+    """Return the weights of the neural network of a model, none where it has none. Raises InputError where the run is damaged."""
+    name = f"model/{WEIGHTS}"
+    if name not in run.manifest["outputs"]:
+        return {}
+    file = run.file(name)
+    with run.intact():
+        return {name: array.astype(np.float32) for name, array in read_safetensors(file).items()}
 
 
 def doc_topic_table(doc_topic: CsrMatrix) -> pa.Table:

@@ -23,16 +23,20 @@ from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.cost import peak_memory_mb
 from nlpkit.io.footers import SCHEMA_VERSION
 from nlpkit.io.provenance import HasProvenance, source_block
+from nlpkit.io.tensor_files import write_safetensors
 from nlpkit.parameters import Execution
 from nlpkit.plain import shell_line, to_json
 from nlpkit.reporting import command_line
+from nlpkit.types import Float32Array
 from nlpkit.version import __version__
 
 REPRESENTATIVE_CHARS = 300
 # kinds of runs with phi of all terms and theta, which io.mixture_tables reads
 MIXTURES = (
-    "lda-gibbs", "lda-online", "plsa", "nmf", "gsdmm", "hdp", "hlda", "stm", "dtm", "slda", "author-topic", "labeled-lda",
+    "lda-gibbs", "lda-online", "plsa", "nmf", "gsdmm", "biterm", "hdp", "hlda", "stm", "dtm", "slda", "author-topic", "labeled-lda",
+    "ctm", "etm",
 )  # fmt: skip
+WEIGHTS = "weights.safetensors"
 EDITABLE = ("topics.parquet",)  # the names of topics may be edited by hand; nothing is computed from them
 
 logger = logging.getLogger("nlpkit.io")
@@ -43,7 +47,7 @@ class RunTables:
     """The tables of a run, by file stem (documents, topics, topic_terms, doc_topics, vocab), and of model/ below it.
 
     reports: further JSON files by stem, such as metrics. texts: further text files by name. model_folder: a folder whose content
-    goes into model/, such as the files of a transformer.
+    goes into model/, such as the files of a transformer. weights: of a neural network, for model/weights.safetensors.
     """
 
     tables: Mapping[str, pa.Table]
@@ -53,6 +57,7 @@ class RunTables:
     reports: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     model_folder: Path | None = None
+    weights: Mapping[str, Float32Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,8 @@ def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[
         model.mkdir(exist_ok=True)
         for name, table in run.model_tables.items():
             write_table(model / f"{name}.parquet", table, {**block, "kind": f"model/{name}"})
+        if run.weights:
+            write_safetensors(model / WEIGHTS, run.weights)
         _write_json(model / "config.json", run.model_config)
         for name, report in run.reports.items():
             _write_json(part / f"{name}.json", report)

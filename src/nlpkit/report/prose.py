@@ -31,6 +31,17 @@ REFERENCES = {
     ),
     "online": "Hoffman, M. D., Blei, D. M., & Bach, F. (2010). Online learning for latent Dirichlet allocation. NIPS 23, 856–864.",
     "dtm": "Blei, D. M., & Lafferty, J. D. (2006). Dynamic topic models. Proceedings of ICML 2006, 113–120.",
+    "biterm": "Yan, X., Guo, J., Lan, Y., & Cheng, X. (2013). A biterm topic model for short texts. WWW 2013, 1445–1456.",
+    "prodlda": "Srivastava, A., & Sutton, C. (2017). Autoencoding variational inference for topic models. ICLR 2017.",
+    "combined": (
+        "Bianchi, F., Terragni, S., & Hovy, D. (2021). Pre-training is a hot topic: Contextualized document embeddings improve topic "
+        "coherence. Proceedings of ACL-IJCNLP 2021, 759–766."
+    ),
+    "zeroshot": (
+        "Bianchi, F., Terragni, S., Hovy, D., Nozza, D., & Fersini, E. (2021). Cross-lingual contextualized topic models with zero-shot "
+        "learning. Proceedings of EACL 2021, 1676–1683."
+    ),
+    "etm": "Dieng, A. B., Ruiz, F. J. R., & Blei, D. M. (2020). Topic modeling in embedding spaces. TACL, 8, 439–453.",
     "rolling": (
         "Rieger, J., Jentsch, C., & Rahnenführer, J. (2021). RollingLDA: An update algorithm of latent Dirichlet "
         "allocation to construct consistent time series from textual data. Findings of EMNLP 2021, 2337–2347."
@@ -76,6 +87,7 @@ NAMES = {
     "bertopic": "Embedding topics", "lda-online": "Online LDA", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "hdp": "HDP",
     "hlda": "Hierarchical LDA", "stm": "Structural topic model", "dtm": "Dynamic topic model", "slda": "Supervised LDA",
     "author-topic": "Author-topic model", "labeled-lda": "Labelled LDA",
+    "biterm": "Biterm topic model", "ctm": "Contextualized topic model", "etm": "Embedded topic model",
     "classify": "Classifier", "finetune": "Fine-tuned classifier",
 }  # fmt: skip
 ENGINES = {
@@ -163,6 +175,8 @@ def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
         else _hlda_methods(manifest, n, seed) if kind == "hlda"
         else _stm_methods(parameters, n, K, seed) if kind == "stm"
         else _column_methods(manifest, n, K, seed) if kind in _COLUMN_MODELS
+        else _biterm_methods(manifest, n, K, seed) if kind == "biterm"
+        else _neural_methods(manifest, n, K, seed) if kind in ("ctm", "etm")
         else _embedding_methods(manifest, n, K, seed)
     )  # fmt: skip
     if manifest.get("lineage") is not None:
@@ -265,6 +279,40 @@ def _hlda_methods(manifest: Mapping[str, Any], n: str, seed: str) -> tuple[str, 
         f"{parameters.get('iterations')} sweeps of collapsed Gibbs sampling with alpha = {parameters.get('alpha')}, gamma = "
         f"{parameters.get('gamma')} and eta = {parameters.get('eta')}; the levels had {', '.join(map(str, levels))} topics {seed}."
     ), ["hlda"]
+
+
+def _biterm_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    parameters, results = manifest["parameters"], manifest["results"]
+    return (
+        f"We fitted a biterm topic model (Yan et al., 2013) with {K} topics to the {results.get('biterms'):,} pairs of words that stand "
+        f"within {parameters.get('window')} words of each other in {n} documents, by {parameters.get('iterations')} sweeps of collapsed "
+        f"Gibbs sampling with priors alpha = {results.get('prior_alpha')} and beta = {parameters.get('eta')} {seed}."
+    ), ["biterm"]
+
+
+def _neural_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    parameters, results = manifest["parameters"], manifest["results"]
+    trained = (
+        f"by Adam with a learning rate of {parameters.get('rate')} for {results.get('best_epoch')} passes, after which the evidence lower "
+        f"bound of a held-out tenth of the documents was highest {seed}."
+    )
+    if manifest["kind"] == "etm":
+        vectors = {"pmi-svd": "PMI-SVD of the same documents", "random": "the model itself"}
+        source = vectors.get(str(parameters.get("vectors")), str(parameters.get("vectors")))
+        return (
+            f"We fitted the embedded topic model (Dieng et al., 2020) with {K} topics and word vectors of {source} to {n} documents "
+            f"{trained}"
+        ), ["etm"]
+    encoder = (parameters.get("encoder") or {}).get("encoder", "embeddings that were given")
+    model, cited = {
+        "zeroshot": (
+            f"ZeroShotTM (Bianchi, Terragni, Hovy, Nozza, et al., 2021) on {encoder}",
+            ["zeroshot", "prodlda"],
+        ),
+        "combined": (f"CombinedTM (Bianchi, Terragni, & Hovy, 2021) on words and {encoder}", ["combined", "prodlda"]),
+        "bow": ("ProdLDA (Srivastava & Sutton, 2017)", ["prodlda"]),
+    }[str(parameters.get("inference"))]
+    return f"We fitted {model} with {K} topics to {n} documents {trained}", cited
 
 
 def _stm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:

@@ -9,8 +9,9 @@ from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
 from nlpkit.topics.options import NumberOfTopics
 
-MODELS = ("lda-gibbs", "lda-online", "plsa", "nmf", "gsdmm", "stm", "bertopic")
-ALIASES = {"lda": "lda-gibbs", "ctm": "stm"}  # without covariates stm is the correlated topic model
+MODELS = ("lda-gibbs", "lda-online", "plsa", "nmf", "gsdmm", "biterm", "stm", "ctm", "etm", "bertopic")
+EMBEDDED = ("ctm", "bertopic")  # those that need embeddings
+ALIASES = {"lda": "lda-gibbs"}
 METRICS = ("npmi", "diversity", "exclusivity")
 LABELLED = ("ami", "purity")
 STEPS = 5  # numbers of topics of a range without steps
@@ -25,7 +26,7 @@ class CompareOptions:
     models: Annotated[
         str | tuple[str, ...],
         Param(
-            "Models to compare: lda, lda-online, plsa, nmf, gsdmm, ctm (stm without covariates), bertopic.",
+            "Models to compare: lda, lda-online, plsa, nmf, gsdmm, biterm, stm (without covariates), ctm, etm, bertopic.",
             metavar="NAME,…",
         ),
     ] = "lda,nmf,plsa,bertopic"

@@ -28,7 +28,7 @@ from nlpkit.metrics.clustering import adjusted_mutual_information
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line, to_json
 from nlpkit.text.options import TextOptions
-from nlpkit.topics.compare_options import LABELLED, METRICS, CompareOptions
+from nlpkit.topics.compare_options import EMBEDDED, LABELLED, METRICS, CompareOptions
 from nlpkit.topics.mixtures.scores import stability
 from nlpkit.topics.streams import stream_key
 from nlpkit.version import __version__
@@ -108,7 +108,7 @@ def compare_models(
     Args:
         data: a Corpus, texts or a data frame; a column label, where there is one, is what topics are compared with.
         target: the directory to write: documents.parquet, runs/, fits.parquet, summary.parquet.
-        options, tokens, execution: whole records of options. encoder: of bertopic.
+        options, tokens, execution: whole records of options. encoder: of bertopic and ctm.
         force: replace a comparison that is there.
         settings: single options, such as models="lda,nmf", k="10:30:10", seeds=5, min_df=5.
 
@@ -220,7 +220,7 @@ def _write_documents(
     execution: Execution,
 ) -> None:
     """Write the documents with their words, embeddings where a model needs them, and the fold each is in."""
-    if "bertopic" in options.names():
+    if set(EMBEDDED) & set(options.names()):
         corpus = embed(corpus, encoder=encoder.encoder or EMBEDDED_BY, execution=execution)
     with preprocess(corpus, tokens=tokens, execution=execution) as cut:
         table = pa.Table.from_batches(cut.batches())
@@ -243,7 +243,7 @@ def _fit(job: _Job, documents: Path, run: Path, kept: str, encoder: EncoderOptio
     """
     line = [job.model, documents, "--k", job.k, "--seed", job.seed, "--threads", execution.n_threads(),
             *(["--keep-if", kept] if kept else []), "-o", run, "--no-progress", "-q"]  # fmt: skip
-    if job.model == "bertopic" and encoder.encoder is not None:
+    if job.model in EMBEDDED and encoder.encoder is not None:
         line += ["--encoder", encoder.encoder]
     words = [str(word) for word in line]
     child = subprocess.run([sys.executable, "-m", "nlpkit", *words], capture_output=True, text=True, check=False)

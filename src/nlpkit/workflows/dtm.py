@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -29,10 +29,12 @@ from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.topics.mixtures.token_tables import with_used_terms
 from nlpkit.topics.options import NumberOfTopics
-from nlpkit.types import Float32Array, IntArray, LongArray
+from nlpkit.types import BoolArray, IntArray, LongArray
 from nlpkit.weighting.dtm import count_terms, document_frequency
 from nlpkit.workflows.corpus import as_corpus
+from nlpkit.workflows.mixture_model import DocumentInference, Inferred
 from nlpkit.workflows.mixtures import FittedTopics, fit_corpus
+from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import refuse_token_options
 from nlpkit.workflows.topic_corpus import DatedCorpus, read_dated_corpus
@@ -73,7 +75,9 @@ class FittedDynamicTopics(FittedTopics):
         """Return the probability of each term in each topic (K, V) in a period."""
         return np.exp(self.dynamic.logits(period))
 
-    def batch_inference(self, execution: Execution) -> Callable[[pa.RecordBatch, LongArray, IntArray], Float32Array]:
+    def document_inference(
+        self, stream: DocumentStream, options: PredictOptions, execution: Execution
+    ) -> DocumentInference:
         """Return what gives documents the topics that their words have in the period of their date, or the nearest one."""
         threads, undated, warned = execution.n_threads(), self.inference(execution), set[str]()
 
@@ -82,12 +86,13 @@ class FittedDynamicTopics(FittedTopics):
                 warned.add(message)
                 reporting.warn(message)
 
-        def infer(batch: pa.RecordBatch, offsets: LongArray, ids: IntArray) -> Float32Array:
+        def infer(batch: pa.RecordBatch, new: BoolArray, offsets: LongArray, ids: IntArray) -> Inferred:
+            full = np.diff(offsets) > 0
             if "date" not in batch.schema.names:
                 tell(
                     "the documents have no column of dates, so their words count as averaged over time; name it with `date_col`"
                 )
-                return undated(offsets, ids)
+                return undated(offsets, ids), full
             days, _ = days_of(pa.chunked_array([batch.column("date")]), format=date_format_of(batch.schema, "date"))
             known = ~np.isnat(days)
             period = np.where(known, self.periods.nearest(days), 0)
@@ -100,7 +105,7 @@ class FittedDynamicTopics(FittedTopics):
                 tell(
                     f"documents of before {first} or after {last} have the topics that their words have in the nearest period"
                 )
-            return theta
+            return theta, full
 
         return infer
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.hlda import paths_of
 from nlpkit.topics.mixtures.model import Inference, MixtureModel, theta_of
-from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
+from nlpkit.types import BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.label_predictors import LabelPredictor, PredictionQuality
@@ -33,6 +33,11 @@ from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.tokens import cut_as_model
 
 BATCH = 4096  # documents whose topics are inferred at once
+
+# theta (D, K), and which documents have topics (D,)
+Inferred: TypeAlias = tuple[Float32Array, BoolArray]
+# documents, which of them are new (D,), offsets (D + 1,) and ids of their terms that the model knows → their topics
+DocumentInference: TypeAlias = Callable[[pa.RecordBatch, BoolArray, LongArray, IntArray], Inferred]
 
 
 class FittedMixture(TopicRun):
@@ -57,14 +62,25 @@ class FittedMixture(TopicRun):
         """Parent, level and documents (K, 3) of the topics, None where they are no tree."""
         return None
 
+    @property
+    def prediction_options(self) -> Sequence[str]:
+        """The fields of PredictOptions that it has a use for."""
+        return ("probabilities",) if self.labels is not None and self.labels.names else ()
+
     @abstractmethod
     def inference(self, execution: Execution) -> Inference:
         """Return what gives documents their topics while phi stays as it is."""
 
-    def batch_inference(self, execution: Execution) -> Callable[[pa.RecordBatch, LongArray, IntArray], Float32Array]:
-        """Return `inference` of documents with their columns, for models in which these matter."""
+    def document_inference(
+        self, stream: DocumentStream, options: PredictOptions, execution: Execution
+    ) -> DocumentInference:
+        """Return what gives batches of documents their topics; a document without a word of the model has none."""
         infer = self.inference(execution)
-        return lambda batch, offsets, ids: infer(offsets, ids)
+
+        def theta(batch: pa.RecordBatch, new: BoolArray, offsets: LongArray, ids: IntArray) -> Inferred:
+            return infer(offsets, ids), np.diff(offsets) > 0
+
+        return theta
 
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model whose phi scores held-out documents, and what infers their topics; None for Gibbs sampling of LDA.
@@ -141,11 +157,9 @@ class FittedMixture(TopicRun):
             UsageError: an option that mixture models have no use for.
         """
         options = options or PredictOptions()
-        options.refuse_others(
-            ("probabilities",) if self.labels is not None and self.labels.names else (), f"a run of {self.kind}"
-        )
+        options.refuse_others(self.prediction_options, f"a run of {self.kind}")
         with corpus.open() as stream:
-            yield MixturePredictions(self, stream, execution or Execution(), probabilities=options.probabilities)
+            yield MixturePredictions(self, stream, options, execution or Execution())
 
     def fitted_texts(self) -> FittedTexts:
         """Return the topics of the texts of the fit."""
@@ -170,11 +184,11 @@ class MixturePredictions(Predictions):
     """Documents with topics that are inferred, phi fixed; those of the fit keep theirs."""
 
     def __init__(
-        self, model: FittedMixture, stream: DocumentStream, execution: Execution, *, probabilities: bool = False
+        self, model: FittedMixture, stream: DocumentStream, options: PredictOptions, execution: Execution
     ) -> None:
-        """Take the model and the documents. execution: seed and threads of the inference. probabilities: of all classes, too."""
+        """Take the model and the documents. execution: seed and threads of the inference."""
         super().__init__("the model" if model.path is None else str(model.path), stream, execution.seed)
-        self.fitted, self.execution, self.probabilities = model, execution, probabilities
+        self.fitted, self.options, self.execution = model, options, execution
         at = stream.schema.get_field_index("label")
         is_set = at >= 0 and pa.types.is_nested(stream.schema.field(at).type)  # with which one class is not compared
         self.gives = "topics" if model.labels is None or is_set else "classes"
@@ -195,7 +209,7 @@ class MixturePredictions(Predictions):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the documents with their topics. Raises InputError where there are none, or their tokens do not fit."""
         labels, layers = self.fitted.labels, layer_names(self.fitted.tree)
-        of_labels = list(labels.schema(probabilities=self.probabilities)) if labels is not None else []
+        of_labels = list(labels.schema(probabilities=self.options.probabilities)) if labels is not None else []
         added = (*TOPIC_COLUMNS, *(f.name for f in of_labels), *layers)
         self.warn_of_replaced(added)
         options = cut_as_model(self.stream, self.fitted.config["tokens"], self.fitted.name)
@@ -207,8 +221,9 @@ class MixturePredictions(Predictions):
             columns=columns, threads=self.execution.n_threads(), own_tokens=options is None,
         ) as words:  # fmt: skip
             infer = _TopicInference(
-                self.fitted, words, self.left_out, self.execution, self.quality, probabilities=self.probabilities
-            )
+                self.fitted, self.fitted.document_inference(self.stream, self.options, self.execution), words, self.left_out,
+                self.quality, probabilities=self.options.probabilities,
+            )  # fmt: skip
             with reporting.progress("topics", words.n_docs) as update:
                 for whole, encoded in words.encoded():
                     for start in range(0, whole.num_rows, BATCH):
@@ -260,16 +275,16 @@ class _TopicInference:
     def __init__(
         self,
         fitted: FittedMixture,
+        infer: DocumentInference,
         words: CountedCorpus,
         left_out: frozenset[str] | None,
-        execution: Execution,
         quality: PredictionQuality | None,
         *,
         probabilities: bool,
     ) -> None:
         self.labels, self.quality, self.probabilities = fitted.labels, quality, probabilities
         number = {term: i for i, term in enumerate(fitted.model.terms)}
-        self.infer, self.texts, self.tree = fitted.batch_inference(execution), fitted.fitted_texts(), fitted.tree
+        self.infer, self.texts, self.tree = infer, fitted.fitted_texts(), fitted.tree
         self.place = np.array([number.get(term, -1) for term in words.terms], np.int32)
         self.left_out = None if left_out is None else np.array([term in left_out for term in words.terms], bool)
 
@@ -281,12 +296,9 @@ class _TopicInference:
         known, place = row >= 0, self.place[ids]
         used = place >= 0
         if self.labels is None:
-            used &= ~np.repeat(
-                known, np.diff(offsets)
-            )  # nothing is inferred for texts of the fit, but to predict labels
+            used &= ~np.repeat(known, np.diff(offsets))  # of texts of the fit nothing but labels is inferred
         kept = np.concatenate([[0], np.cumsum(used)])[offsets]
-        theta = self.infer(batch, kept, place[used])
-        full = np.diff(kept) > 0
+        theta, full = self.infer(batch, ~known, kept, place[used])
         predicted = {}
         if self.labels is not None:
             predicted = self.labels.columns(theta, np.diff(kept), probabilities=self.probabilities)

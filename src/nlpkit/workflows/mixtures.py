@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from nlpkit import reporting, wording
+from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
+from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.mixture_runs import Additions, MixtureRun, TopicCorpus, mixture_run
-from nlpkit.io.mixture_tables import read_arrays, read_model
+from nlpkit.io.mixture_tables import read_arrays, read_model, read_weights
 from nlpkit.io.runs import Run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.biterm import BitermFitter, BitermOptions
 from nlpkit.topics.dtm.fitter import DtmFitter
 from nlpkit.topics.dtm.options import DtmOptions
 from nlpkit.topics.gsdmm import GsdmmFitter, GsdmmOptions
@@ -27,6 +30,10 @@ from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.topics.mixtures.scores import Fitter
+from nlpkit.topics.neural.ctm import CtmFitter
+from nlpkit.topics.neural.etm import EtmFitter
+from nlpkit.topics.neural.options import CtmOptions, EtmOptions
+from nlpkit.topics.neural.points import check_torch
 from nlpkit.topics.nmf import NmfFitter, NmfOptions
 from nlpkit.topics.options import NumberOfTopics
 from nlpkit.topics.plsa import PlsaFitter, PlsaOptions
@@ -41,7 +48,9 @@ from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.document_columns import with_columns
 from nlpkit.workflows.label_predictors import label_predictor
 from nlpkit.workflows.lda_choice import choice_additions, note_choice
-from nlpkit.workflows.mixture_model import FittedMixture
+from nlpkit.workflows.mixture_model import DocumentInference, FittedMixture
+from nlpkit.workflows.neural_topics import ctm_inference, with_embeddings, with_word_vectors
+from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.topic_corpus import read_topic_corpus, warn_of_one_text
 
@@ -68,6 +77,7 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "plsa": (PlsaFitter, PlsaOptions, "pLSA"),
     "nmf": (NmfFitter, NmfOptions, "NMF"),
     "gsdmm": (GsdmmFitter, GsdmmOptions, "GSDMM"),
+    "biterm": (BitermFitter, BitermOptions, "A biterm topic model"),
     "hdp": (HdpFitter, HdpOptions, "A hierarchical Dirichlet process"),
     "hlda": (HldaFitter, HldaOptions, "Hierarchical LDA"),
     "lda-online": (LdaOnlineFitter, LdaOnlineOptions, "LDA"),
@@ -76,6 +86,8 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "slda": (SldaFitter, SldaOptions, "Supervised LDA"),
     "author-topic": (AuthorTopicFitter, AuthorTopicOptions, "The author-topic model"),
     "labeled-lda": (LabeledLdaFitter, LabeledLdaOptions, "Labelled LDA"),
+    "ctm": (CtmFitter, CtmOptions, "A contextualized topic model"),
+    "etm": (EtmFitter, EtmOptions, "An embedded topic model"),
 }
 FINDS_NUMBER: tuple[type[Any], ...] = (
     HdpOptions,
@@ -115,6 +127,22 @@ class FittedTopics(FittedMixture):
         """Return what gives documents their topics while phi stays as it is."""
         return self.fitter.inference(self.fit, execution.seed, execution.n_threads())[1]
 
+    @property
+    def prediction_options(self) -> Sequence[str]:
+        """The fields of PredictOptions that it has a use for."""
+        embeds = isinstance(self.fitter, CtmFitter) and self.fitter.options.embeds
+        return ("encoder",) if embeds else super().prediction_options
+
+    def document_inference(
+        self, stream: DocumentStream, options: PredictOptions, execution: Execution
+    ) -> DocumentInference:
+        """Return what gives batches of documents their topics."""
+        if not isinstance(self.fitter, CtmFitter):
+            return super().document_inference(stream, options, execution)
+        return ctm_inference(
+            self.fitter, self.model, self.fit.weights, self.config, stream, options.encoder, execution.n_threads()
+        )
+
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model with every term possible in every topic, and what infers topics."""
         if self.kind == "lda-online" and method == "left-to-right":
@@ -153,6 +181,11 @@ def fit_lda_online(data: Any, *, options: LdaOnlineOptions | None = None, **sett
     return fit_topics("lda-online", data, options, **settings)
 
 
+def fit_biterm(data: Any, *, options: BitermOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit the biterm topic model for short texts (Yan, Guo, Lan & Cheng 2013); see `fit_topics`."""
+    return fit_topics("biterm", data, options, **settings)
+
+
 def fit_stm(data: Any, *, options: StmOptions | None = None, **settings: Any) -> FittedTopics:
     """Fit a structural topic model (Roberts, Stewart and Airoldi 2016), correlated topics without covariates; see `fit_topics`."""
     return fit_topics("stm", data, options, **settings)
@@ -173,6 +206,21 @@ def fit_labeled_lda(data: Any, *, options: LabeledLdaOptions | None = None, **se
     return fit_topics("labeled-lda", data, options, **settings)
 
 
+def fit_ctm(
+    data: Any, *, options: CtmOptions | None = None, encoder: EncoderOptions | str | None = None, **settings: Any
+) -> FittedTopics:
+    """Fit a contextualized topic model (Bianchi et al. 2021), or ProdLDA (Srivastava & Sutton 2017); see `fit_topics`.
+
+    encoder: what makes embeddings of documents, where they have none in a column embedding.
+    """
+    return fit_topics("ctm", data, options, encoder=encoder, **settings)
+
+
+def fit_etm(data: Any, *, options: EtmOptions | None = None, **settings: Any) -> FittedTopics:
+    """Fit the embedded topic model (Dieng, Ruiz & Blei 2020); see `fit_topics`."""
+    return fit_topics("etm", data, options, **settings)
+
+
 def fit_topics(
     kind: str,
     data: Any,
@@ -180,6 +228,7 @@ def fit_topics(
     *,
     terms: TermOptions | None = None,
     tokens: TopicTokenOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
     execution: Execution | None = None,
     **settings: Any,
 ) -> FittedTopics:
@@ -188,28 +237,44 @@ def fit_topics(
     Args:
         kind: one of FITTERS.
         data: a Corpus, texts or a data frame; a column tokens is used, else made. Labels are in its column label.
-        options, terms, tokens, execution: whole records of options.
+        options, terms, tokens, encoder, execution: whole records of options; encoder: of ctm.
         settings: single options, such as k=20, min_df=2, seed=1.
 
     Raises:
         UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit, or a column that the
-            model takes is not there or cannot be used.
+            model takes is not there or cannot be used; MissingError: the extra `neural` is not installed, which ctm and etm need.
     """
     make, kind_of_options, name = FITTERS[kind]
     if kind_of_options in FINDS_NUMBER and "k" in settings:
         raise UsageError(f"`k`: {name[:1].lower()}{name[1:]} finds the number of topics, none is given", parameter="k")
-    options, terms, tokens, execution = with_settings(
-        (options, terms, tokens, execution), settings, (kind_of_options, TermOptions, TopicTokenOptions, Execution)
-    )
+    records: list[Any] = [options, terms, tokens, execution]
+    kinds: list[Any] = [kind_of_options, TermOptions, TopicTokenOptions, Execution]
+    if kind == "ctm":
+        records, kinds = [*records, EncoderOptions.from_value(encoder)], [*kinds, EncoderOptions]
+    elif encoder is not None:
+        settings["encoder"] = encoder  # refused, as any name that is no option of the model
+    options, terms, tokens, execution, *embedding = with_settings(records, settings, kinds)
     token_options, fitter = preprocess_options(tokens), make(options)
     number_of_topics(options)  # an error before any reading
+    if isinstance(fitter, CtmFitter | EtmFitter):
+        check_torch(kind)
+    embeds = isinstance(fitter, CtmFitter) and fitter.options.embeds
     seconds: dict[str, float] = {}
     documents = as_corpus(data)
     with stopwatch(seconds, "read"):
-        opened = read_topic_corpus(documents, token_options, execution.n_threads())
+        opened = read_topic_corpus(documents, token_options, execution.n_threads(), with_embeddings=embeds)
     with opened as corpus:
-        fitter = with_columns(fitter, corpus, documents.options.label_col)
-        run, report = fit_corpus(kind, corpus, fitter, terms, execution, seconds, partial(column_additions, fitter))
+        additions = Additions()
+        if isinstance(fitter, EtmFitter):
+            fitter = with_word_vectors(fitter, corpus, execution)
+        elif isinstance(fitter, CtmFitter):
+            with stopwatch(seconds, "embeddings"):
+                fitter, corpus, additions = with_embeddings(fitter, corpus, embedding[0], execution.n_threads())
+        else:
+            fitter = with_columns(fitter, corpus, documents.options.label_col)
+        run, report = fit_corpus(
+            kind, corpus, fitter, terms, execution, seconds, lambda fit: additions | column_additions(fitter, fit)
+        )
     model = FittedTopics(run, fitter, report.fit, report)
     model.corpus = documents
     return model
@@ -278,5 +343,5 @@ def load_topics(path: Path, execution: Execution) -> FittedTopics:
     make, kind_of_options, _ = FITTERS[run.manifest["kind"]]
     with run.intact():
         options = kind_of_options(**run.model_config("options")["options"])
-    fit = MixtureFit(read_model(run), None, arrays=read_arrays(run))
+    fit = MixtureFit(read_model(run), None, arrays=read_arrays(run), weights=read_weights(run))
     return FittedTopics(run, make(options), fit)

@@ -23,6 +23,7 @@ from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.types import TokenTable
 from nlpkit.workflows.corpus import Corpus, no_words
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
+from nlpkit.workflows.embeddings import embedded_by
 from nlpkit.workflows.tokens import note_tokens, token_info
 
 CHUNK = "chunk"  # column of documents.parquet
@@ -31,13 +32,18 @@ STAGE = "date"  # at which documents without a day are dropped
 
 
 @contextmanager
-def read_topic_corpus(corpus: Corpus, options: PreprocessOptions, threads: int) -> Iterator[TopicCorpus]:
+def read_topic_corpus(
+    corpus: Corpus, options: PreprocessOptions, threads: int, *, with_embeddings: bool = False
+) -> Iterator[TopicCorpus]:
     """Read documents and their tokens, which are made with the options where there are none.
+
+    Args:
+        with_embeddings: whether rows keep the column embedding, and whole texts can be had, to be encoded.
 
     Raises:
         InputError: there is nothing to fit.
     """
-    with corpus.open() as stream, _words(stream, options, threads) as words:
+    with corpus.open() as stream, _words(stream, options, threads, with_embeddings=with_embeddings) as words:
         tokens = _with_words(words.tokens())
         earlier = stream.steps
         yield TopicCorpus(
@@ -51,6 +57,7 @@ def read_topic_corpus(corpus: Corpus, options: PreprocessOptions, threads: int) 
             steps=earlier,
             texts=lambda rows: {row: text or "" for row, text in words.values("text", rows).items()},
             left_out=None if words.report is None else words.left_out,
+            embedded_by=embedded_by(stream) if with_embeddings else None,
         )
 
 
@@ -62,22 +69,24 @@ def _words(
     columns_of_run: Sequence[str] = TOPIC_COLUMNS,
     *,
     own_tokens: bool = True,
+    with_embeddings: bool = False,
 ) -> Iterator[CountedCorpus]:
     """Yield the words of documents, with the beginnings of texts and the user's columns.
 
     Args:
         columns_of_run: columns that the run makes itself; those of the input are left out with a warning.
-        own_tokens: see `count_corpus`.
+        own_tokens: see `count_corpus`. with_embeddings: whether whole texts and the column embedding are kept, too.
     """
     for name in columns_of_run:
         if name in stream.schema.names:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
-    columns = [n for n in stream.schema.names if n not in ("tokens", "embedding", *columns_of_run)]
+    unused = ("tokens", *(() if with_embeddings else ("embedding",)), *columns_of_run)
+    columns = [n for n in stream.schema.names if n not in unused]
     with count_corpus(
         stream,
         options,
         columns=columns,
-        text_chars=REPRESENTATIVE_CHARS,
+        text_chars=None if with_embeddings else REPRESENTATIVE_CHARS,
         hashed=True,
         threads=threads,
         own_tokens=own_tokens,

@@ -43,7 +43,7 @@ class DtmFitter:
     ) -> MixtureFit:
         """Fit the documents that are not held out."""
         assert self.period is not None
-        return self._fit(corpus.train, self.period[corpus.train_rows], n_topics, execution, progress)
+        return self._fit(corpus.train, self.period[corpus.documents], n_topics, execution, progress)
 
     def _fit(
         self,

@@ -18,7 +18,7 @@ from nlpkit.topics.lda.options import USUAL, LdaOptions, check_priors
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
 from nlpkit.topics.lda.sampler import MAX_TOPICS, GibbsSampler
 from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel, order_by_size
-from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
 ESTIMATES = ("last", "mean", "best")
 SAVE_SECONDS = 60.0  # between two checkpoints that nobody asked for
@@ -78,6 +78,11 @@ class LdaFit:
     @property
     def arrays(self) -> Mapping[str, FloatArray]:
         """Nothing: counts and priors are all there is."""
+        return {}
+
+    @property
+    def weights(self) -> Mapping[str, Float32Array]:
+        """Nothing, either."""
         return {}
 
     def mixture(self) -> MixtureFit:

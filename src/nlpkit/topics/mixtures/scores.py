@@ -27,7 +27,7 @@ from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.topics.mixtures.weights import strongest
 from nlpkit.topics.streams import stream_key
 from nlpkit.topics.words import share_in_topic
-from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 
 if TYPE_CHECKING:
@@ -97,7 +97,6 @@ class HeldOutCorpus:
     vocabulary: LongArray
     reference: Postings
     seed: int
-    train_rows: LongArray
 
     @property
     def n_tokens(self) -> tuple[int, ...]:
@@ -156,7 +155,6 @@ def split_corpus(
         vocabulary=vocabulary,
         reference=postings(count_terms(tokens)),
         seed=seed,
-        train_rows=np.flatnonzero(fitted),
     )
 
 
@@ -178,6 +176,10 @@ class Fitted(Protocol):
     @property
     def arrays(self) -> Mapping[str, FloatArray]:
         """Further parameters that inference needs."""
+
+    @property
+    def weights(self) -> Mapping[str, Float32Array]:
+        """Weights of a neural network, where the model has one."""
 
 
 class Fitter(Protocol):

@@ -1,0 +1,1 @@
+"""Neural topic models: variational autoencoders whose decoder holds the topics."""
