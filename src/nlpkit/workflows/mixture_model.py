@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hashes, topic_columns, wi
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.mixtures.model import Inference, MixtureModel, theta_of
-from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray
+from nlpkit.types import BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.model import Predictions, TopicRun
@@ -48,6 +49,10 @@ class FittedMixture(TopicRun):
     @abstractmethod
     def inference(self, execution: Execution) -> Inference:
         """Return what gives documents their topics while phi stays as it is."""
+
+    def batch_inference(self, columns: Sequence[str], execution: Execution) -> BatchInference:
+        """Return what gives batches of new documents with these columns their topics."""
+        return BatchInference(lambda: self.inference(execution))
 
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model whose phi scores held-out documents, and what infers their topics; None for Gibbs sampling of LDA.
@@ -136,6 +141,30 @@ class FittedMixture(TopicRun):
         return self.run.files.model_config if isinstance(self.run, MixtureRun) else self.run.model_config("tokens")
 
 
+class BatchInference:
+    """Gives the documents of one batch after another their topics, by their words alone."""
+
+    def __init__(self, make: Callable[[], Inference]) -> None:
+        """Take what makes the inference, when it is first needed."""
+        self.make = make
+
+    @cached_property
+    def infer(self) -> Inference:
+        """What is made."""
+        return self.make()
+
+    def __call__(self, batch: pa.RecordBatch, new: BoolArray, offsets: LongArray, ids: IntArray) -> Float32Array:
+        """Return theta (D, K) of a batch; new (D,): the documents whose topics are wanted; offsets and ids are of their tokens."""
+        return self.infer(offsets, ids)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what footers say of it."""
+        return {}
+
+    def report(self) -> None:
+        """Say what was known of the documents."""
+
+
 class MixturePredictions(Predictions):
     """Documents with topics that are inferred, phi fixed; those of the fit keep theirs."""
 
@@ -146,13 +175,16 @@ class MixturePredictions(Predictions):
         super().__init__("the model" if model.path is None else str(model.path), stream, execution.seed)
         self.fitted, self.execution = model, execution
         self.left_out = model.left_out()
+        self.infer = model.batch_inference(
+            [n for n in stream.schema.names if n not in ("text", "tokens", *TOPIC_COLUMNS)], execution
+        )
         self.counts = dict.fromkeys(
             ("documents", "known", "unassigned", "tokens", "unknown_tokens", "left_out_tokens"), 0
         )  # fmt: skip
 
     def parameters(self) -> dict[str, Any]:
         """Return what the footer says of the prediction."""
-        return {"model": self.model, **self.fitted.inference_parameters()}
+        return {"model": self.model, **self.fitted.inference_parameters(), **self.infer.parameters()}
 
     def summary(self) -> dict[str, Any]:
         """Return how many documents and tokens there were, and how many the model does not know."""
@@ -168,7 +200,7 @@ class MixturePredictions(Predictions):
             self.stream, options or PreprocessOptions(),
             columns=columns, threads=self.execution.n_threads(), own_tokens=options is None,
         ) as words:  # fmt: skip
-            infer = _TopicInference(self.fitted, words, self.left_out, self.execution)
+            infer = _TopicInference(self.fitted, words, self.left_out, self.infer)
             with reporting.progress("topics", words.n_docs) as update:
                 for whole, encoded in words.encoded():
                     for start in range(0, whole.num_rows, BATCH):
@@ -188,6 +220,7 @@ class MixturePredictions(Predictions):
         )
         parts += [f"{wording.count(new)} new"] if new else []
         reporting.note(f"{wording.counted(n['documents'], 'document')}: {'; '.join(parts)}")
+        self.infer.report()
         if n["unassigned"]:
             have = "has" if n["unassigned"] == 1 else "have"
             reporting.note(
@@ -215,10 +248,10 @@ class _TopicInference:
     """Infers the topics of batches of documents, and counts what the model does not know."""
 
     def __init__(
-        self, fitted: FittedMixture, words: CountedCorpus, left_out: frozenset[str] | None, execution: Execution
+        self, fitted: FittedMixture, words: CountedCorpus, left_out: frozenset[str] | None, infer: BatchInference
     ) -> None:
         number = {term: i for i, term in enumerate(fitted.model.terms)}
-        self.infer, self.texts = fitted.inference(execution), fitted.fitted_texts()
+        self.infer, self.texts = infer, fitted.fitted_texts()
         self.place = np.array([number.get(term, -1) for term in words.terms], np.int32)
         self.left_out = None if left_out is None else np.array([term in left_out for term in words.terms], bool)
 
@@ -230,7 +263,7 @@ class _TopicInference:
         known, place = row >= 0, self.place[ids]
         new = (place >= 0) & ~np.repeat(known, np.diff(offsets))  # nothing is inferred for texts of the fit
         kept = np.concatenate([[0], np.cumsum(new)])[offsets]
-        theta = self.infer(kept, place[new])
+        theta = self.infer(batch, ~known, kept, place[new])
         full = np.diff(kept) > 0
         at = np.arange(len(theta))
         best = theta.argmax(axis=1)

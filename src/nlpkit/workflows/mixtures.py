@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
-
-import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.io.cost import stopwatch
@@ -25,14 +23,13 @@ from nlpkit.topics.mixtures.scores import Fitter
 from nlpkit.topics.nmf import NmfFitter, NmfOptions
 from nlpkit.topics.options import NumberOfTopics
 from nlpkit.topics.plsa import PlsaFitter, PlsaOptions
-from nlpkit.topics.stm.design import fit_design
 from nlpkit.topics.stm.fitter import StmFitter
 from nlpkit.topics.stm.options import StmOptions
 from nlpkit.types import FloatArray, TokenTable
 from nlpkit.workflows.corpus import as_corpus
-from nlpkit.workflows.covariates import covariates_of
 from nlpkit.workflows.lda_choice import choice_additions, note_choice
-from nlpkit.workflows.mixture_model import FittedMixture
+from nlpkit.workflows.mixture_model import BatchInference, FittedMixture
+from nlpkit.workflows.stm_columns import ColumnInference, stm_additions, stored_columns, with_columns
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.topic_corpus import read_topic_corpus, warn_of_one_text
 
@@ -103,6 +100,12 @@ class FittedTopics(FittedMixture):
         """Return what gives documents their topics while phi stays as it is."""
         return self.fitter.inference(self.fit, execution.seed, execution.n_threads())[1]
 
+    def batch_inference(self, columns: Sequence[str], execution: Execution) -> BatchInference:
+        """Return what gives new documents their topics, by their columns where the model has a use for these."""
+        if isinstance(self.fitter, StmFitter) and self.fitter.uses_columns:
+            return ColumnInference(self.fitter, self.fit, columns, execution, self.name)
+        return super().batch_inference(columns, execution)
+
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model with every term possible in every topic, and what infers topics."""
         super().scoring(execution, method)
@@ -163,7 +166,7 @@ def fit_topics(
     with opened as corpus:
         warn_of_one_text(corpus.tokens)
         if isinstance(fitter, StmFitter):
-            fitter = with_covariates(fitter, corpus.rows)
+            fitter = with_columns(fitter, corpus.rows)
         additions, choice, n_topics = Additions(), None, number.exactly
         if n_topics is None:
             with stopwatch(seconds, "choice of k"), reporting.progress("fits", None) as update:
@@ -178,27 +181,16 @@ def fit_topics(
             fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n))
         if fit.numbers.get("converged") is False:
             reporting.warn(f"{name} had not converged after {options.iterations} steps; give more with `iterations`")
+        additions |= Additions(config={"options": options.in_force()})
+        if isinstance(fitter, StmFitter):
+            additions |= stm_additions(fitter, fit, terms.top_terms)
         run = mixture_run(
             kind, corpus, fit, terms, execution, parameters={"k": str(options.k), **options.in_force()},
-            additions=additions | Additions(config={"options": options.in_force()}), seconds=seconds,
+            additions=additions, seconds=seconds,
         )  # fmt: skip
     model = FittedTopics(run, fitter, fit, MixtureReport(fit, corpus.documents_with, seconds, choice))
     model.corpus = documents
     return model
-
-
-def with_covariates(fitter: StmFitter, rows: pa.Table) -> StmFitter:
-    """Return the fitter with the columns of X that its formula makes of documents.
-
-    Raises:
-        InputError, ColumnError: a covariate that cannot be used.
-    """
-    formula = fitter.options.formula
-    if formula is None:
-        return fitter
-    values = covariates_of(rows, formula, where="the corpus")
-    design = fit_design(formula, values)
-    return replace(fitter, design=design, X=design.matrix(values))
 
 
 def _count(update: Callable[[int, str], None], n_topics: int, seed: int, scores: Any) -> None:
@@ -215,5 +207,8 @@ def load_topics(path: Path, execution: Execution) -> FittedTopics:
     make, kind_of_options, _ = FITTERS[run.manifest["kind"]]
     with run.intact():
         options = kind_of_options(**run.model_config("options")["options"])
+        fitter = make(options)
+        if isinstance(fitter, StmFitter):
+            fitter = stored_columns(fitter, run.model_config("options"))
     fit = MixtureFit(read_model(run), None, arrays=read_arrays(run))
-    return FittedTopics(run, make(options), fit)
+    return FittedTopics(run, fitter, fit)
