@@ -192,6 +192,14 @@ def normalized(topic_term: FloatArray) -> FloatArray:
     return np.asarray(np.divide(topic_term, totals, out=even, where=totals > 0))
 
 
+def start_of(tokens: TokenTable, n_topics: int, options: StmOptions, execution: Execution) -> FloatArray:
+    """Return the topics (K, V) with which `fit_stm` begins: the same for all covariates, so that several fits can share them."""
+    counts = as_counts(count_terms(tokens))
+    with threadpool_limits(1, user_api="blas"):
+        filled = as_counts(counts[np.diff(counts.indptr) > 0])
+        return first_topics(tokens, filled, n_topics, options.start, execution)
+
+
 def first_topics(tokens: TokenTable, counts: CsrMatrix, K: int, start: str, execution: Execution) -> FloatArray:
     """Return the topics (K, V) with which a fit begins.
 
