@@ -436,7 +436,7 @@ def test_logistic_normal_topics() -> None:
         assert np.allclose(weights.sum(axis=1), 1)
 
 
-@exercises(poisson_lasso.fit_terms, poisson_lasso.descend)
+@exercises(poisson_lasso.fit_terms)
 def test_words_by_level() -> None:
     """No term, none that occurs, cells without tokens, one topic or level, counts below one, with and without interactions."""
     rng = np.random.default_rng(0)

@@ -26,7 +26,7 @@ def stm_cli(
     Examples:
       nlpkit stm data/samples/news.jsonl --k 8 --prevalence label -o stm/
       nlpkit stm data/samples/news.jsonl --k 8 --prevalence "label + s(date, 5)" -o stm-dates/
-      nlpkit stm data/samples/nachrichten.jsonl --k 3 --content source -o stm-content/
+      nlpkit stm data/samples/nachrichten.jsonl --k 2 --content source -o stm-content/
       nlpkit stm data/samples/news.jsonl --k 8 -o ctm/
 
     What documents talk about depends on columns of theirs: --prevalence is a formula as R writes it. Numbers and dates are
