@@ -109,12 +109,12 @@ class ColumnInference(BatchInference):
 
     def parameters(self) -> dict[str, Any]:
         """Return what footers say of it."""
-        told: dict[str, Any] = {}
+        taken: dict[str, Any] = {}
         if self.fitter.options.formula is not None:
-            told["prior"] = "average" if self.design is None else "covariates"
+            taken["prior"] = "average" if self.design is None else "covariates"
         if self.fitter.content is not None:
-            told["words"] = "average" if self.content is None else "content"
-        return told
+            taken["words"] = "average" if self.content is None else "content"
+        return taken
 
     def report(self) -> None:
         """Say which prior and which words of topics the new documents had."""

@@ -156,11 +156,11 @@ def test_new_documents_by_their_level(planted: tuple[TokenTable, Content, np.nda
     assert again is not None
     np.testing.assert_array_equal(again.phi, fit.model.content.phi)  # type: ignore[union-attr]
     infer = StmFitter(StmOptions(content="party")).inference_of(mixture, 1)
-    theta = infer(tokens.offsets, tokens.term_ids, None, content.of)
+    theta = infer(tokens.offsets, tokens.term_ids, None, content.numbers)
     np.testing.assert_allclose(theta, fit.model.theta, atol=0.003)
     average = infer(tokens.offsets, tokens.term_ids, None, np.full(D, -1, np.int32))
     assert np.abs(average - theta).max() > 0.006
-    part = infer(tokens.offsets[10:21], tokens.term_ids, None, content.of[10:20])
+    part = infer(tokens.offsets[10:21], tokens.term_ids, None, content.numbers[10:20])
     np.testing.assert_allclose(part, theta[10:20], atol=1e-4)
 
 
@@ -173,7 +173,7 @@ def test_other_numbers_of_the_topics(fit: StmFit) -> None:
 def test_levels() -> None:
     content = fit_content("x", np.array([10.0, 9, 10]))
     assert content.levels == ("9", "10")
-    assert content.of.tolist() == [1, 0, 1]
+    assert content.numbers.tolist() == [1, 0, 1]
     assert levels_of(content.levels, ["10", None, "new"]).tolist() == [1, -1, -1]
     with pytest.raises(InputError, match="'x' has no value in 1 of 3 documents"):
         fit_content("x", ["a", None, "b"])

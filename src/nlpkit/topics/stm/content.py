@@ -28,11 +28,11 @@ CHUNK = 16  # terms that a thread takes at a time
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A column of categories that the words of topics depend on: levels (A,), of (D,) the level of each document, -1 for none."""
+    """A column of categories that the words of topics depend on: levels (A,); numbers (D,) of the level of each document, -1 for none."""
 
     column: str
     levels: tuple[str, ...]
-    of: IntArray
+    numbers: IntArray
 
 
 @dataclass(frozen=True, slots=True)

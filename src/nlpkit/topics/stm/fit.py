@@ -92,7 +92,9 @@ def fit_stm(
     filled = np.diff(counts.indptr) > 0
     used = counts if filled.all() else as_counts(counts[filled])
     covariates = None if X is None else X[filled]
-    parts = _parts(used, None if content is None else content.of[filled], 0 if content is None else len(content.levels))
+    parts = _parts(
+        used, None if content is None else content.numbers[filled], 0 if content is None else len(content.levels)
+    )
     with threadpool_limits(1, user_api="blas"):  # so that the number of threads changes no digit
         phi = first_topics(tokens, used, K, options.start, execution) if phi is None else phi
         topics, words = [phi] * len(parts), None
