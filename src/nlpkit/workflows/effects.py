@@ -97,12 +97,12 @@ def effect_data(run: Any, options: EffectOptions, *, verify: bool) -> EffectData
     config = opened.model_config("options")["options"]
     text = options.prevalence if options.prevalence is not None else config.get("prevalence")
     if text is None:
-        how = (
+        hint = (
             "name those of the regression with `prevalence`"
             if options.permutations is None
             else "`permutations` needs those of a fit with `prevalence`"
         )
-        raise UsageError(f"the model was fitted without covariates; {how}", parameter="prevalence")
+        raise UsageError(f"the model was fitted without covariates; {hint}", parameter="prevalence")
     formula = parse_formula(text)
     documents, arrays = opened.table("documents"), read_arrays(opened)
     filled = np.asarray(documents.column("topic").to_numpy()) >= 0

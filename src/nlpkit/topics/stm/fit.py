@@ -156,7 +156,7 @@ def _infer(
     """Return the posteriors of the documents of all parts, each by its own topics (K, V)."""
     steps = [
         infer_posteriors(
-            part.counts, phi, prior.of(part.rows), start=None if start is None else start[part.rows], threads=threads
+            part.counts, phi, prior.part(part.rows), start=None if start is None else start[part.rows], threads=threads
         )
         for part, phi in zip(parts, topics, strict=True)
     ]

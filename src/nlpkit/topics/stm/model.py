@@ -21,7 +21,7 @@ class Prior:
     mean: FloatArray
     covariance: FloatArray
 
-    def of(self, rows: LongArray | slice) -> Prior:
+    def part(self, rows: LongArray | slice) -> Prior:
         """Return the prior of some of the documents."""
         return self if len(self.mean) == 1 else Prior(self.mean[rows], self.covariance)
 

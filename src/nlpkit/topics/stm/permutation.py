@@ -47,13 +47,13 @@ def two_values(design: Design, column: str, values: Mapping[str, Covariate]) -> 
         InputError: it has others; ColumnError: the formula does not have it.
     """
     coding = design.coding_of(column)
-    found = sorted_levels(values[column]) if coding.is_number else coding.levels
-    if len(found) != 2:
+    both = sorted_levels(values[column]) if coding.is_number else coding.levels
+    if len(both) != 2:
         raise InputError(
-            f"a permutation test compares two values, and '{column}' has {len(found)}: {', '.join(found[:5])}"
-            + (" …" if len(found) > 5 else "")
+            f"a permutation test compares two values, and '{column}' has {len(both)}: {', '.join(both[:5])}"
+            + (" …" if len(both) > 5 else "")
         )
-    return found[0], found[1]
+    return both[0], both[1]
 
 
 def permutation_test(
@@ -94,8 +94,8 @@ def permutation_test(
     for r in range(permutations):
         rng = np.random.Generator(np.random.Philox(key=stream_key(seed, "permutation", r)))
         order = rng.permutation(tokens.n_docs)
-        given = values[column]
-        shuffled: Covariate = given[order] if isinstance(given, np.ndarray) else [given[i] for i in order.tolist()]
+        fitted = values[column]
+        shuffled: Covariate = fitted[order] if isinstance(fitted, np.ndarray) else [fitted[i] for i in order.tolist()]
         X = design.matrix({**values, column: shuffled})
         model = fit_stm(tokens, K, options, execution, X=X, content=content, phi=start).model
         with threadpool_limits(1, user_api="blas"):
