@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.mixtures import fit_slda as fit_slda
     from nlpkit.workflows.mixtures import fit_stm as fit_stm
     from nlpkit.workflows.name_topics import name_topics as name_topics
+    from nlpkit.workflows.permutations import permutation_effects as permutation_effects
     from nlpkit.workflows.plot import plot as plot
     from nlpkit.workflows.predict import load as load
     from nlpkit.workflows.preprocess import preprocess as preprocess
@@ -115,6 +116,7 @@ _HOMES = {
     "embed_words": "workflows.embed_words:embed_words",
     "estimate_effects": "workflows.effects:estimate_effects",
     "plot_effects": "workflows.effects:plot_effects",
+    "permutation_effects": "workflows.permutations:permutation_effects",
     "evaluate": "workflows.evaluate:evaluate",
     "export": "workflows.export:export",
     "finetune": "workflows.finetune:finetune",

@@ -138,3 +138,79 @@ def test_other_runs(planted_lda: Path, planted: Path) -> None:
     run_cli("stm", planted, "--k", "4", "--iterations", "3", "-q", "-o", "ctm")
     assert "was fitted without covariates" in run_cli("effects", "ctm", code=2).error()
     run_cli("effects", "ctm", "--prevalence", "label")
+
+
+@pytest.fixture(scope="module")
+def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of three planted topics that depend on a party, and not on another column; one document has no words."""
+    folder, rng = tmp_path_factory.mktemp("binary"), np.random.default_rng(0)
+    words = [f"{topic}{letter}" for topic in ("tax", "school", "river") for letter in "abcdefgh"]
+    rows = []
+    for i in range(120):
+        party = int(rng.random() < 0.5)
+        theta = rng.dirichlet([[6.0, 2, 1], [2.0, 6, 1]][party])
+        text = " ".join(rng.choice(words, 25, p=np.repeat(theta / 8, 8)))
+        rows.append(
+            {"id": f"d{i}", "text": text, "party": "dr"[party], "code": party + 3, "coin": "xy"[rng.integers(2)]}
+        )
+    rows[7]["text"] = ""
+    write_jsonl(folder / "rows.jsonl", [{**row, "three": "abc"[i % 3]} for i, row in enumerate(rows)])
+    run_cli(
+        "stm", folder / "rows.jsonl", "--k", "3", "--prevalence", "party + coin + three", "-q", "-o", folder / "run"
+    )
+    return folder / "run"
+
+
+def test_permutations_tell_an_effect_from_chance(binary: Path) -> None:
+    done = run_cli("effects", binary, "--of", "party", "--permutations", "19", "--threads", "1", "-o", "party.parquet")
+    assert "Effect of party on shares of topics, r less d, beside 19 permutations" in done.out
+    assert "of 3 topics has p < 0.05 (the least p there can be is 0.050" in done.err
+    table = read("party.parquet").to_pylist()
+    estimated = nk.estimate_effects(binary, column="party").table.to_pylist()
+    for row in table:
+        assert row["difference"] == pytest.approx(estimated[2 * row["topic"] + 1]["difference"])
+        assert len(row["permuted"]) == 19
+        larger = sum(abs(effect) >= abs(row["difference"]) for effect in row["permuted"])
+        assert row["p"] == pytest.approx((1 + larger) / 20)
+        assert row["match"] > 0.99
+    assert [row["p"] for row in sorted(table, key=lambda row: -abs(row["difference"]))[:2]] == [0.05, 0.05]
+    assert footer("party.parquet")["parameters"]["permutations"] == 19
+    run_cli("effects", binary, "--of", "party", "--permutations", "19", "--threads", "2", "-q", "-o", "two.parquet")
+    assert Path("two.parquet").read_bytes() == Path("party.parquet").read_bytes()
+    chance = nk.permutation_effects(binary, column="coin", permutations=5, seed=1).table.to_pylist()
+    assert np.mean([row["p"] for row in chance]) > 1 / 6
+
+
+def test_permutations_of_numbers_and_of_content(binary: Path, tmp_path: Path) -> None:
+    rows = binary.parent / "rows.jsonl"
+    run_cli(
+        "stm", rows, "--k", "3", "--prevalence", "code", "--content", "party", "--iterations", "9", "-q", "-o", "run"
+    )
+    value = run_cli("effects", "run", "--of", "code", "--permutations", "2", "-q", "--json").json()
+    assert value["values"] == ["3", "4"]
+    assert all(abs(row["difference"]) > max(map(abs, row["permuted"])) for row in value["tests"][:2])
+    plan = run_cli("effects", "run", "--of", "code", "--permutations", "100", "--dry-run", "--json").json()
+    assert (plan["documents"], plan["topics"], plan["fits"]) == (119, 3, 100)
+    copy = tmp_path / "elsewhere.jsonl"
+    copy.write_bytes(rows.read_bytes())
+    again = nk.permutation_effects("run", column="code", permutations=2, documents=copy).table.to_pylist()
+    assert again == value["tests"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--of", "three"], 3, "compares two values, and 'three' has 3: a, b, c"),
+        (["--of", "code"], 3, "the formula has no column 'code'"),
+        ([], 2, "--permutations tests the effect of one column; name it with --of"),
+        (["--of", "party", "--prevalence", "party"], 2, "leave --prevalence out"),
+        (["--of", "party", "--plot", "x.svg"], 2, "--plot draws shares at values"),
+        (["--of", "party", "--documents", "other.jsonl"], 3, "the documents read are not those of"),
+    ],
+)
+def test_permutations_that_cannot_be(binary: Path, words: list[str], code: int, message: str) -> None:
+    write_jsonl(Path("other.jsonl"), [{"id": f"e{i}", "text": "taxa taxb schoola"} for i in range(120)])
+    assert message in run_cli("effects", binary, "--permutations", "3", *words, code=code).error()
+    if words == ["--of", "three"]:
+        done = run_cli("effects", binary, "--of", "party", "--documents", "other.jsonl", code=2)
+        assert "--documents are read for --permutations alone" in done.error()

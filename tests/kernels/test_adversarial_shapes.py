@@ -51,6 +51,7 @@ from nlpkit.kernels import (
     ngrams,
     paths,
     phrases,
+    poisson_lasso,
     resample,
     restricted,
     scan,
@@ -102,6 +103,7 @@ from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.plsa import PlsaOptions, fit_plsa, fold_in
 from nlpkit.topics.reduce import fuzzy_graph, umap_layout
+from nlpkit.topics.stm.content import update_content
 from nlpkit.topics.stm.inference import as_counts, draw_theta, expected_counts, infer_posteriors
 from nlpkit.topics.stm.model import Prior
 from nlpkit.topics.supervised.restricted import NameSets, rows_of_authors, rows_of_labels
@@ -597,6 +599,22 @@ def test_logistic_normal_topics() -> None:
         weights = np.empty((5, K))
         stm.simplex_weights(rng.random((5, K)), rng.random((K, K)), 0, 5, weights)
         assert np.allclose(weights.sum(axis=1), 1)
+
+
+@exercises(poisson_lasso.fit_terms)
+def test_words_by_level() -> None:
+    """No term, none that occurs, cells without tokens, one topic or level, counts below one, with and without interactions."""
+    rng = np.random.default_rng(0)
+    for V, A, K in ((0, 2, 2), (1, 1, 1), (5, 2, 1), (3, 1, 4), (40, 3, 5)):
+        for scale in (0.0, 1e-9, 0.3, 1e6):
+            counts = scale * rng.poisson(0.7, (A, K, V))
+            baseline = np.full(V, 1 / max(V, 1))
+            for interactions in (True, False):
+                for threads in (1, 2):
+                    model = update_content(
+                        counts, baseline, np.full(A, 1 / A), interactions=interactions, threads=threads
+                    )
+                    assert all(np.isfinite(values).all() for values in model.arrays().values())
 
 
 def chains() -> Iterator[dict[str, Any]]:

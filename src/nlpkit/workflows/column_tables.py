@@ -10,19 +10,49 @@ import pyarrow as pa
 
 from nlpkit.io.mixture_runs import Additions
 from nlpkit.topics.mixtures.model import MixtureFit
+from nlpkit.topics.stm.content import content_from_arrays, content_terms
+from nlpkit.topics.stm.fitter import StmFitter
 from nlpkit.topics.supervised.restricted import AuthorTopicFitter, LabeledLdaFitter, NameSets
 from nlpkit.topics.supervised.slda import SldaFitter
 from nlpkit.types import FloatArray
 
+TERMS_BY_CONTENT = "topic_terms_by_content"
+
 
 @singledispatch
-def column_additions(fitter: Any, fit: MixtureFit) -> Additions:
-    """Return what the run of a fit has beside that of any mixture model: nothing, for most kinds of models."""
+def column_additions(fitter: Any, fit: MixtureFit, n_terms: int) -> Additions:
+    """Return what the run of a fit has beside that of any mixture model: nothing, for most kinds of models.
+
+    n_terms: words that are listed of each topic.
+    """
     return Additions()
 
 
 @column_additions.register
-def _(fitter: SldaFitter, fit: MixtureFit) -> Additions:
+def _(fitter: StmFitter, fit: MixtureFit, n_terms: int) -> Additions:
+    """Return how the columns are coded, and the words of each topic at each level of the content."""
+    config: dict[str, Any] = {} if fitter.design is None else {"design": fitter.design.to_json()}
+    model, content = content_from_arrays(fit.arrays), fitter.content
+    if model is None or content is None:
+        return Additions(config=config)
+    rows = content_terms(model, n_terms)
+    table = pa.table(
+        {
+            "topic": pa.array(rows.topic, pa.int32()),
+            "level": pa.array([content.levels[a] for a in rows.level], pa.string()),
+            "rank": pa.array(rows.rank, pa.int32()),
+            "term": pa.array([fit.model.terms[v] for v in rows.term], pa.string()),
+            "weight": pa.array(rows.weight, pa.float32()),
+            "log_ratio": pa.array(rows.log_ratio, pa.float32()),
+            "contrast_rank": pa.array(rows.contrast_rank, pa.int32()),
+        }
+    )
+    config["content_levels"] = list(content.levels)
+    return Additions(tables={TERMS_BY_CONTENT: table}, config=config)
+
+
+@column_additions.register
+def _(fitter: SldaFitter, fit: MixtureFit, n_terms: int) -> Additions:
     assert fitter.response is not None
     names, kind = fitter.response.names, fitter.response.kind
     return Additions(
@@ -33,7 +63,7 @@ def _(fitter: SldaFitter, fit: MixtureFit) -> Additions:
 
 
 @column_additions.register
-def _(fitter: AuthorTopicFitter, fit: MixtureFit) -> Additions:
+def _(fitter: AuthorTopicFitter, fit: MixtureFit, n_terms: int) -> Additions:
     assert fitter.authors is not None
     return Additions(
         tables={"authors": authors_table(fitter.authors, fit.arrays["authors"], float(fit.model.alpha[0]))}
@@ -41,7 +71,7 @@ def _(fitter: AuthorTopicFitter, fit: MixtureFit) -> Additions:
 
 
 @column_additions.register
-def _(fitter: LabeledLdaFitter, fit: MixtureFit) -> Additions:
+def _(fitter: LabeledLdaFitter, fit: MixtureFit, n_terms: int) -> Additions:
     return Additions(config={"topic_names": list(fit.names)})
 
 

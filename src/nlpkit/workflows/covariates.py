@@ -25,24 +25,33 @@ def covariates_of(rows: pa.Table, formula: Formula, *, where: str) -> dict[str, 
         ColumnError: a column is not there, or holds other than single values.
     """
     categories = {factor.column for term in formula.terms for factor in term if factor.use == "factor"}
-    values: dict[str, Covariate] = {}
-    for name in formula.columns:
-        if name not in rows.column_names:
-            raise missing_column(where, name, (n for n in rows.column_names if n != TEXT_HASH), "prevalence")
-        column = rows.column(name)
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        column = column.cast(kind)
-        if pa.types.is_nested(kind):
-            raise ColumnError(f"column '{name}' of {where} holds {kind}; a covariate has one value a document")
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-            values[name] = column.cast(pa.float64()).to_numpy()
-        elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-            values[name] = _as_days(rows, name)
-        else:
-            texts = [None if value is None or str(value) == "" else str(value) for value in column.to_pylist()]
-            days = None if name in categories or pa.types.is_boolean(kind) else _days_if_dates(rows, name, texts)
-            values[name] = texts if days is None else days
-    return values
+    return {name: covariate_of(rows, name, where=where, is_category=name in categories) for name in formula.columns}
+
+
+def covariate_of(
+    rows: pa.Table, name: str, *, where: str, is_category: bool, parameter: str = "prevalence"
+) -> Covariate:
+    """Return a column as numbers, NaN where one is missing, or as categories.
+
+    is_category: texts are categories even where they are all dates.
+
+    Raises:
+        ColumnError: it is not there, or holds other than single values.
+    """
+    if name not in rows.column_names:
+        raise missing_column(where, name, (n for n in rows.column_names if n != TEXT_HASH), parameter)
+    column = rows.column(name)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    column = column.cast(kind)
+    if pa.types.is_nested(kind):
+        raise ColumnError(f"column '{name}' of {where} holds {kind}; a covariate has one value a document")
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return np.asarray(column.cast(pa.float64()).to_numpy())
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return _as_days(rows, name)
+    texts = [None if value is None or str(value) == "" else str(value) for value in column.to_pylist()]
+    days = None if is_category or pa.types.is_boolean(kind) else _days_if_dates(rows, name, texts)
+    return texts if days is None else days
 
 
 def _days_if_dates(rows: pa.Table, name: str, texts: Sequence[str | None]) -> FloatArray | None:

@@ -15,12 +15,13 @@ from nlpkit.classify.labels import encode_single
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
 from nlpkit.io.mixture_runs import TopicCorpus
 from nlpkit.io.topic_tables import TEXT_HASH
+from nlpkit.topics.stm.content import Content, fit_content
 from nlpkit.topics.stm.design import fit_design
 from nlpkit.topics.stm.fitter import StmFitter
 from nlpkit.topics.supervised.response import Response
 from nlpkit.topics.supervised.restricted import AuthorTopicFitter, LabeledLdaFitter, NameSets
 from nlpkit.topics.supervised.slda import SldaFitter
-from nlpkit.workflows.covariates import covariates_of
+from nlpkit.workflows.covariates import covariate_of, covariates_of
 from nlpkit.workflows.labelled import read_labels
 
 
@@ -39,13 +40,20 @@ def with_columns(fitter: Any, corpus: TopicCorpus, label_col: str) -> Any:
 
 @with_columns.register
 def _(fitter: StmFitter, corpus: TopicCorpus, label_col: str) -> StmFitter:
-    """Return the fitter with the columns of X that its formula makes of documents."""
-    formula = fitter.options.formula
-    if formula is None:
-        return fitter
-    values = covariates_of(corpus.rows, formula, where="the corpus")
-    design = fit_design(formula, values)
-    return replace(fitter, design=design, X=design.matrix(values))
+    """Return the fitter with the columns of X that its formula makes of documents, and the levels of its content."""
+    formula, column = fitter.options.formula, fitter.options.content
+    if formula is not None:
+        values = covariates_of(corpus.rows, formula, where="the corpus")
+        design = fit_design(formula, values)
+        fitter = replace(fitter, design=design, X=design.matrix(values))
+    if column is not None:
+        fitter = replace(fitter, content=content_of(corpus.rows, column))
+    return fitter
+
+
+def content_of(rows: pa.Table, column: str) -> Content:
+    """Return the levels of a content covariate of the documents of a fit. Raises InputError, ColumnError where it cannot be used."""
+    return fit_content(column, covariate_of(rows, column, where="the corpus", is_category=True, parameter="content"))
 
 
 @with_columns.register

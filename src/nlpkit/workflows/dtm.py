@@ -107,7 +107,7 @@ class FittedDynamicTopics(FittedTopics):
                 )
             return theta, full
 
-        return infer
+        return DocumentInference(infer)
 
     def scoring_by_part(
         self, rows: pa.Table, execution: Execution, method: str

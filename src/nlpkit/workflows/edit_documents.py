@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -10,15 +12,19 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError
+from nlpkit.io.mixture_runs import TopicCorpus
+from nlpkit.io.mixture_tables import read_left_out
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import corpus_of, read_as_then
 from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import TEXT_HASH, TOPIC_COLUMNS
+from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.token_settings import options_from
 from nlpkit.types import TokenTable
 from nlpkit.workflows.corpus import Corpus, read_corpus
 from nlpkit.workflows.reference import as_reference
+from nlpkit.workflows.topic_corpus import read_topic_corpus
 
 IN_MEMORY = "the table"  # path of documents that no file holds
 
@@ -56,6 +62,45 @@ def documents_of(run: Run, documents: Any, read: ReadOptions, *, parameter: str 
             parameter=parameter,
         )
     return read_corpus(*files, options=replace(read_as_then(run, read), limit=limit))
+
+
+@contextmanager
+def documents_again(
+    run: Run,
+    terms: tuple[str, ...],
+    documents: Any,
+    read: ReadOptions,
+    execution: Execution,
+    *,
+    parameter: str | None = "documents",
+) -> Iterator[TopicCorpus]:
+    """Yield the documents of a run of a mixture model as its fit counted them: their tokens as ids of terms, the columns of the run.
+
+    Args:
+        documents, parameter: see `documents_of`.
+
+    Raises:
+        InputError: the documents are gone, have changed, or are not cut into words again.
+    """
+    corpus = documents_of(run, documents, read, parameter=parameter)
+    with corpus.open() as stream:
+        has_tokens = "tokens" in stream.schema.names
+    options = options_of_tokens(run, terms, has_tokens=has_tokens)
+    alone = corpus.with_options(columns=("tokens",))  # the other columns are those of the run
+    with read_topic_corpus(alone, options, execution.n_threads()) as words:
+        stored = check_ids(run, words.ids)
+        hashes = words.rows.column(TEXT_HASH)
+        if "model/training.parquet" in run.manifest["outputs"]:
+            known = set(run.table("model/training", ["text_hash"]).column("text_hash").to_pylist())
+            check_texts(run, words.ids, np.array([key is None or key in known for key in hashes.to_pylist()], bool))
+        tokens = same_terms(words.tokens, terms)
+        vocabulary, left_out = run.table("vocab"), read_left_out(run)
+        note_other_counts(run, tokens, vocabulary.column("cf").to_numpy())
+        yield replace(
+            words, tokens=tokens, rows=columns_of_user(stored).append_column(TEXT_HASH, hashes),
+            cf=vocabulary.column("cf").to_numpy(), df=vocabulary.column("df").to_numpy(),
+            token_info=run.manifest["parameters"].get("tokens"), left_out=None if left_out is None else lambda: sorted(left_out),
+        )  # fmt: skip
 
 
 def check_ids(run: Run, ids: pa.ChunkedArray) -> pa.Table:

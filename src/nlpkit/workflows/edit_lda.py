@@ -13,11 +13,10 @@ from nlpkit import reporting
 from nlpkit.errors import InputError
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.mixture_runs import LDA, Additions, TopicCorpus, mixture_run
-from nlpkit.io.mixture_tables import read_doc_topic, read_left_out, read_model
+from nlpkit.io.mixture_tables import read_doc_topic, read_model
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
-from nlpkit.io.topic_tables import TEXT_HASH
 from nlpkit.parameters import Execution
 from nlpkit.topics.debias import debiased_tokens
 from nlpkit.topics.edits import EditPlan, names_after
@@ -28,19 +27,9 @@ from nlpkit.topics.lda.options import DescriptionOptions
 from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.topics.naming import exclusive_terms, topic_names
 from nlpkit.types import CsrMatrix, IntArray, TokenTable
-from nlpkit.workflows.corpus import Corpus
-from nlpkit.workflows.edit_documents import (
-    check_ids,
-    check_texts,
-    columns_of_user,
-    documents_of,
-    note_other_counts,
-    options_of_tokens,
-    same_terms,
-)
+from nlpkit.workflows.edit_documents import documents_again
 from nlpkit.workflows.guidance import groups_of
 from nlpkit.workflows.lda_model import FittedLda, LdaReport
-from nlpkit.workflows.topic_corpus import read_topic_corpus
 
 OF_CHAINS = ("prototype", "matched_topics", "topic_similarity")
 
@@ -72,35 +61,13 @@ def read_lda_fit(run: Run, documents: Any, read: ReadOptions, execution: Executi
             f"{run.path} does not hold how many tokens of each document a topic has (model/doc_topic.parquet): it is of an older nlpkit; "
             "fit it again"
         )
-    corpus = documents_of(run, documents, read)
-    with corpus.open() as stream:
-        has_tokens = "tokens" in stream.schema.names
-    options = options_of_tokens(run, model.terms, has_tokens=has_tokens)
-    words = stack.enter_context(read_topic_corpus(_without_topics(corpus), options, execution.n_threads()))
-    stored = check_ids(run, words.ids)
-    hashes = words.rows.column(TEXT_HASH)
-    if "model/training.parquet" in run.manifest["outputs"]:
-        known = set(run.table("model/training", ["text_hash"]).column("text_hash").to_pylist())
-        check_texts(run, words.ids, np.array([key is None or key in known for key in hashes.to_pylist()], bool))
-    tokens = same_terms(words.tokens, model.terms)
-    vocabulary = run.table("vocab")
-    note_other_counts(run, tokens, vocabulary.column("cf").to_numpy())
-    rows = columns_of_user(stored).append_column(TEXT_HASH, hashes)
+    words = stack.enter_context(documents_again(run, model.terms, documents, read, execution))
+    tokens = words.tokens
     debias = run.manifest["parameters"].get("debias")
     if debias is not None:
-        groups = groups_of(columns_of_user(stored), debias, np.diff(tokens.offsets) > 0, where=str(run.path))
+        groups = groups_of(words.rows, debias, np.diff(tokens.offsets) > 0, where=str(run.path))
         tokens = debiased_tokens(tokens, groups, seed=execution.seed).tokens
-    left_out = read_left_out(run)
-    again = replace(
-        words, tokens=tokens, rows=rows, cf=vocabulary.column("cf").to_numpy(), df=vocabulary.column("df").to_numpy(),
-        token_info=run.manifest["parameters"].get("tokens"), left_out=None if left_out is None else lambda: sorted(left_out),
-    )  # fmt: skip
-    return StoredLda(run, model, doc_topic, _assignments(run, tokens), again)
-
-
-def _without_topics(corpus: Corpus) -> Corpus:
-    """Return the corpus with its texts and tokens alone: the other columns are those of the run."""
-    return corpus.with_options(columns=("tokens",))
+    return StoredLda(run, model, doc_topic, _assignments(run, tokens), replace(words, tokens=tokens))
 
 
 def _assignments(run: Run, tokens: TokenTable) -> IntArray | None:

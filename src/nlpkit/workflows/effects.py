@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,10 @@ from nlpkit.report.effect_figure import COLUMNS, draw_effects
 from nlpkit.topics.stm.design import Covariate, Design, fit_design
 from nlpkit.topics.stm.effect_options import EffectOptions
 from nlpkit.topics.stm.effects import Effects, cases, regress_draws
-from nlpkit.topics.stm.formula import parse_formula
+from nlpkit.topics.stm.formula import Formula, parse_formula
 from nlpkit.topics.stm.inference import draw_theta_by_noise
 from nlpkit.topics.streams import stream_key
-from nlpkit.types import FloatArray
+from nlpkit.types import BoolArray, FloatArray
 from nlpkit.workflows.covariates import covariates_of
 from nlpkit.workflows.plot import Picture, draw_in_format
 from nlpkit.workflows.topic_tables import TopicTable, labels_of
@@ -49,22 +50,10 @@ def estimate_effects(
     """
     records = (options or EffectOptions(), execution or Execution())
     options, execution = with_settings(records, settings)
-    opened = run if isinstance(run, Run) else open_run(Path(run), ["stm"], verify=execution.verify)
-    config = opened.model_config("options")["options"]
-    text = options.prevalence if options.prevalence is not None else config.get("prevalence")
-    if text is None:
-        raise UsageError(
-            "the model was fitted without covariates; name those of the regression with `prevalence`",
-            parameter="prevalence",
-        )
-    formula = parse_formula(text)
-    documents, arrays = opened.table("documents"), read_arrays(opened)
-    filled = np.asarray(documents.column("topic").to_numpy()) >= 0
-    rows = documents.filter(pa.array(filled))
-    values = covariates_of(rows, formula, where=str(opened.path))
-    design = fit_design(formula, values)
+    data = effect_data(run, options, verify=execution.verify)
+    opened, design, rows = data.run, data.design, data.rows
     with threadpool_limits(1, user_api="blas"):
-        effects = _effects(design, values, arrays["eta"][filled], arrays["noise"], options.draws, execution.seed)
+        effects = effects_of(data, options.draws, execution.seed)
         table = (
             _coefficients(effects, options.ci)
             if options.column is None
@@ -75,18 +64,59 @@ def estimate_effects(
         scale = "number" if design.coding_of(options.column).is_number else "category"
     labels = pa.array(labels_of(opened), pa.string()).take(table.column("topic"))
     facts = {
-        "run": str(opened.path), "prevalence": formula.text, "of": options.column, "scale": scale, "draws": options.draws, "ci": options.ci,
-        "documents": rows.num_rows,
+        "run": str(opened.path), "prevalence": data.formula.text, "of": options.column, "scale": scale,
+        "draws": options.draws, "ci": options.ci, "documents": rows.num_rows,
     }  # fmt: skip
     return TopicTable([opened], "effects", table.add_column(1, "topic_label", labels), facts, command="effects")
 
 
-def _effects(
-    design: Design, values: dict[str, Covariate], eta: FloatArray, noise: FloatArray, draws: int, seed: int
-) -> Effects:
+@dataclass(frozen=True, slots=True)
+class EffectData:
+    """What effects are estimated from: the documents of a run that have words.
+
+    filled (all documents,): which these are; rows, values: their columns and covariates; eta, noise: their posteriors.
+    """
+
+    run: Run
+    formula: Formula
+    design: Design
+    filled: BoolArray
+    rows: pa.Table
+    values: dict[str, Covariate]
+    eta: FloatArray
+    noise: FloatArray
+
+
+def effect_data(run: Any, options: EffectOptions, *, verify: bool) -> EffectData:
+    """Return the documents of a run with the covariates of the regression.
+
+    Raises:
+        UsageError: there are no covariates; InputError: one cannot be used, or the run is of another kind.
+    """
+    opened = run if isinstance(run, Run) else open_run(Path(run), ["stm"], verify=verify)
+    config = opened.model_config("options")["options"]
+    text = options.prevalence if options.prevalence is not None else config.get("prevalence")
+    if text is None:
+        hint = (
+            "name those of the regression with `prevalence`"
+            if options.permutations is None
+            else "`permutations` needs those of a fit with `prevalence`"
+        )
+        raise UsageError(f"the model was fitted without covariates; {hint}", parameter="prevalence")
+    formula = parse_formula(text)
+    documents, arrays = opened.table("documents"), read_arrays(opened)
+    filled = np.asarray(documents.column("topic").to_numpy()) >= 0
+    rows = documents.filter(pa.array(filled))
+    values = covariates_of(rows, formula, where=str(opened.path))
+    design = fit_design(formula, values)
+    return EffectData(opened, formula, design, filled, rows, values, arrays["eta"][filled], arrays["noise"])
+
+
+def effects_of(data: EffectData, draws: int, seed: int) -> Effects:
+    """Return the regressions of drawn topics on the covariates."""
     rng = np.random.Generator(np.random.Philox(key=stream_key(seed, "effects")))
-    thetas = (draw_theta_by_noise(eta, noise, rng) for _ in range(draws))
-    return regress_draws(thetas, design.matrix(values), tuple(design.names))
+    thetas = (draw_theta_by_noise(data.eta, data.noise, rng) for _ in range(draws))
+    return regress_draws(thetas, data.design.matrix(data.values), tuple(data.design.names))
 
 
 def _coefficients(effects: Effects, level: float) -> pa.Table:

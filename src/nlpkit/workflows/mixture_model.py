@@ -36,8 +36,28 @@ BATCH = 4096  # documents whose topics are inferred at once
 
 # theta (D, K), and which documents have topics (D,)
 Inferred: TypeAlias = tuple[Float32Array, BoolArray]
-# documents, which of them are new (D,), offsets (D + 1,) and ids of their terms that the model knows → their topics
-DocumentInference: TypeAlias = Callable[[pa.RecordBatch, BoolArray, LongArray, IntArray], Inferred]
+
+
+class DocumentInference:
+    """Gives the documents of one batch after another their topics.
+
+    infer: a batch, which of its documents are new (D,), offsets (D + 1,) and ids of their terms that the model knows → topics.
+    """
+
+    def __init__(self, infer: Callable[[pa.RecordBatch, BoolArray, LongArray, IntArray], Inferred]) -> None:
+        """Take what infers the topics of a batch."""
+        self.infer = infer
+
+    def __call__(self, batch: pa.RecordBatch, new: BoolArray, offsets: LongArray, ids: IntArray) -> Inferred:
+        """Return the topics of a batch."""
+        return self.infer(batch, new, offsets, ids)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what footers say of it."""
+        return {}
+
+    def report(self) -> None:
+        """Say what was known of the documents."""
 
 
 class FittedMixture(TopicRun):
@@ -80,7 +100,7 @@ class FittedMixture(TopicRun):
         def theta(batch: pa.RecordBatch, new: BoolArray, offsets: LongArray, ids: IntArray) -> Inferred:
             return infer(offsets, ids), np.diff(offsets) > 0
 
-        return theta
+        return DocumentInference(theta)
 
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model whose phi scores held-out documents, and what infers their topics; None for Gibbs sampling of LDA.
@@ -194,13 +214,14 @@ class MixturePredictions(Predictions):
         self.gives = "topics" if model.labels is None or is_set else "classes"
         self.quality = None if model.labels is None else PredictionQuality(model.labels, model.separator)
         self.left_out = model.left_out()
+        self.infer = model.document_inference(stream, options, execution)
         self.counts = dict.fromkeys(
             ("documents", "known", "unassigned", "tokens", "unknown_tokens", "left_out_tokens"), 0
         )  # fmt: skip
 
     def parameters(self) -> dict[str, Any]:
         """Return what the footer says of the prediction."""
-        return {"model": self.model, **self.fitted.inference_parameters()}
+        return {"model": self.model, **self.fitted.inference_parameters(), **self.infer.parameters()}
 
     def summary(self) -> dict[str, Any]:
         """Return how many documents and tokens there were, and how many the model does not know."""
@@ -221,9 +242,8 @@ class MixturePredictions(Predictions):
             columns=columns, threads=self.execution.n_threads(), own_tokens=options is None,
         ) as words:  # fmt: skip
             infer = _TopicInference(
-                self.fitted, self.fitted.document_inference(self.stream, self.options, self.execution), words, self.left_out,
-                self.quality, probabilities=self.options.probabilities,
-            )  # fmt: skip
+                self.fitted, self.infer, words, self.left_out, self.quality, probabilities=self.options.probabilities
+            )
             with reporting.progress("topics", words.n_docs) as update:
                 for whole, encoded in words.encoded():
                     for start in range(0, whole.num_rows, BATCH):
@@ -243,6 +263,7 @@ class MixturePredictions(Predictions):
         )
         parts += [f"{wording.count(new)} new"] if new else []
         reporting.note(f"{wording.counted(n['documents'], 'document')}: {'; '.join(parts)}")
+        self.infer.report()
         if n["unassigned"]:
             have = "has" if n["unassigned"] == 1 else "have"
             reporting.note(

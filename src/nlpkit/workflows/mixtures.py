@@ -16,6 +16,7 @@ from nlpkit.io.cost import stopwatch
 from nlpkit.io.mixture_runs import Additions, MixtureRun, TopicCorpus, mixture_run
 from nlpkit.io.mixture_tables import read_arrays, read_model, read_weights
 from nlpkit.io.runs import Run, open_run
+from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.biterm import BitermFitter, BitermOptions
@@ -51,6 +52,7 @@ from nlpkit.workflows.lda_choice import choice_additions, note_choice
 from nlpkit.workflows.mixture_model import DocumentInference, FittedMixture
 from nlpkit.workflows.neural_topics import ctm_inference, with_embeddings, with_word_vectors
 from nlpkit.workflows.predict_options import PredictOptions
+from nlpkit.workflows.stm_columns import ColumnInference, stored_columns
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.topic_corpus import read_topic_corpus, warn_of_one_text
 
@@ -137,11 +139,14 @@ class FittedTopics(FittedMixture):
         self, stream: DocumentStream, options: PredictOptions, execution: Execution
     ) -> DocumentInference:
         """Return what gives batches of documents their topics."""
-        if not isinstance(self.fitter, CtmFitter):
-            return super().document_inference(stream, options, execution)
-        return ctm_inference(
-            self.fitter, self.model, self.fit.weights, self.config, stream, options.encoder, execution.n_threads()
-        )
+        if isinstance(self.fitter, StmFitter) and self.fitter.uses_columns:
+            columns = [name for name in stream.schema.names if name not in ("text", "tokens", *TOPIC_COLUMNS)]
+            return ColumnInference(self.fitter, self.fit, columns, execution, self.name)
+        if isinstance(self.fitter, CtmFitter):
+            return ctm_inference(
+                self.fitter, self.model, self.fit.weights, self.config, stream, options.encoder, execution.n_threads()
+            )
+        return super().document_inference(stream, options, execution)
 
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model with every term possible in every topic, and what infers topics."""
@@ -273,7 +278,13 @@ def fit_topics(
         else:
             fitter = with_columns(fitter, corpus, documents.options.label_col)
         run, report = fit_corpus(
-            kind, corpus, fitter, terms, execution, seconds, lambda fit: additions | column_additions(fitter, fit)
+            kind,
+            corpus,
+            fitter,
+            terms,
+            execution,
+            seconds,
+            lambda fit: additions | column_additions(fitter, fit, terms.top_terms),
         )
     model = FittedTopics(run, fitter, report.fit, report)
     model.corpus = documents
@@ -343,5 +354,8 @@ def load_topics(path: Path, execution: Execution) -> FittedTopics:
     make, kind_of_options, _ = FITTERS[run.manifest["kind"]]
     with run.intact():
         options = kind_of_options(**run.model_config("options")["options"])
+        fitter = make(options)
+        if isinstance(fitter, StmFitter):
+            fitter = stored_columns(fitter, run.model_config("options"))
     fit = MixtureFit(read_model(run), None, arrays=read_arrays(run), weights=read_weights(run))
-    return FittedTopics(run, make(options), fit)
+    return FittedTopics(run, fitter, fit)

@@ -105,4 +105,4 @@ def ctm_inference(
         usable = has_text(pc.fill_null(batch.column("text"), ""))
         return ctm_theta(weights, dtm, source.of_batch(batch, new & usable)), usable
 
-    return theta
+    return DocumentInference(theta)

@@ -44,6 +44,9 @@ def effects_cli(
       nlpkit effects stm/
       nlpkit effects stm/ --of label -o label.csv --plot label.svg
       nlpkit effects stm-dates/ --of date -o dates.parquet
+
+    --permutations 100 asks whether an effect can be chance: the model is fitted again with the two values of --of permuted over
+    the documents, which the run finds where they were, and the effect is set beside those of these fits.
     """
     target = out.given_table_target("effects.csv")
     if picture.plot is not None:
@@ -53,15 +56,22 @@ def effects_cli(
         if effects.column is None:
             raise UsageError("`plot` draws the effects of one column; name it with `of`", parameter="plot")
         check_target(check_picture_name(picture.plot, "effects"), force=out.force)
+        if effects.permutations is not None:
+            raise UsageError(
+                "`plot` draws shares at values, which `permutations` does not give; leave one out", parameter="plot"
+            )
     if run.dry_run:
+        from nlpkit.workflows.permutations import permutation_cost
         from nlpkit.workflows.topic_tables import size_of
 
-        console.plan(size_of(source, run))
+        console.plan(size_of(source, run) if effects.permutations is None else permutation_cost(source, effects, run))
         return
     from nlpkit.cli.render import topic_cells as render
     from nlpkit.workflows.effects import estimate_effects, plot_effects
+    from nlpkit.workflows.permutations import permutation_effects
 
-    result = estimate_effects(source, options=effects, execution=run)
+    estimate = estimate_effects if effects.permutations is None else permutation_effects
+    result = estimate(source, options=effects, execution=run)
     if target is not None:
         result.save(target, force=out.force)
     if target != "-":

@@ -26,11 +26,15 @@ def stm_cli(
     Examples:
       nlpkit stm data/samples/news.jsonl --k 8 --prevalence label -o stm/
       nlpkit stm data/samples/news.jsonl --k 8 --prevalence "label + s(date, 5)" -o stm-dates/
+      nlpkit stm data/samples/nachrichten.jsonl --k 2 --content source -o stm-content/
       nlpkit stm data/samples/news.jsonl --k 8 -o ctm/
 
     What documents talk about depends on columns of theirs: --prevalence is a formula as R writes it. Numbers and dates are
     taken as they are (dates in days), or as splines with s(x) or s(x, degrees of freedom); texts are categories, and numbers
     in factor(x); factor(x, "level") chooses the first level. Without it, this is the correlated topic model.
+
+    How documents talk about a topic depends on the categories of --content: the words of each topic at each level are printed
+    and in topic_terms_by_content.parquet; all else shows their average over the levels.
 
     The start is that of anchor words, and the result the same for every seed and on any number of threads. A column tokens is
     used, else made. Leaves a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,23 +22,45 @@ if TYPE_CHECKING:
 
 TERMS_SHOWN = 8
 TEXT_WIDTH = 60
+BY_LEVEL = "topic_terms_by_content"  # table of a structural topic model
 
 
 def show_mixture(model: FittedTopics, target: Path) -> None:
     """Print a model that was written: the result as JSON, or tables and what to type next."""
     if console.settings.json:
-        console.emit_json({"run": str(target), **model.summary, "topics": model.topics.to_pylist()})
+        by_level = {name: model.tables()[name].to_pylist() for name in (BY_LEVEL,) if name in model.tables()}
+        console.emit_json({"run": str(target), **model.summary, "topics": model.topics.to_pylist(), **by_level})
         return
     report, run = model.report, model.run
     assert report is not None
     if report.choice is not None:
         show_choice(report.choice)
     show_topics(model.topics, model.documents.num_rows)
-    show_column_tables(model.tables())
+    tables = model.tables()
+    show_column_tables(tables)
+    if BY_LEVEL in tables:
+        show_content(tables[BY_LEVEL], model.topics.column("label").to_pylist())
     numbers = {name: value for name, value in report.fit.numbers.items() if isinstance(value, int | float)}
     went = ", ".join(f"{name.replace('_', ' ')} {value:,.6g}" for name, value in numbers.items())
     show_result(run, sum(report.seconds.values()), went)  # type: ignore[arg-type]
     show_further(run, model.model.terms, report.documents_with, target)  # type: ignore[arg-type]
+
+
+def show_content(terms: pa.Table, labels: Sequence[str]) -> None:
+    """Print the words of topics at each level of the content: the most probable, and those that set the level apart."""
+    cells: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    for row in terms.to_pylist():
+        cells.setdefault((row["topic"], row["level"]), []).append(row)
+    rows = []
+    for (k, level), words in cells.items():
+        apart = sorted((w for w in words if w["log_ratio"] > 0), key=lambda w: w["contrast_rank"])
+        shown = (" ".join(word["term"] for word in some[:TERMS_SHOWN]) for some in (words, apart))
+        rows.append([str(k), labels[k], level, *shown])
+    columns = ["topic", "name", "level", "most probable words", "more probable than on average"]
+    console.table(
+        columns, rows, right=columns[:1], title="Words of the topics at each level", noun="topics at levels",
+        rest=f"{BY_LEVEL}.parquet of the run",
+    )  # fmt: skip
 
 
 def show_result(run: MixtureRun, seconds: float, went: str) -> None:

@@ -196,6 +196,9 @@ def answer(result: TopicTable) -> None:
     if result.kind == "documents":
         _documents(rows)
         return
+    if result.kind == "tests":
+        _permutations(rows, result.facts)
+        return
     if result.facts.get("scale") == "number":
         rows = _some_values(rows)
     shown: dict[str, Callable[[Any], str]] = dict.fromkeys(
@@ -228,6 +231,29 @@ def answer(result: TopicTable) -> None:
         "effects": f"Effects on shares of topics in {result.facts.get('documents')} documents: {result.facts.get('prevalence')}",
     }
     console.table(heads, cells, right=right, title=titles.get(result.kind, ""), noun=result.kind, rest=REST)
+
+
+def _permutations(rows: Sequence[dict[str, Any]], facts: dict[str, Any]) -> None:
+    names = ("difference", "permuted_mean", "permuted_low", "permuted_high")
+    cells = [
+        [
+            str(row["topic"]), _label(row["topic_label"]), *(_percent(row[name]) for name in names), f"{row['p']:.3f}",
+            f"{row['match']:.2f}",
+        ]
+        for row in rows
+    ]  # fmt: skip
+    heads = ["topic", "topic label", *(name.replace("_", " ") for name in names), "p", "match"]
+    first, second = facts["values"]
+    console.table(
+        heads, cells, right=[head for head in heads if head != "topic label"], noun="topics", rest=REST,
+        title=f"Effect of {facts['of']} on shares of topics, {second} less {first}, beside {facts['permutations']} permutations",
+    )  # fmt: skip
+    least = 1 / (facts["permutations"] + 1)
+    small = sum(row["p"] < 0.05 for row in rows)
+    reporting.note(
+        f"the effect on {small} of {wording.counted(len(rows), 'topic')} has p < 0.05 (the least p there can be is {least:.3f}; one topic "
+        f"each, nothing is corrected for the number of topics); match: how alike the words of matched topics are, at most 1"
+    )
 
 
 def _some_values(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

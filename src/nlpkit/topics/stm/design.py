@@ -13,7 +13,7 @@ from scipy.interpolate import BSpline
 from nlpkit import wording
 from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.topics.stm.formula import Factor, Formula
-from nlpkit.types import FloatArray
+from nlpkit.types import BoolArray, FloatArray
 
 DEGREE = 3
 DF = 10  # degrees of freedom of a spline
@@ -49,6 +49,21 @@ class Coding:
             return [f"{self.factor}[{i + 1}]" for i in range(len(self.knots) - DEGREE - 2)]
         return [str(self.factor)]
 
+    def knows(self, values: Covariate) -> BoolArray:
+        """Return which values (D,) have columns: those that are there, and of a category or within a spline that the fit had.
+
+        Raises:
+            InputError: numbers are needed and the values are texts.
+        """
+        if self.levels:
+            return np.array([label in self.levels for label in as_labels(values)], bool)
+        if not isinstance(values, np.ndarray):
+            if any(value is not None for value in values):
+                raise _no_numbers(values, self.factor.column)
+            return np.zeros(len(values), bool)
+        low, high = (self.knots[0], self.knots[-1]) if self.knots else (-np.inf, np.inf)
+        return np.isfinite(values) & (values >= low) & (values <= high)
+
     def columns(self, values: Covariate, *, full: bool) -> FloatArray:
         """Return its columns (D, ·).
 
@@ -56,8 +71,8 @@ class Coding:
             InputError: a value that the fit did not have.
         """
         if self.levels:
-            number = {level: i for i, level in enumerate(self.levels)}
-            labels = _as_labels(values)
+            number: dict[str | None, int] = {level: i for i, level in enumerate(self.levels)}
+            labels = as_labels(values)
             unknown = sorted({str(label) for label in labels if label not in number})
             if unknown:
                 raise InputError(
@@ -232,9 +247,9 @@ def _coding(factor: Factor, values: Covariate) -> Coding:
         return Coding(
             factor, (), tuple(map(float, knots)), float(np.median(numbers)), (float(ends[0]), float(ends[-1]))
         )
-    labels = _as_labels(values)
-    levels, sizes = np.unique(labels, return_counts=True)
-    names = sorted(map(str, levels), key=_as_sorted) if is_numeric else list(map(str, levels))
+    labels = as_labels(values)
+    levels, sizes = np.unique(np.array(labels, str), return_counts=True)
+    names = list(sorted_levels(values))
     if not 2 <= len(names) <= MOST_LEVELS:
         raise InputError(
             f"'{factor.column}' has {wording.counted(len(names), 'category', 'categories')}, and 2 to {MOST_LEVELS} are needed; "
@@ -250,15 +265,17 @@ def _coding(factor: Factor, values: Covariate) -> Coding:
     return Coding(factor, levels=tuple(names), middle=str(levels[sizes.argmax()]))
 
 
-def _as_sorted(label: str) -> float:
-    return float(label)
+def sorted_levels(values: Covariate) -> tuple[str, ...]:
+    """Return the categories of values, numbers in the order of numbers, texts in that of the alphabet."""
+    different = {label for label in as_labels(values) if label is not None}
+    return tuple(sorted(different, key=float) if isinstance(values, np.ndarray) else sorted(different))
 
 
-def _as_labels(values: Covariate) -> list[str]:
-    """Return values as categories: numbers as they are written."""
+def as_labels(values: Covariate) -> list[str | None]:
+    """Return values as categories: numbers as they are written, None where one is missing."""
     if isinstance(values, np.ndarray):
-        return [f"{value:.15g}" for value in values.tolist()]
-    return [str(value) for value in values]
+        return [None if np.isnan(value) else f"{value:.15g}" for value in values.tolist()]
+    return [None if value is None else str(value) for value in values]
 
 
 def _as_numbers(values: Covariate, column: str) -> FloatArray:
@@ -268,12 +285,17 @@ def _as_numbers(values: Covariate, column: str) -> FloatArray:
         InputError: they are none.
     """
     if not isinstance(values, np.ndarray):
-        raise InputError(
-            f"'{column}' is to be a number and holds text, such as '{next(iter(values), '')}'; s() takes columns of numbers or dates"
-        )
+        raise _no_numbers(values, column)
     if not np.isfinite(values).all():
         raise InputError(f"'{column}' has values that are infinite; a covariate must be finite")
     return np.asarray(values, np.float64)
+
+
+def _no_numbers(values: Sequence[str | None], column: str) -> InputError:
+    some = next((value for value in values if value is not None), "")
+    return InputError(
+        f"'{column}' is to be a number and holds text, such as '{some}'; s() takes columns of numbers or dates"
+    )
 
 
 def _missing(values: Covariate) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +14,14 @@ from nlpkit.topics.lda.fit import make_sampler
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.sampler import MAX_TOPICS
 from nlpkit.topics.mixtures import model as mixtures
+from nlpkit.topics.stm.content import Content, ContentModel, update_content
 from nlpkit.topics.stm.inference import Inference, as_counts, expected_counts, infer_posteriors
 from nlpkit.topics.stm.model import Prior, StmModel, softmax
 from nlpkit.topics.stm.options import StmOptions
 from nlpkit.topics.stm.spectral import spectral_topics
 from nlpkit.topics.stm.update import covariance_of, regress
 from nlpkit.topics.streams import stream_key
-from nlpkit.types import CsrMatrix, FloatArray, TokenTable
+from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 
 FIRST_VARIANCE = 20.0  # of η at the start, as in R's stm
@@ -58,21 +59,22 @@ def fit_stm(
     execution: Execution | None = None,
     *,
     X: FloatArray | None = None,
+    content: Content | None = None,
     phi: FloatArray | None = None,
     progress: Callable[[int, StmPoint], None] | None = None,
 ) -> StmFit:
     """Fit a structural topic model; without X, the correlated topic model (Blei and Lafferty 2007).
 
-        θ_d = softmax(η_d, 0),  η_d ~ Normal(X_d γ, Σ),  each token: z ~ θ_d, w ~ φ_z
+        θ_d = softmax(η_d, 0),  η_d ~ Normal(X_d γ, Σ),  each token: z ~ θ_d, w ~ φ_z, or φ_z|a at level a of the content
 
-    E-step: `infer_posteriors`; M-step: γ by `regress` (without X the mean of η), Σ by `covariance_of`, φ_kv ∝ n_kv. It begins at η = 0,
-    μ = 0, Σ = 20 I, as R's stm does. Documents without words take no part. Topics are numbered by documents of which they are the main
-    topic. The result does not depend on the number of threads.
+    E-step: `infer_posteriors`; M-step: γ by `regress` (without X the mean of η), Σ by `covariance_of`, φ_kv ∝ n_kv, or
+    `update_content`. It begins at η = 0, μ = 0, Σ = 20 I, as R's stm does. Documents without words take no part. Topics
+    are numbered by documents of which they are the main topic. The result does not depend on the number of threads.
 
     Args:
         tokens: corpus; documents may be empty.
         n_topics: K, at least 2; execution: seed and threads.
-        X: (D, P) covariates, the first column of ones.
+        X: (D, P) covariates, the first column of ones. content: what the words of topics depend on.
         phi: (K, V) topics to begin with, in place of options.start.
         progress: called after each step.
 
@@ -90,18 +92,31 @@ def fit_stm(
     filled = np.diff(counts.indptr) > 0
     used = counts if filled.all() else as_counts(counts[filled])
     covariates = None if X is None else X[filled]
+    parts = _parts(
+        used, None if content is None else content.numbers[filled], 0 if content is None else len(content.levels)
+    )
     with threadpool_limits(1, user_api="blas"):  # so that the number of threads changes no digit
         phi = first_topics(tokens, used, K, options.start, execution) if phi is None else phi
+        topics, words = [phi] * len(parts), None
         prior = Prior(np.zeros((1, K - 1)), FIRST_VARIANCE * np.eye(K - 1))
         eta: FloatArray | None = None
         trace: list[StmPoint] = []
         before, converged = -np.inf, False
         while not converged and len(trace) < options.iterations:
-            step = infer_posteriors(used, phi, prior, start=eta, threads=threads)
+            step = _infer(parts, topics, prior, eta, threads)
             eta = step.eta
-            topic_term = expected_counts(used, softmax(eta), phi, threads=threads)
+            by_level = [
+                expected_counts(part.counts, softmax(eta[part.rows]), phi, threads=threads)
+                for part, phi in zip(parts, topics, strict=True)
+            ]
             gamma, prior = _update(step, covariates, options)
-            phi = normalized(topic_term)
+            if content is None:
+                topic_term = by_level[0]
+                topics = [normalized(topic_term)]
+            else:
+                words = _words(parts, by_level, options, threads)
+                topics = list(words.phi)
+                topic_term = words.mean_phi * np.sum(by_level, axis=(0, 2))[:, None]
             bound = float(step.bounds.sum())
             trace.append(StmPoint(len(trace) + 1, bound / len(tokens.term_ids)))
             if progress is not None:
@@ -112,11 +127,57 @@ def fit_stm(
         every = np.tile(mean, (len(filled), 1)) if len(mean) == 1 else mean.copy()
         every[filled] = step.eta
         model = StmModel(
-            tokens.terms, topic_term, Prior(mean, prior.covariance), gamma, every, step.covariance / filled.sum()
+            tokens.terms, topic_term, Prior(mean, prior.covariance), gamma, every, step.covariance / filled.sum(), words
         )
         lengths = np.asarray(counts.sum(axis=1), np.float64).ravel()
         order = mixtures.order_by_size(mixtures.expected_counts(model.theta, lengths), np.zeros(K))
         return StmFit(model.renumbered(order), tuple(trace), before, converged, step.unsettled)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Documents whose topics have the same words: their rows, and counts (·, V)."""
+
+    rows: LongArray | slice
+    counts: CsrMatrix
+
+
+def _parts(counts: CsrMatrix, level: IntArray | None, n_levels: int) -> list[_Part]:
+    """Return the documents of each level; all of them where there are none."""
+    if level is None:
+        return [_Part(slice(None), counts)]
+    rows = [np.flatnonzero(level == a) for a in range(n_levels)]
+    return [_Part(each, as_counts(counts[each])) for each in rows]
+
+
+def _infer(
+    parts: Sequence[_Part], topics: Sequence[FloatArray], prior: Prior, start: FloatArray | None, threads: int
+) -> Inference:
+    """Return the posteriors of the documents of all parts, each by its own topics (K, V)."""
+    steps = [
+        infer_posteriors(
+            part.counts, phi, prior.part(part.rows), start=None if start is None else start[part.rows], threads=threads
+        )
+        for part, phi in zip(parts, topics, strict=True)
+    ]
+    if len(steps) == 1:
+        return steps[0]
+    D, J = sum(len(step.eta) for step in steps), steps[0].eta.shape[1]
+    eta, bounds, covariance = np.empty((D, J)), np.empty(D), np.zeros((J, J))
+    for part, step in zip(parts, steps, strict=True):
+        eta[part.rows], bounds[part.rows] = step.eta, step.bounds
+        covariance += step.covariance
+    return Inference(eta, covariance, bounds, sum(step.unsettled for step in steps))
+
+
+def _words(parts: Sequence[_Part], by_level: Sequence[FloatArray], options: StmOptions, threads: int) -> ContentModel:
+    """Return the words of topics at each level, of the expected counts (K, V) of each."""
+    observed = np.array([part.counts.sum(axis=0) for part in parts])
+    frequency, sizes = observed.sum(axis=0), observed.sum(axis=1)
+    return update_content(
+        np.array(by_level), frequency / frequency.sum(), sizes / sizes.sum(), interactions=options.interactions,
+        threads=threads,
+    )  # fmt: skip
 
 
 def _update(step: Inference, X: FloatArray | None, options: StmOptions) -> tuple[FloatArray | None, Prior]:
@@ -131,6 +192,14 @@ def normalized(topic_term: FloatArray) -> FloatArray:
     totals = topic_term.sum(axis=1, keepdims=True)
     even = np.full_like(topic_term, 1.0 / topic_term.shape[1])
     return np.asarray(np.divide(topic_term, totals, out=even, where=totals > 0))
+
+
+def start_of(tokens: TokenTable, n_topics: int, options: StmOptions, execution: Execution) -> FloatArray:
+    """Return the topics (K, V) with which `fit_stm` begins: the same for all covariates, so that several fits can share them."""
+    counts = as_counts(count_terms(tokens))
+    with threadpool_limits(1, user_api="blas"):
+        filled = as_counts(counts[np.diff(counts.indptr) > 0])
+        return first_topics(tokens, filled, n_topics, options.start, execution)
 
 
 def first_topics(tokens: TokenTable, counts: CsrMatrix, K: int, start: str, execution: Execution) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,6 +12,7 @@ from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts
 from nlpkit.topics.mixtures.scores import Fitted, HeldOutCorpus
+from nlpkit.topics.stm.content import Content, content_from_arrays
 from nlpkit.topics.stm.design import Design
 from nlpkit.topics.stm.fit import StmFit, fit_stm
 from nlpkit.topics.stm.inference import as_counts, infer_posteriors
@@ -25,12 +26,19 @@ from nlpkit.weighting.dtm import count_terms
 class StmFitter:
     """A structural topic model whose numbers of topics are compared, and that is fitted.
 
-    design: what its columns of covariates are, and X (D, P) these; None without covariates.
+    design: what its columns of covariates are, and X (D, P) these; None without covariates. content: what the words of topics depend
+    on, of a model that was loaded without its documents; None where they do not.
     """
 
     options: StmOptions
     design: Design | None = None
     X: FloatArray | None = None
+    content: Content | None = None
+
+    @property
+    def uses_columns(self) -> bool:
+        """Whether topics or their words depend on columns of documents."""
+        return self.options.formula is not None or self.options.content is not None
 
     @property
     def seeds(self) -> int:
@@ -41,13 +49,13 @@ class StmFitter:
         self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
     ) -> MixtureFit:
         """Fit a corpus."""
-        fit = fit_stm(tokens, n_topics, self.options, execution, X=self.X, progress=progress)
+        fit = fit_stm(tokens, n_topics, self.options, execution, X=self.X, content=self.content, progress=progress)
         return as_mixture(fit, tokens)
 
     def fit(
         self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
     ) -> MixtureFit:
-        """Fit the documents that are not held out, without covariates."""
+        """Fit the documents that are not held out, without covariates and content."""
         return as_mixture(fit_stm(corpus.train, n_topics, self.options, execution, progress=progress), corpus.train)
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
@@ -55,6 +63,54 @@ class StmFitter:
         smooth = fit.model.smoothed()
         prior = Prior(fit.arrays["average_mean"][None, :], fit.arrays["average_covariance"])
         return smooth, partial(infer_theta, smooth.phi, prior, threads=threads)
+
+    def inference_of(self, fit: Fitted, threads: int) -> KnownInference:
+        """Return what infers topics of new documents from their words and their columns."""
+        prior = Prior(fit.arrays["average_mean"][None, :], fit.arrays["average_covariance"])
+        content = content_from_arrays(fit.arrays)
+        topics = [fit.model.smoothed().phi, *(() if content is None else content.phi)]
+        return KnownInference(topics, prior, fit.arrays.get("gamma"), fit.arrays["sigma"], threads)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownInference:
+    """Topics of new documents of which columns are known.
+
+    topics (K, V): those of all levels on average, then of each level of the content; average: the prior without covariates;
+    gamma (P, K-1) and sigma (K-1, K-1): that with them.
+    """
+
+    topics: Sequence[FloatArray]
+    average: Prior
+    gamma: FloatArray | None
+    sigma: FloatArray
+    threads: int
+
+    def __call__(self, offsets: LongArray, term_ids: IntArray, X: FloatArray | None, level: IntArray) -> Float32Array:
+        """Return theta (D, K).
+
+        Args:
+            offsets, term_ids: as those of `infer_theta`.
+            X: (D, P) covariates, with NaN in rows of documents that have the average prior; None: all have it.
+            level: (D,) of the content, -1 for the average of all.
+        """
+        D = len(level)
+        known = np.zeros(D, bool) if X is None else ~np.isnan(X).any(axis=1)
+        first = int(offsets[0])
+        tokens = TokenTable(offsets - first, term_ids[first : int(offsets[-1])], ("",) * self.topics[0].shape[1])
+        counts = as_counts(count_terms(tokens))
+        theta = np.empty((D, len(self.topics[0])), np.float32)
+        for a, phi in enumerate(self.topics):
+            for with_columns in (False, True):
+                rows = np.flatnonzero((level == a - 1) & (known == with_columns))
+                if not len(rows):
+                    continue
+                prior = self.average
+                if with_columns and X is not None and self.gamma is not None:
+                    prior = Prior(X[rows] @ self.gamma, self.sigma)
+                posteriors = infer_posteriors(as_counts(counts[rows]), phi, prior, threads=self.threads)
+                theta[rows] = softmax(posteriors.eta)
+        return theta
 
 
 def infer_theta(
@@ -74,7 +130,7 @@ def as_mixture(fit: StmFit, tokens: TokenTable) -> MixtureFit:
     """Return the fit as that of a mixture model: n_dk are theta_dk N_d.
 
     Its arrays: eta (D, K-1), noise and sigma (K-1, K-1), gamma (P, K-1) or mean (K-1,), and the prior of a document of which no
-    covariates are known, average_mean (K-1,) and average_covariance (K-1, K-1).
+    covariates are known, average_mean (K-1,) and average_covariance (K-1, K-1); with content, those of `ContentModel.arrays`.
     """
     model = fit.model
     lengths = np.diff(tokens.offsets).astype(np.float64)
@@ -99,5 +155,6 @@ def as_mixture(fit: StmFit, tokens: TokenTable) -> MixtureFit:
             **means,
             "average_mean": average.mean[0],
             "average_covariance": average.covariance,
+            **({} if model.content is None else model.content.arrays()),
         },
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nlpkit.kernels import stm as kernels
+from nlpkit.topics.stm.content import ContentModel
 from nlpkit.types import FloatArray, LongArray
 
 
@@ -20,14 +21,19 @@ class Prior:
     mean: FloatArray
     covariance: FloatArray
 
+    def part(self, rows: LongArray | slice) -> Prior:
+        """Return the prior of some of the documents."""
+        return self if len(self.mean) == 1 else Prior(self.mean[rows], self.covariance)
+
 
 @dataclass(frozen=True, slots=True)
 class StmModel:
     """Parameters of a structural topic model.
 
-    terms (V,); topic_term (K, V) n_kv, expected counts of terms in topics; prior of the documents of the fit; gamma (P, K-1): μ = X γ,
+    terms (V,); topic_term (K, V) n_kv, expected counts of terms in topics, with content n_k times the average of the
+    levels; prior of the documents of the fit; gamma (P, K-1): μ = X γ,
     None without covariates; eta (D, K-1) modes of the documents of the fit; noise (K-1, K-1): the mean over documents of ν_d, the
-    covariance of η_d about its mode.
+    covariance of η_d about its mode; content: the words of topics at each level, None where they are the same in all documents.
     """
 
     terms: tuple[str, ...]
@@ -36,6 +42,7 @@ class StmModel:
     gamma: FloatArray | None
     eta: FloatArray
     noise: FloatArray
+    content: ContentModel | None = None
 
     @property
     def n_topics(self) -> int:
@@ -77,6 +84,7 @@ class StmModel:
             None if self.gamma is None else self.gamma @ A.T,
             self.eta @ A.T,
             A @ self.noise @ A.T,
+            None if self.content is None else self.content.renumbered(order),
         )
 
 

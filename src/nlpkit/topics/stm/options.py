@@ -36,6 +36,21 @@ class StmOptions:
             metavar="FORMULA",
         ),
     ] = None
+    content: Annotated[
+        str | None,
+        Param(
+            "Column of categories that the words of topics depend on, such as a party or a source; default: none.",
+            metavar="COLUMN",
+        ),
+    ] = None
+    interactions: Annotated[
+        bool,
+        Param(
+            "Let the words of each topic depend on the content column in their own way, and not in all topics alike.",
+            ("content_interactions",),
+            off="no_content_interactions",
+        ),
+    ] = True
     iterations: Annotated[
         int, Param("Most steps of expectation maximisation.", ("iterations", "max_em_its"), min=1)
     ] = 500
@@ -59,6 +74,8 @@ class StmOptions:
             raise unknown_value("start", self.start, STARTS)
         if self.prevalence is not None and not self.formula:
             raise UsageError(f"`prevalence={self.prevalence}` names no column; write for example: party + s(date)")
+        if not self.interactions and self.content is None:
+            raise UsageError("`interactions=False` is of words that depend on a column; name it with `content`")
 
     @property
     def formula(self) -> Formula | None:
@@ -68,4 +85,6 @@ class StmOptions:
 
     def in_force(self) -> dict[str, Any]:
         """Return the options for footers."""
-        return {name: getattr(self, name) for name in ("prevalence", "iterations", "tolerance", "start", "sigma_prior")}
+        names = ("prevalence", "iterations", "tolerance", "start", "sigma_prior")
+        of_content = () if self.content is None else ("content", "interactions")
+        return {name: getattr(self, name) for name in (*names, *of_content)}

@@ -1,0 +1,132 @@
+"""The columns of a structural topic model: those of a fit, what its run says of them, and those of new documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.parameters import Execution
+from nlpkit.topics.mixtures.model import MixtureFit
+from nlpkit.topics.stm.content import Content, levels_of
+from nlpkit.topics.stm.design import Covariate, Design, design_from_json
+from nlpkit.topics.stm.fitter import StmFitter
+from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+from nlpkit.workflows.covariates import covariate_of
+from nlpkit.workflows.mixture_model import DocumentInference, Inferred
+
+
+def stored_columns(fitter: StmFitter, config: Mapping[str, Any]) -> StmFitter:
+    """Return the fitter with the coding of its columns as its run keeps it; without where a run of before 2026-11-24 has none."""
+    formula, column = fitter.options.formula, fitter.options.content
+    if formula is not None and "design" in config:
+        fitter = replace(fitter, design=design_from_json(formula, config["design"]))
+    if column is not None:
+        fitter = replace(fitter, content=Content(column, tuple(config["content_levels"]), np.zeros(0, np.int32)))
+    return fitter
+
+
+class ColumnInference(DocumentInference):
+    """Topics of new documents by their words and their columns.
+
+    The prior of topics is that of the columns of the formula where all are there, and the average one otherwise; so it is for a
+    single document without a value, or with one that the fit did not have. The words of topics are those of the level of the
+    content, and otherwise the average ones.
+    """
+
+    def __init__(
+        self, fitter: StmFitter, fit: MixtureFit, columns: Sequence[str], execution: Execution, name: str
+    ) -> None:
+        """Take the model and the columns that the new documents have. name: of the model in messages."""
+        self.fitter, self.name = fitter, name
+        formula, content = fitter.options.formula, fitter.content
+        self.lacking = [] if formula is None else [column for column in formula.columns if column not in columns]
+        self.design = None if self.lacking else fitter.design
+        self.content = content if content is not None and content.column in columns else None
+        self.known = fitter.inference_of(fit, execution.n_threads())
+        self.counts = {"new": 0, "without_covariates": 0, "without_level": 0}
+
+    def __call__(self, batch: pa.RecordBatch, new: BoolArray, offsets: LongArray, ids: IntArray) -> Inferred:
+        """Return the topics of a batch."""
+        rows = pa.Table.from_batches([batch])
+        X = None if self.design is None else usable_covariates(self.design, rows)
+        level = np.full(len(new), -1, np.int32)
+        if self.content is not None:
+            column = self.content.column
+            values = covariate_of(rows, column, where="the new documents", is_category=True, parameter="content")
+            level = levels_of(self.content.levels, values)
+        self.counts["new"] += int(new.sum())
+        if X is not None:
+            self.counts["without_covariates"] += int((new & np.isnan(X).any(axis=1)).sum())
+        self.counts["without_level"] += int((new & (level < 0)).sum())
+        return self.known(offsets, ids, X, level), np.diff(offsets) > 0
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what footers say of it."""
+        taken: dict[str, Any] = {}
+        if self.fitter.options.formula is not None:
+            taken["prior"] = "average" if self.design is None else "covariates"
+        if self.fitter.content is not None:
+            taken["words"] = "average" if self.content is None else "content"
+        return taken
+
+    def report(self) -> None:
+        """Say which prior and which words of topics the new documents had."""
+        n, formula, content = self.counts, self.fitter.options.formula, self.fitter.content
+        if not n["new"]:
+            return
+        if formula is not None:
+            reporting.note(self._prior(formula.text, n["without_covariates"]))
+        if content is not None and self.content is None:
+            reporting.note(
+                f"words of topics: the average of the levels of '{content.column}', a column that the new documents do not have"
+            )
+        elif content is not None:
+            reporting.note(f"words of topics: those of the levels of '{content.column}'")
+            if n["without_level"]:
+                reporting.warn(
+                    f"{wording.counted(n['without_level'], 'document')} of {wording.count(n['new'])} without a level of "
+                    f"'{content.column}' that the fit had ({', '.join(content.levels[:10])}): the average words of all levels are taken"
+                )
+
+    def _prior(self, formula: str, n_without: int) -> str:
+        if self.lacking:
+            names = wording.listed([f"'{name}'" for name in self.lacking], 5)
+            return f"prior of topics: the average one of the fit, as the new documents have no column {names}"
+        if self.design is None:
+            return f"prior of topics: the average one of the fit, as {self.name} is of an older nlpkit, which kept no coding of the formula"
+        some = (
+            f"; the average one for {wording.counted(n_without, 'document')} without a value, or with one that the fit did not have"
+            if n_without
+            else ""
+        )
+        return f"prior of topics: by the columns of {formula}{some}"
+
+
+def usable_covariates(design: Design, rows: pa.Table) -> FloatArray:
+    """Return X (D, P) of new documents, NaN in rows whose values are missing, or that the fit did not have.
+
+    Raises:
+        ColumnError, InputError: a column is of another kind than in the fit.
+    """
+    values: dict[str, Covariate] = {}
+    usable = np.ones(rows.num_rows, bool)
+    for column in design.formula.columns:
+        codings = [coding for coding in design.codings if coding.factor.column == column]
+        is_category = not all(coding.is_number for coding in codings)
+        values[column] = covariate_of(rows, column, where="the new documents", is_category=is_category)
+        for coding in codings:
+            usable &= coding.knows(values[column])
+    X = np.full((rows.num_rows, len(design.names)), np.nan)
+    kept = np.flatnonzero(usable)
+    if len(kept):
+        some: dict[str, Covariate] = {
+            name: each[kept] if isinstance(each, np.ndarray) else [each[i] for i in kept.tolist()]
+            for name, each in values.items()
+        }
+        X[kept] = design.matrix(some)
+    return X
