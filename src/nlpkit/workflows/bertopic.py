@@ -307,7 +307,7 @@ def fit_bertopic(
         source = RunEmbeddings(
             {"encoder": encoder_info, "dim": embeddings.shape[1]}, embedding, execution.n_threads(), stream
         )
-        predefined = knowledge.predefined(embeddings, words, usable, source.encode)
+        predefined = knowledge.predefined(words, source.encode)
     with stopwatch(seconds, "topics"), reporting.progress("topics", 100, percent=True) as update:
 
         def step(stage: str, share: float) -> None:
