@@ -186,7 +186,7 @@ def _by_other_half(points: Points, predefined: PredefinedTopics, sample: Sample)
     return Repeat(sample.rows, topics)
 
 
-def _with_others(given: Repeat, labels: IntArray, J: int, rest: LongArray, others: Repeat) -> Repeat:
+def _with_others(predefined: Repeat, labels: IntArray, J: int, rest: LongArray, others: Repeat) -> Repeat:
     """Return a second fit of all topics from one of those given and one of the others, which knows some of the `rest`.
 
     A document has the given topic of the one, else the topic of the other. Those that have one of the other topics (labels), of which
@@ -196,9 +196,9 @@ def _with_others(given: Repeat, labels: IntArray, J: int, rest: LongArray, other
     topics[rest[others.rows]] = others.topics + J
     known = labels < J
     known[rest[others.rows]] = True
-    rows = known[given.rows]
-    both = np.where(given.topics >= 0, given.topics, topics[given.rows])
-    return Repeat(given.rows[rows], both[rows])
+    rows = known[predefined.rows]
+    both = np.where(predefined.topics >= 0, predefined.topics, topics[predefined.rows])
+    return Repeat(predefined.rows[rows], both[rows])
 
 
 def _part(points: Points, rows: LongArray, n_predefined: int) -> Points:
