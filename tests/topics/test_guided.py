@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +24,7 @@ from nlpkit.topics.guided import (
 )
 from nlpkit.topics.guided_options import GuidedOptions
 from nlpkit.topics.options import ENGINES, BertopicOptions
-from nlpkit.types import IntArray
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.types import IntArray, TokenTable
 from tests.refusals import refuses
 from tests.strategies import Planted, planted
 
@@ -90,7 +91,7 @@ def test_rows_are_unit_vectors_the_same_on_any_number_of_threads(corpus: Planted
 def seeded(corpus: Planted, topics: list[int], words: int = 3) -> PredefinedTopics:
     """Topics of the corpus given by some of their own words, and one that has no word."""
     seeds = [[corpus.tokens.terms.index(f"{chr(97 + w)}{chr(97 + k)}own") for w in range(words)] for k in topics]
-    directions = directions_of_words(corpus.embeddings, count_terms(corpus.tokens), [*seeds, []])
+    directions = partial(directions_of_words, seeds=[*seeds, []])
     return PredefinedTopics((*(f"planted {k}" for k in topics), "nothing"), directions, WORD_SIMILARITY)
 
 
@@ -109,13 +110,55 @@ def uneven() -> Planted:
 def test_given_topics_come_first_and_the_others_are_found(uneven: Planted, cluster: str) -> None:
     model = fit(uneven, seeded(uneven, [2, 0]), cluster=cluster)
     assert model.labels[:3] == ("planted 2", "planted 0", "nothing")
-    assert model.layers[0].labels == model.labels
+    recommended = next(layer for layer in model.layers if layer.chosen)
+    assert recommended.labels == model.labels
+    assert np.array_equal(recommended.topics, model.topics)
     assert model.size.tolist() == [45, 30, 0, 70, 60, 50]
     assert (uneven.labels[model.topics == 0] == 2).all()
     assert (uneven.labels[model.topics == 1] == 0).all()
     assert adjusted_mutual_info_score(uneven.labels, model.topics) > 0.98
-    assert np.isnan(model.stability[:3]).all()
-    assert (model.stability[3:] > 0.9).all()
+    assert np.isnan(model.stability[2])  # it has no document that could come back
+    assert (np.delete(model.stability, 2) > 0.9).all()
+    assert model.agreement > 0.95
+
+
+@pytest.mark.parametrize("chosen", [[2, 0], [0, 1, 2, 3, 4]])
+def test_given_topics_have_layers_and_a_second_fit(uneven: Planted, chosen: list[int]) -> None:
+    models = [
+        fit_topics(
+            uneven.embeddings, uneven.tokens, uneven.usable, BertopicOptions(), predefined=seeded(uneven, chosen),
+            execution=Execution(threads=threads),
+        )
+        for threads in (1, 3)
+    ]  # fmt: skip
+    model = models[0]
+    assert 2 <= len(model.layers) <= 6
+    assert [layer.chosen for layer in model.layers].count(True) == 1
+    sizes = [int((layer.size > 0).sum()) for layer in model.layers]
+    assert sizes == sorted(set(sizes))
+    for coarse, fine in pairwise(model.layers):
+        assert (fine.parent[fine.size > 0] >= 0).all()
+        assert (fine.parent[fine.size == 0] == -1).all()
+        assert np.array_equal(fine.parent[fine.topics], coarse.topics)
+    assert np.nanmin(model.stability) > 0.9
+    assert model.agreement > 0.95
+    for name in ("stability", "agreement"):
+        assert np.array_equal(getattr(models[1], name), getattr(model, name), equal_nan=True)
+    assert [x.stability.tobytes() for x in models[1].layers] == [x.stability.tobytes() for x in model.layers]
+
+
+def test_a_given_topic_that_only_some_documents_point_to_is_not_stable(uneven: Planted) -> None:
+    """Its seed word is in two documents of two clusters: the halves see it in different places."""
+    which = [int(np.flatnonzero(uneven.labels == k)[5]) for k in (0, 1)]
+    documents = np.split(uneven.tokens.term_ids, uneven.tokens.offsets[1:-1])
+    new = uneven.tokens.n_terms
+    documents = [np.append(ids, new).astype(np.int32) if d in which else ids for d, ids in enumerate(documents)]
+    offsets = np.cumsum([0, *map(len, documents)])
+    tokens = TokenTable(offsets, np.concatenate(documents), (*uneven.tokens.terms, "zzz"))
+    vague = PredefinedTopics(("vague",), partial(directions_of_words, seeds=[[new]]), 0.3)
+    model = fit_topics(uneven.embeddings, tokens, uneven.usable, BertopicOptions(), predefined=vague)
+    assert model.size[0] > 0
+    assert model.stability[0] < 0.7 < model.stability[1:].min()
 
 
 @pytest.mark.parametrize(("k", "n_topics"), [("auto", 6), (6, 6), (3, 3), (8, 8), ("4:6", 6), ("3:3", 3)])

@@ -1,4 +1,4 @@
-"""The two engines of a model: nlpkit's own forward pass, or sentence-transformers."""
+"""The engines of a model: nlpkit's own forward passes, or sentence-transformers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from nlpkit.embed import bert
+from nlpkit.embed import bert, use
 from nlpkit.embed.batching import Batch
 from nlpkit.embed.layout import ModelLayout, read_layout
 from nlpkit.embed.pooling import pool
@@ -53,9 +53,12 @@ class EncoderEngine(Protocol):
 def load_engine(path: Path, *, device: torch.device, precision: str, max_tokens: int | None) -> EncoderEngine:
     """Load the model in a folder that `find_model` has checked.
 
-    Transformers of the BERT family with plain pooling are run by nlpkit itself, all others by sentence-transformers.
+    Transformers of the BERT family with plain pooling and the Universal Sentence Encoder are run by nlpkit itself, all others by
+    sentence-transformers.
     Raises MissingError for files that do not make a model, UsageError for a `max_tokens` the model cannot take.
     """
+    if use.is_use(path):
+        return UseEngine(path, device=device, max_tokens=max_tokens)
     layout = read_layout(path)
     if layout is not None and bert.supports(layout.config):
         return DirectEngine(layout, device=device, precision=precision, max_tokens=max_tokens)
@@ -122,6 +125,24 @@ class DirectTexts(TokenIds):
             start = stop
         vectors: FloatArray = torch.cat(parts).float().cpu().numpy()
         return vectors
+
+
+class UseEngine:
+    """The multilingual Universal Sentence Encoder, run by `nlpkit.embed.use`, texts end to end without padding."""
+
+    pads, precision = False, "fp32"
+
+    def __init__(self, path: Path, *, device: torch.device, max_tokens: int | None) -> None:
+        try:
+            self.tokenizer = use.load_vocabulary(path / use.VOCABULARY)
+            self.model = use.UniversalSentenceEncoder(path / use.WEIGHTS, device)
+        except Exception as error:  # zip, NumPy, struct and tokenizers have classes of their own for a damaged file
+            raise MissingError(f"the model in {path} cannot be read: {error}") from None
+        self.max_tokens = checked_max_tokens(max_tokens, None, NO_LIMIT, sum(map(len, special_ids(self.tokenizer))))
+        self.dim = self.model.dim
+
+    def read(self, texts: Sequence[str]) -> Texts:
+        return use.UseTexts(self.model, self.tokenizer, texts, self.max_tokens)
 
 
 class FallbackEngine:

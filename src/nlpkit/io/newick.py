@@ -23,7 +23,7 @@ def newick(layers: Sequence[Mapping[str, Any]]) -> str:
     Args:
         layers: rows of layers.parquet, with layer, topic, parent and label.
     """
-    below: dict[tuple[int, int | None], list[Mapping[str, Any]]] = {}
+    below: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
     for row in layers:
         below.setdefault((row["layer"], row["parent"]), []).append(row)
 
@@ -32,4 +32,5 @@ def newick(layers: Sequence[Mapping[str, Any]]) -> str:
         name = f"{row['layer']}.{row['topic']} {row['label']}".replace("'", "''")
         return f"{'(' + ','.join(parts) + ')' if parts else ''}'{name}':1"
 
-    return f"({','.join(node(row) for row in below[0, None])});"
+    roots = [row for row in layers if row["parent"] is None]  # the coarsest layer, and topics without a document
+    return f"({','.join(map(node, roots))});"

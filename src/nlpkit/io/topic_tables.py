@@ -54,7 +54,7 @@ def layers_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
         {
             "layer": number,
             "topic": k,
-            "parent": int(layer.parent[k]) if number else None,
+            "parent": int(layer.parent[k]) if layer.parent[k] >= 0 else None,
             "size": int(layer.size[k]),
             "stability": finite_or_none(layer.stability[k]),
             "label": layer.labels[k],

@@ -26,7 +26,7 @@ FEWEST = 3
 MOST = 190
 POINTS_PER_TOPIC = 6
 GRID_RATIO = 2**0.25
-TOLERANCE, NEARLY, RISE = 0.015, 0.06, 0.03  # radians
+TOLERANCE, NEARLY, RISE = 0.015, 0.06, 0.02  # radians
 CLEAR = 0.95
 PRIOR_COUNT = 0.1
 
@@ -128,7 +128,7 @@ def choose_number(
     """Return the evidence for each number of topics in the range, fewest first, the chosen one marked.
 
     Chosen is the largest number whose score is within 0.015 of the best (on the arcsine scale): merging two topics that are
-    alike is easy for a reader, and dividing one is not. Where the score rises again after the best, by 0.03 or more and up to
+    alike is easy for a reader, and dividing one is not. Where the score rises again after the best, by 0.02 or more and up to
     0.06 below it, there are several layers, and the last such peak counts in place of the best. Where all three kinds of
     evidence are nearly perfect, 0.95 or more, the largest such number is chosen. Two topics are chosen only when no
     other number is compared. A coarse or fine grain takes the next layer instead.

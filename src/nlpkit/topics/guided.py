@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from nlpkit.classify.logistic import fit_logistic
 from nlpkit.errors import InputError, UsageError
+from nlpkit.topics.assign import topic_centroids
 from nlpkit.topics.clustering import Clustering, Points
+from nlpkit.topics.engine import Engine
+from nlpkit.topics.evidence import Sample, samples
 from nlpkit.topics.kmeans import smoothed
-from nlpkit.topics.neighbours import nearest_neighbours, unit_rows
+from nlpkit.topics.layers import halved, merged, topic_tree
+from nlpkit.topics.neighbours import Neighbours, nearest_neighbours, unit_rows
 from nlpkit.topics.options import Range
+from nlpkit.topics.partition import finer_divisions
 from nlpkit.topics.stability import Repeat
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 
@@ -55,14 +61,15 @@ def with_classes(embeddings: Float32Array, labels: IntArray, *, threads: int = 1
 
 @dataclass(frozen=True, slots=True)
 class PredefinedTopics:
-    """Topics that are there before a fit: names (J,), directions (J, E) of unit length, or 0 for one that no document can be near to.
+    """Topics that are there before a fit: names (J,) and where they lie.
 
-    A document belongs to the topic whose direction has the greatest cosine with its embedding, averaged with its neighbours and
-    seen from the mean of all documents, if that is at least `least`.
+    directions: gives, for embeddings (n, E) and counts of words (n, V) of some documents, unit vectors (J, E), or 0 for a topic that
+    no document can be near to. A document belongs to the topic whose direction has the greatest cosine with its embedding, averaged
+    with its neighbours and seen from the mean of all documents, if that is at least `least`.
     """
 
     names: tuple[str, ...]
-    directions: Float32Array
+    directions: Callable[[Float32Array, CsrMatrix], Float32Array]
     least: float
 
 
@@ -99,7 +106,8 @@ def with_predefined_topics(
     """Return a clustering whose first topics are those given, and whose others are found among the documents near to none of them.
 
     `k` counts all topics. As many as are predefined: every document belongs to the nearest of these. With fewer than ten documents
-    left, none are found among them.
+    left, none are found among them. Coarser layers merge topics, given ones as well; a finer one divides them by a clustering of all
+    documents into twice as many. A second fit is one to the other half of the documents.
 
     Raises:
         UsageError: fewer topics are asked for than are given; InputError: no document is near to any, or too few are left.
@@ -108,8 +116,10 @@ def with_predefined_topics(
     most = wanted.exactly or wanted.within.high
     if most is not None and most < J:
         raise UsageError(f"`k={points.options.k}`: {J} topics are given; give `k={J}` or more, or auto", parameter="k")
-    nearest, cosine = _nearest_direction(points, predefined.directions)
-    near = np.ones(points.n, bool) if most == J else cosine >= predefined.least
+    X = points.embeddings
+    nearest, cosine = _nearest_direction(X, points.neighbours, X, predefined.directions(X, points.counts))
+    least = -np.inf if most == J else predefined.least
+    near = cosine >= least
     labels = np.where(near, nearest, -1).astype(np.int32)
     rest = np.flatnonzero(~near)
     if len(rest) == points.n:
@@ -119,31 +129,76 @@ def with_predefined_topics(
             parameter="least_similarity",
         )
     others_wanted = wanted.exactly - J if wanted.exactly else None
-    if most == J or (others_wanted is None and len(rest) < FEWEST_OTHERS):
-        return Clustering(labels, names=predefined.names)
     if others_wanted is not None and len(rest) < others_wanted:
         raise InputError(
             f"{len(rest)} different documents are near to none of the {J} topics given, too few for {others_wanted} more; "
             f"give `k={J + len(rest)}` or less, or a `least_similarity` above {predefined.least:g}",
             parameter="k",
         )
-    others = cluster(_part(points, rest, J))
-    labels[rest] = others.labels + J
+    others = None
+    if len(rest) and (others_wanted or (others_wanted is None and len(rest) >= FEWEST_OTHERS)):
+        others = cluster(_part(points, rest, J))
+        labels[rest] = others.labels + J
+    K = max(int(labels.max()) + 1, J)
+    sample = samples(X, Engine(points.options, points.execution))[0]
+
+    @cache
+    def second_fits() -> list[Repeat]:
+        again = _by_other_half(points, replace(predefined, least=least), sample)
+        return [again] if others is None else [_with_others(again, labels, J, rest, r) for r in others.repeats(K - J)]
 
     def repeats(k: int) -> list[Repeat]:
-        return [Repeat(rest[r.rows], r.topics) for r in (others.repeats(k - J) if k > J else ())]
+        if k > K:
+            return sample.repeats(k)
+        fits = second_fits()
+        trees = [topic_tree(topic_centroids(X[fit.rows], fit.topics, K)) for fit in fits]
+        return [replace(fit, topics=merged(fit.topics, tree, k)) for fit, tree in zip(fits, trees, strict=True)]
 
-    return Clustering(labels, others.candidates, repeats=repeats, names=predefined.names)
+    return Clustering(
+        labels, others.candidates if others else (), coarser=tuple(halved(K)), divisions=finer_divisions(points, K),
+        repeats=repeats, names=predefined.names,
+    )  # fmt: skip
 
 
-def _nearest_direction(points: Points, directions: Float32Array) -> tuple[IntArray, Float32Array]:
-    """Return the direction of greatest cosine of each point (U,), and the cosine."""
-    X = points.embeddings
-    seen = unit_rows(smoothed(X, points.neighbours) - X.mean(axis=0, dtype=np.float64))
+def _nearest_direction(
+    X: Float32Array, neighbours: Neighbours, fitted: Float32Array, directions: Float32Array
+) -> tuple[IntArray, Float32Array]:
+    """Return the direction of greatest cosine of each row of X (n,), seen from the mean of the fitted ones, and the cosine."""
+    seen = unit_rows(smoothed(X, neighbours) - fitted.mean(axis=0, dtype=np.float64))
     with threadpool_limits(1, user_api="blas"):
         cosine = seen @ directions.T
     cosine[:, ~directions.any(axis=1)] = -1.0
     return cosine.argmax(axis=1).astype(np.int32), cosine.max(axis=1)
+
+
+def _by_other_half(points: Points, predefined: PredefinedTopics, sample: Sample) -> Repeat:
+    """Return the given topic that each row of a sample has by the half of the sample in which it is not, -1 for none.
+
+    That half tells where the mean lies, and the seed words.
+    """
+    X, counts = sample.embeddings, points.counts[sample.rows]
+    topics = np.empty(len(X), np.int32)
+    parts = sample.split(0).parts
+    for part, other in zip(parts, parts[::-1], strict=True):
+        directions = predefined.directions(X[other], counts[other])
+        nearest, cosine = _nearest_direction(X[part], sample.engine.neighbours(X[part]), X[other], directions)
+        topics[part] = np.where(cosine >= predefined.least, nearest, -1)
+    return Repeat(sample.rows, topics)
+
+
+def _with_others(predefined: Repeat, labels: IntArray, J: int, rest: LongArray, others: Repeat) -> Repeat:
+    """Return a second fit of all topics from one of those given and one of the others, which knows some of the `rest`.
+
+    A document has the given topic of the one, else the topic of the other. Those that have one of the other topics (labels), of which
+    the second fit knows nothing, are left out.
+    """
+    topics = np.full(len(labels), -1, np.int32)
+    topics[rest[others.rows]] = others.topics + J
+    known = labels < J
+    known[rest[others.rows]] = True
+    rows = known[predefined.rows]
+    both = np.where(predefined.topics >= 0, predefined.topics, topics[predefined.rows])
+    return Repeat(predefined.rows[rows], both[rows])
 
 
 def _part(points: Points, rows: LongArray, n_predefined: int) -> Points:

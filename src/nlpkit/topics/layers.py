@@ -16,7 +16,10 @@ MOST_LAYERS = 6
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One resolution: topics (D,) of the documents, -1 for none, and the parent (K,) of each in the next coarser layer, -1 in the first."""
+    """One resolution: topics (D,) of the documents, -1 for none, and the parent (K,) of each in the next coarser layer.
+
+    It is -1 in the first, and for a topic without a document.
+    """
 
     topics: IntArray
     parent: IntArray
@@ -37,8 +40,9 @@ def layers_around(
 ) -> tuple[list[Layer], int]:
     """Return nested layers, coarsest first, and which of them has the topics themselves.
 
-    Coarser layers are cuts of the tree of topics, so that each topic lies in one of theirs. A finer layer is a division of all
-    documents whose parts are given to the topic that most of their documents have; each document keeps to parts of its topic.
+    Coarser layers are cuts of the tree of topics, so that each topic lies in one of theirs; a cut that topics without a document make
+    no coarser than the next layer is left out. A finer layer is a division of all documents whose parts are given to the topic that
+    most of their documents have; each document keeps to parts of its topic.
 
     Args:
         topics: (D,) topic of each document, -1 for none; tree: `topic_tree`.
@@ -46,8 +50,11 @@ def layers_around(
         divisions: (D,) labels of finer divisions, the coarsest first.
     """
     K = len(tree) + 1
-    members = [cut_into(tree, k)[topics] for k in reversed(coarser[: MOST_LAYERS - 2])]
-    stack = [np.where(topics >= 0, part, -1) for part in members] + [topics]
+    stack = [topics]
+    for k in coarser[: MOST_LAYERS - 2]:
+        cut = merged(topics, tree, k)
+        if 1 < _number(cut) < _number(stack[0]):
+            stack.insert(0, cut)
     at = len(stack) - 1
     for division in divisions[: MOST_LAYERS - len(stack)]:
         stack.append(divided(stack[-1], division))
@@ -60,6 +67,16 @@ def layers_around(
             parent[labels[labels >= 0]] = numbered[number - 1][labels >= 0]
         layers.append(Layer(labels, parent))
     return layers, at
+
+
+def merged(topics: IntArray, tree: FloatArray, k: int) -> IntArray:
+    """Return topics (D,) after those of a tree were merged into k; -1 stays."""
+    return np.where(topics >= 0, cut_into(tree, k)[topics], -1).astype(np.int32)
+
+
+def _number(topics: IntArray) -> int:
+    """Return how many topics have a document."""
+    return len(np.unique(topics[topics >= 0]))
 
 
 def halved(k: int) -> list[int]:

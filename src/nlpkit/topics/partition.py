@@ -11,6 +11,7 @@ from nlpkit.topics.consensus import consensus, fits_to_parts
 from nlpkit.topics.engine import Engine
 from nlpkit.topics.evidence import POINTS_PER_TOPIC, choose_number, coarser, finer, samples
 from nlpkit.topics.layers import halved
+from nlpkit.types import IntArray
 
 
 def partition(points: Points) -> Clustering:
@@ -50,7 +51,22 @@ def partition(points: Points) -> Clustering:
             )
         numbers = coarser(candidates, k), finer(candidates, k)
         if not candidates:
-            numbers = halved(k), [2 * k] if 2 * k <= points.n // POINTS_PER_TOPIC else []
+            numbers = halved(k), _doubled(k, points.n)
         divisions = tuple(fits.fit(n)[0] for n in numbers[1])
         points.clock.lap("layers")
     return Clustering(labels, tuple(candidates), coarser=tuple(numbers[0]), divisions=divisions, repeats=sample.repeats)
+
+
+def finer_divisions(points: Points, k: int) -> tuple[IntArray, ...]:
+    """Return a clustering of all points into twice as many as k, none where they are too few."""
+    if not _doubled(k, points.n):
+        return ()
+    engine = Engine(points.options, points.execution)
+    with threadpool_limits(1, user_api="blas"):
+        fits = engine.fits(engine.view(points.embeddings, points.neighbours))
+        return tuple(fits.fit(number)[0] for number in _doubled(k, points.n))
+
+
+def _doubled(k: int, n: int) -> list[int]:
+    """Return twice the number of topics of n points where enough points are there: a layer that no evidence speaks for."""
+    return [2 * k] if 2 * k <= n // POINTS_PER_TOPIC else []

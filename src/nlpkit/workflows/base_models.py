@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nlpkit import reporting
-from nlpkit.embed.models import ModelFiles, find_model
+from nlpkit.embed.models import ModelFiles, find_model, folder_problem
+from nlpkit.errors import MissingError
 from nlpkit.io.run_reading import check_encoder
 
 SAMPLE, MUCH = 1000, 0.02  # texts whose tokens are looked up; the share of unknown ones from which on it is a warning
@@ -15,10 +16,13 @@ def find_base(name: str, *, verify: bool, offline: bool) -> ModelFiles:
     """Return a model by its folder or name.
 
     Raises:
-        MissingError: it is nowhere; InputError: it lies in a run whose files were changed.
+        MissingError: it is nowhere, or cannot be trained; InputError: it lies in a run whose files were changed.
     """
     check_encoder(name, verify=verify)
-    return find_model(name, offline=offline)
+    files = find_model(name, offline=offline)
+    if problem := folder_problem(files.path):
+        raise MissingError(f"{files.name} embeds texts, but cannot be trained ({files.path} {problem})")
+    return files
 
 
 def warn_unknown_tokens(files: ModelFiles, texts: Sequence[str]) -> None:

@@ -307,7 +307,7 @@ def fit_bertopic(
         source = RunEmbeddings(
             {"encoder": encoder_info, "dim": embeddings.shape[1]}, embedding, execution.n_threads(), stream
         )
-        predefined = knowledge.predefined(embeddings, words, usable, source.encode)
+        predefined = knowledge.predefined(words, source.encode)
     with stopwatch(seconds, "topics"), reporting.progress("topics", 100, percent=True) as update:
 
         def step(stage: str, share: float) -> None:
@@ -358,8 +358,7 @@ def _warn_of_language(report: PreprocessReport, encoder: EncoderOptions, table: 
     ):
         reporting.warn(
             f"the corpus is mostly '{report.languages[0].code}' and {encoder.name} knows English best: topics may follow "
-            "style more than matter; a multilingual model serves better, such as "
-            "`encoder=sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2`"
+            "style more than matter; a multilingual model serves better, such as `encoder=multilingual`, which comes as a package"
         )
 
 

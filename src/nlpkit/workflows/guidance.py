@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,6 @@ from nlpkit.topics.guided import (
 )
 from nlpkit.topics.guided_options import GuidedOptions
 from nlpkit.topics.lda.guide import Seeds, matching_terms
-from nlpkit.weighting.dtm import count_terms
 
 if TYPE_CHECKING:
     from nlpkit.types import BoolArray, Float32Array, IntArray, TokenTable
@@ -57,17 +57,11 @@ class Knowledge:
         rows = embeddings if self.groups is None else without_groups(embeddings, self.groups)
         return rows if self.labels is None else with_classes(rows, self.labels, threads=threads)
 
-    def predefined(
-        self,
-        embeddings: Float32Array,
-        words: TokenTable,
-        usable: BoolArray,
-        encode: Callable[[list[str]], Float32Array],
-    ) -> PredefinedTopics | None:
+    def predefined(self, words: TokenTable, encode: Callable[[list[str]], Float32Array]) -> PredefinedTopics | None:
         """Return the topics that are given, None where there are none.
 
         Args:
-            usable: (D,) whether a document has text. encode: gives the embeddings of texts by the model of the documents.
+            encode: gives the embeddings of texts by the model of the documents.
 
         Raises:
             InputError: no seed word is a term of the corpus.
@@ -77,14 +71,14 @@ class Knowledge:
             vectors = encode([*texts, REFERENCE])
             directions = directions_of_names(prototypes(vectors[:-1], topic_of, len(self.names)), vectors[-1:])
             return PredefinedTopics(
-                tuple(self.names), directions, NAME_SIMILARITY if self.least is None else self.least
+                tuple(self.names), lambda X, counts: directions, NAME_SIMILARITY if self.least is None else self.least
             )
         if self.seeds is not None:
-            directions = directions_of_words(
-                embeddings[usable], count_terms(words)[usable], _seed_terms(self.seeds, words.terms)
-            )
+            terms = _seed_terms(self.seeds, words.terms)
             names = tuple(seed.name for seed in self.seeds)
-            return PredefinedTopics(names, directions, WORD_SIMILARITY if self.least is None else self.least)
+            return PredefinedTopics(
+                names, partial(directions_of_words, seeds=terms), WORD_SIMILARITY if self.least is None else self.least
+            )
         return None
 
 

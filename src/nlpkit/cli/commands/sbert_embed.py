@@ -23,7 +23,8 @@ def sbert_embed_cli(
 ) -> None:
     """Encode texts as sentence embeddings, column 'embedding'.
 
-    Any sentence-transformers model will do. The default one comes as a package (extra 'minilm') and needs no network.
+    Any sentence-transformers model will do. The default one (English) comes as a package (extra 'minilm') and needs no
+    network, as does --model multilingual (extra 'multilingual'; 16 languages).
     Texts are batched by length, equal texts encoded once; the bytes do not depend on the number of threads. What the
     model cut off long texts is reported. --method mean-words and doc2vec make the column of words instead, for comparison.
 

@@ -49,20 +49,22 @@ def topic_tree(path: str, known: dict[str, Any]) -> None:
     if console.settings.json:
         console.emit_json({"path": known["path"], "layers": layers})
         return
-    below: dict[tuple[int, int | None], list[dict[str, Any]]] = {}
+    below: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for row in layers:
         below.setdefault((row["layer"], row["parent"]), []).append(row)
 
-    def show(layer: int, parent: int | None) -> None:
-        for row in below.get((layer, parent), []):
-            mark = "→ " if row["chosen"] else ""
-            terms = " ".join(row["top_terms"][:6])
-            stability = "" if row["stability"] is None else f", stability {row['stability']:.2f}"
-            size = wording.counted(row["size"], "document")
-            console.out(f"{'    ' * layer}{mark}{row['topic']} {row['label']} ({size}{stability}): {terms}")
-            show(layer + 1, row["topic"])
+    def show(row: dict[str, Any], depth: int) -> None:
+        mark = "→ " if row["chosen"] else ""
+        terms = " ".join(row["top_terms"][:6])
+        stability = "" if row["stability"] is None else f", stability {row['stability']:.2f}"
+        size = wording.counted(row["size"], "document")
+        console.out(f"{'    ' * depth}{mark}{row['topic']} {row['label']} ({size}{stability}): {terms}".rstrip(": "))
+        for part in below.get((row["layer"] + 1, row["topic"]), []):
+            show(part, depth + 1)
 
-    show(0, None)
+    for row in layers:
+        if row["parent"] is None:  # of the coarsest layer, or without a document
+            show(row, 0)
 
 
 def _score(value: float | None) -> str:
