@@ -161,6 +161,16 @@ class TextOptions(TopicTokenOptions):
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentTextOptions(TextOptions):
+    """Options of `preprocess`: also what makes columns, or terms that are no words."""
+
+    tags: Annotated[
+        bool,
+        Param("Add columns 'tags' and 'lemmas': part of speech and base form of each token (spaCy).", panel="More"),
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
 class CountOptions:
     """Options of counting when the documents have no tokens yet: all words count, unless stop words are left out."""
 
@@ -200,6 +210,7 @@ class SpacyOptions:
     pos: frozenset[str] = frozenset()
     entities: bool = False
     lemma: bool = False
+    tags: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,8 @@ def _words(options: PreprocessOptions) -> list[Step]:
             steps.append(("parts of speech", f"keep {', '.join(sorted(options.spacy.pos))}", "pos"))
         if options.spacy.entities:
             steps.append(("entities", "column 'entities' of start, end, text, type", "entities"))
+        if options.spacy.tags:
+            steps.append(("tag", "columns 'tags' and 'lemmas': part of speech and base form of each token", "tags"))
         if options.spacy.lemma:
             steps.append(("lemmatise", "base forms of the pipeline in the place of words", "lemma"))
     if options.tokenizer in ("words", "spacy"):

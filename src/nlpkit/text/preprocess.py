@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from nlpkit.text.phrases import PhraseTable
     from nlpkit.text.spacy_tokens import SpacyTokens
 
-__all__ = ["FittedVocabulary", "PreprocessOptions", "PreprocessReport", "Preprocessor", "TextBatches"]
+__all__ = ["ANNOTATIONS", "FittedVocabulary", "PreprocessOptions", "PreprocessReport", "Preprocessor", "TextBatches"]
 
+ANNOTATIONS = ("tags", "lemmas")  # columns of lists beside the tokens
 Stage = Callable[[EncodedBatch], EncodedBatch]
 Replay = Callable[[], Iterable[EncodedBatch]]
 TextBatches = Iterable[pa.RecordBatch]
@@ -93,6 +94,11 @@ class FittedVocabulary:
         for stage in self._stages:
             batch = stage(batch)
         return prune_batch(batch, self.new_ids)
+
+    def stays(self, batch: EncodedBatch) -> BoolArray:
+        """Return which tokens of a batch of the first pass (N,) stay, where terms are neither joined nor replaced."""
+        assert not self._stages
+        return np.asarray(self.new_ids[batch.term_ids] >= 0)
 
     def removed(self) -> Removed:
         """Return the terms that did not stay, most frequent first."""
@@ -167,11 +173,15 @@ class Preprocessor:
                 texts if cleaner is None else cleaner.clean(texts, replaced=self._note_replaced)
             )
             encoded = self._vocabulary.encode(spacy_cut.tokens)
-            if spacy_cut.entities is not None:
-                at = batch.schema.get_field_index("entities")
-                field = pa.field("entities", spacy_cut.entities.type)
+            columns = {"entities": spacy_cut.entities}
+            if spacy_cut.tags is not None:
+                source = pa.array(self._vocabulary.sources(spacy_cut.tokens))
+                for name, values in zip(ANNOTATIONS, (spacy_cut.tags, spacy_cut.lemmas), strict=True):
+                    columns[name] = pa.ListArray.from_arrays(pa.array(encoded.offsets, pa.int32()), values.take(source))
+            for name, made in columns.items():
+                at = batch.schema.get_field_index(name)
                 add = batch.append_column if at < 0 else partial(batch.set_column, at)
-                batch = add(field, spacy_cut.entities)
+                batch = batch if made is None else add(pa.field(name, made.type), made)
             yield batch, encoded
 
     @property
@@ -205,8 +215,9 @@ class Preprocessor:
 
             pipeline, language = options.spacy, codes[0] if codes else None
             self._spacy = SpacyTokens(
-                pipeline.model, pos=pipeline.pos, entities=pipeline.entities, lemma=pipeline.lemma, language=language
-            )
+                pipeline.model, pos=pipeline.pos, entities=pipeline.entities, lemma=pipeline.lemma, tags=pipeline.tags,
+                language=language,
+            )  # fmt: skip
 
     def _cutter(self) -> Callable[[pa.Array], RawTokens]:
         """Return the function that cleans and tokenises texts; names of emoji are in the detected language."""

@@ -106,6 +106,8 @@ def _comparable(settings: Mapping[str, Any]) -> dict[str, Any]:
     values["ngrams"] = list(values["ngrams"] or (1, 1))
     for name in ("keep", "extra_stop_words", "stop_patterns"):
         values[name] = list(values[name] or ())
+    if values["spacy"]:  # columns beside the tokens
+        values["spacy"] = {name: value for name, value in values["spacy"].items() if name not in ("entities", "tags")}
     cleaner = values["cleaner"]
     if cleaner:
         # the language of names of emoji is that of the texts

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import names_in
-from nlpkit.text.options import PreprocessOptions, SpacyOptions, TextOptions, TokenOptions, TopicTokenOptions
+from nlpkit.text.options import (
+    DocumentTextOptions,
+    PreprocessOptions,
+    SpacyOptions,
+    TextOptions,
+    TokenOptions,
+    TopicTokenOptions,
+)
 
 if TYPE_CHECKING:
     from nlpkit.text.phrases import PhraseTable
@@ -140,6 +147,13 @@ def _check_together(tokens: TextOptions, tokenizer: str) -> None:
     if tokens.vocab is not None:
         bounds = {"min_cf": tokens.min_cf not in ("1", 1), "max_cf": tokens.max_cf not in ("1.0", 1.0)}
         _refuse(bounds, _KEEPS_ALL)
+    if isinstance(tokens, DocumentTextOptions) and tokens.tags:
+        joined = {
+            "phrases": tokens.phrases,
+            "phrase_file": tokens.phrase_file,
+            "ngrams": ngram_range(tokens.ngrams) != (1, 1),
+        }
+        _refuse(joined, "makes terms of several words, and `tags` gives each token one part of speech; keep one")
     if tokens.entities:
         _refuse(
             {"html": tokens.html, "replace": tokens.replace, "emoji": tokens.emoji != "keep"},
@@ -150,10 +164,11 @@ def _check_together(tokens: TextOptions, tokenizer: str) -> None:
 def _spacy(tokens: TextOptions) -> SpacyOptions | None:
     from nlpkit.text.spacy_tokens import parse_pos
 
-    if tokens.spacy is None and tokens.pos is None and not tokens.entities and tokens.lemma != "spacy":
+    tags = isinstance(tokens, DocumentTextOptions) and tokens.tags
+    if tokens.spacy is None and tokens.pos is None and not tokens.entities and not tags and tokens.lemma != "spacy":
         return None
     pos = frozenset[str]() if tokens.pos is None else parse_pos(",".join(names_in(tokens.pos)))
-    return SpacyOptions(tokens.spacy or "auto", pos, tokens.entities, tokens.lemma == "spacy")
+    return SpacyOptions(tokens.spacy or "auto", pos, tokens.entities, tokens.lemma == "spacy", tags)
 
 
 def _wrong(parameter: str, message: str) -> UsageError:
