@@ -362,7 +362,9 @@ def test_phrases_of_a_file_are_cut_as_the_texts_are() -> None:
     )
     assert found == [["swim_pool"]]
     says = refused("--phrase-file", "q.txt", "--lemma", "dict")
-    assert "its words need a language for their base forms or stems; name it with --language" in says
+    assert (
+        "its words need a language to be cut, lemmatised or stemmed as the texts are; name it with --language" in says
+    )
     assert "none of its 1 lines is a phrase of two words" in refused("--phrase-file", _file("o.txt", "sea\n"), code=3)
 
 

@@ -12,10 +12,10 @@ from nlpkit.wording import listed
 
 NO_LANGUAGE = "zxx"  # ISO 639-3 for what is in no language; the detector says so of codes and names
 _CARRIED = ("language", "tokenizer", "pattern", "segment", "lower", "min_length", "lemma", "stem", "stop_words")
-_NOT_OPTIONS = {"phrases": "`phrases`", "phrase_table": "`phrases`", "spacy": "spaCy"}
+_NOT_OPTIONS = {"lexicon": "`lexicon`", "phrases": "`phrases`", "phrase_table": "`phrases`", "spacy": "spaCy"}
 _COMPARED = (
     "language", "cleaner", "tokenizer", "pattern", "spacy", "keep", "segment", "lower", "min_length", "stop_words",
-    "extra_stop_words", "stop_patterns", "lemma", "stem", "phrases", "ngrams",
+    "extra_stop_words", "stop_patterns", "lemma", "stem", "phrases", "lexicon", "ngrams",
 )  # fmt: skip
 _BOUNDS: dict[str, tuple[Any, ...]] = {
     "auto_stop": (None,),

@@ -229,6 +229,8 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
         out.append(f"{wording.counted(report.n_capped_terms, 'term')} beyond the most frequent")
     if report.n_foreign_terms:
         out.append(f"{wording.counted(report.n_foreign_terms, 'term')} that the vocabulary does not have")
+    if report.n_uncategorised_terms:
+        out.append(f"{wording.counted(report.n_uncategorised_terms, 'term')} in no category")
     if report.n_phrases:
         reporting.note(f"{wording.counted(report.n_phrases, 'phrase')} joined")
     reporting.note(
