@@ -69,6 +69,7 @@ COMMANDS = (
     "cluster",
     "ngram-lm",
     "generate",
+    "spell",
     "similar",
     "similar-words",
     "info",

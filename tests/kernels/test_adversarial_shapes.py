@@ -50,6 +50,7 @@ from nlpkit.kernels import (
     resample,
     scan,
     skipgrams,
+    spelling,
     stm,
     tally,
     terms,
@@ -231,6 +232,25 @@ def test_copies() -> None:
         for threshold in (0.3, 0.9, 1.0):
             found = find_near_duplicates(texts, np.arange(len(texts), dtype=np.int32) % 3 - 1, threshold=threshold)
             assert len(found.nearest) == len(texts)
+
+
+@exercises(spelling.words_within)
+@pytest.mark.parametrize("limit", [0, 1, 2, 5])
+@pytest.mark.parametrize(
+    "words", [[], [""], ["a"], ["a" * 50] * 3, ["ab", "ba", "", "abc"], [chr(64 + i) for i in range(130)]]
+)
+def test_words_within_some_edits(words: list[str], limit: int) -> None:
+    from nlpkit.lm.spelling import _code_points, _signatures
+
+    codes, offsets = _code_points(words)
+    ids, distances = np.full(len(words), -9, np.int32), np.full(len(words), -9, np.int32)
+    for word in ("", "a", "ab", "a" * 49, "\U0001f600"):
+        other, at = _code_points([word])
+        n = spelling.words_within(
+            codes, offsets, _signatures(codes, offsets), other, _signatures(other, at)[0], limit, ids, distances
+        )
+        assert 0 <= n <= len(words)
+        assert (np.diff(ids[:n]) > 0).all()
 
 
 @exercises(levenshtein.levenshtein_nearest, levenshtein.count_different_grams, levenshtein.count_shared_grams)

@@ -47,7 +47,7 @@ class SpellOptions:
     min_length: Annotated[int, Param("Least number of letters of a word that is corrected.", metavar="N", min=1)] = 4
     min_gain: Annotated[
         float, Param("Least log10 of how much likelier the correction is than the word as it is written.", min=0)
-    ] = 0.0
+    ] = 4.0
     apply: Annotated[bool, Param("Write the documents with a column 'corrected' instead of the table of errors.")] = (
         False
     )
@@ -98,8 +98,7 @@ class Speller:
 
     def candidates(self, word: str, most: int) -> tuple[IntArray, FloatArray]:
         """Return the words (ids) at most so many edits away but the word itself, and ln P(word | each)."""
-        found = self._known.get(word)
-        if found is None:
+        if word not in self._known:
             codes, offsets = _code_points([word])
             signature = _signatures(codes, offsets)[0]
             n = words_within(
@@ -108,9 +107,9 @@ class Speller:
             other = np.flatnonzero(self._distances[:n] > 0)
             ids, distances = self._ids[other], self._distances[other]
             edits = (2 * LETTERS + 2) * np.diff(self._offsets)[ids] + LETTERS - 1
-            found = (ids + len(SPECIAL)).astype(np.int32), distances * np.log(self.options.error / edits)
-            self._known[word] = found
-        return found
+            channel = (distances * np.log(self.options.error / edits)).astype(np.float64)
+            self._known[word] = (ids + len(SPECIAL)).astype(np.int32), channel
+        return self._known[word]
 
     def suggest(self, offsets: LongArray, words: Sequence[str]) -> Suggestions:
         """Return the corrections of sentences (S + 1,) offsets into words (N,) as they are written."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -52,7 +52,8 @@ class Corrections(Predictions):
         settings = _word_settings(fitted)
         self._lower = settings is not None and settings.lower
         self._language = None if settings is None or settings.language == "none" else settings.language
-        self._pattern, normalize = r"\S+", _unchanged
+        self._pattern = r"\S+"
+        normalize: Callable[[str], tuple[str, ...]] = _unchanged
         if settings is not None:
             self._pattern = "|".join([*keep_patterns(settings.keep), WORD_PATTERN])
             languages = [] if self._language is None else [self._language]

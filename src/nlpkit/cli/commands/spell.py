@@ -32,7 +32,7 @@ def spell_cli(
     \b
     Examples:
       nlpkit spell lm/ data/samples/hard.jsonl
-      nlpkit spell lm/ data/samples/hard.jsonl --min-gain 2 -o errors.csv
+      nlpkit spell lm/ data/samples/hard.jsonl --min-gain 6 -o errors.csv
       nlpkit spell lm/ data/samples/hard.jsonl --apply -o corrected.parquet
     """
     from nlpkit.cli.render import spelling as render
