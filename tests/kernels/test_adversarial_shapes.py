@@ -60,6 +60,7 @@ from nlpkit.kernels import (
     trie,
     windows,
 )
+from nlpkit.lm.smoothing import kneser_ney
 from nlpkit.lm.trie import NgramCounter
 from nlpkit.metrics.coherence import npmi_by_document, postings
 from nlpkit.metrics.lexical_diversity import lexical_diversity
@@ -538,8 +539,10 @@ def test_neighbours_and_layout() -> None:
     topk.insert(np.zeros(1, np.int32), np.zeros(1, np.float32), 1, np.float32(1))
 
 
-@exercises(trie.child, trie.children, trie.look_up)
-def test_ngrams_of_a_language_model() -> None:
+@exercises(trie.child, trie.look_up, trie.find_suffixes, trie.count_suffixes, trie.interpolate, trie.merge_counts)
+@pytest.mark.parametrize("block", [1, 10**6])
+def test_ngrams_of_a_language_model(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nlpkit.lm.trie.BLOCK_TOKENS", block)
     rng = np.random.default_rng(0)
     assert trie.child(np.zeros(1, np.int64), np.zeros(0, np.int32), 0, 0) == -1
     for order, sizes in itertools.product((1, 2, 5), ([], [0], [0, 0], [1, 0, 3], [30, 1])):
@@ -547,9 +550,10 @@ def test_ngrams_of_a_language_model() -> None:
             counter = NgramCounter(order, 3 + n_words)
             offsets = np.cumsum([0, *sizes]).astype(np.int64)
             words = rng.integers(3, 3 + n_words, sum(sizes)).astype(np.int32)
-            counter.add(offsets, words)
-            model, _ = counter.finish()
-            model.suffixes(model.contexts())
+            for _ in range(3):
+                counter.add(offsets, words)
+            model, counts = counter.finish()
+            assert np.isfinite(kneser_ney(model, counts).log_backoff).all()
             nodes, _ = model.look_up(offsets, np.where(rng.random(len(words)) < 0.3, -1, words).astype(np.int32))
             assert len(nodes) == len(words) + 2 * len(sizes)
 

@@ -126,10 +126,10 @@ class Speller:
         parts: list[Suggestions] = []
         for place in places.tolist():
             most = options.max_distance if ids[place] == UNKNOWN_ID else 1
-            found, channel = self.candidates(words[place], most)
-            if len(found):
-                rows.append((place, found, channel))
-                size += len(found) + 1
+            candidates, channel = self.candidates(words[place], most)
+            if len(candidates):
+                rows.append((place, candidates, channel))
+                size += len(candidates) + 1
             if size >= MOST_VARIANTS:
                 parts.append(self._best(offsets, ids, as_written, rows))
                 rows, size = [], 0
@@ -149,9 +149,9 @@ class Speller:
         if not rows:
             return Suggestions(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0))
         place = np.array([at for at, _, _ in rows])
-        n = np.array([1 + len(found) for _, found, _ in rows])
+        n = np.array([1 + len(candidates) for _, candidates, _ in rows])
         first = np.cumsum(n) - n
-        word = np.concatenate([part for at, found, _ in rows for part in (ids[at : at + 1], found)])
+        word = np.concatenate([part for at, candidates, _ in rows for part in (ids[at : at + 1], candidates)])
         channel = np.concatenate([part for at, _, ln in rows for part in (as_written[at : at + 1], ln)])
         score = channel + self._in_context(offsets, ids, np.repeat(place, n), word)
         gain = (score - np.repeat(score[first], n)) / LN10

@@ -113,12 +113,12 @@ class Preprocessor:
             columns = {"entities": spacy_cut.entities}
             if spacy_cut.tags is not None:
                 source = pa.array(self._vocabulary.sources(spacy_cut.tokens))
-                for name, values in zip(ANNOTATIONS, (spacy_cut.tags, spacy_cut.lemmas), strict=True):
-                    columns[name] = pa.ListArray.from_arrays(pa.array(encoded.offsets, pa.int32()), values.take(source))
-            for name, made in columns.items():
+                for name, flat in zip(ANNOTATIONS, (spacy_cut.tags, spacy_cut.lemmas), strict=True):
+                    columns[name] = pa.ListArray.from_arrays(pa.array(encoded.offsets, pa.int32()), flat.take(source))
+            for name, values in columns.items():
                 at = batch.schema.get_field_index(name)
                 add = batch.append_column if at < 0 else partial(batch.set_column, at)
-                batch = batch if made is None else add(pa.field(name, made.type), made)
+                batch = batch if values is None else add(pa.field(name, values.type), values)
             yield batch, encoded
 
     @property

@@ -160,8 +160,8 @@ class SpacyTokens:
             offsets = np.concatenate(([0], np.cumsum(lengths)))
             flat = self._strings(hashes)
             tags, bases = (self._strings(parts), self._strings(lemmas)) if self.tags else (None, None)
-        found = pa.array(entities, ENTITIES_TYPE) if self.entities else None
-        return SpacyCut(encode_tokens(offsets, flat), found, tags, bases)
+        spans = pa.array(entities, ENTITIES_TYPE) if self.entities else None
+        return SpacyCut(encode_tokens(offsets, flat), spans, tags, bases)
 
     def words(self, texts: Sequence[str | None]) -> Iterator[list[Word]]:
         """Yield the words of each text (D,) with lemma, tags and features, whatever `pos` and `lemma` are."""

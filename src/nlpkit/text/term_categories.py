@@ -38,10 +38,10 @@ class TermCategories:
     def of(self, term: str) -> tuple[int, ...]:
         """Return the places of the categories of a term, ascending."""
         begins, lengths = self._by_begin
-        found = set(self._by_term.get(term, ()))
+        places = set(self._by_term.get(term, ()))
         for n in lengths:
-            found.update(begins.get(term[:n], ()) if n <= len(term) else ())
-        return tuple(sorted(found))
+            places.update(begins.get(term[:n], ()) if n <= len(term) else ())
+        return tuple(sorted(places))
 
     def examples(self) -> list[str]:
         """Return words of the lexicon, for messages."""
@@ -53,9 +53,9 @@ class TermCategories:
 
     def replacement(self, terms: Sequence[str]) -> Stage:
         """Return the stage that puts the categories of a term (V,) in its place, all of them; a term without one goes."""
-        found = [self.of(term) for term in terms]
-        sizes = np.fromiter(map(len, found), np.int64, len(found))
-        flat = np.fromiter((c for places in found for c in places), np.int32, int(sizes.sum()))
+        categories = [self.of(term) for term in terms]
+        sizes = np.fromiter(map(len, categories), np.int64, len(categories))
+        flat = np.fromiter((c for places in categories for c in places), np.int32, int(sizes.sum()))
         starts = np.cumsum(sizes) - sizes
 
         def apply(batch: EncodedBatch) -> EncodedBatch:

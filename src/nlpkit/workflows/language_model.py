@@ -340,7 +340,7 @@ def _plain(p: Perplexity) -> dict[str, Any]:
 def _results(model: NgramModel, held_out: Perplexity | None) -> dict[str, Any]:
     sizes = np.diff(model.trie.levels).tolist()
     discounts = [] if model.smoothed is None else [list(d) for d in model.smoothed.discounts]
-    words = 0 if model.counts is None else int(model.counts[: len(model.words)].sum() - model.counts[1])
+    words = 0 if model.counts is None else int(model.counts[: len(model.words)].sum(dtype=np.int64) - model.counts[1])
     return {
         "words": words, "vocabulary": len(model.words) - len(SPECIAL), "ngrams": sizes, "discounts": discounts,
         "held_out": None if held_out is None else _plain(held_out),

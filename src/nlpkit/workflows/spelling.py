@@ -68,10 +68,12 @@ class Corrections(Predictions):
             self.warn_of_replaced([CORRECTED])
         with reporting.progress("spelling", None) as update:
             for batch in self.stream:
-                found = self._errors(batch)
+                errors = self._errors(batch)
                 self._documents += batch.num_rows
                 yield (
-                    self._corrected(batch, found) if self._options.apply else pa.RecordBatch.from_pylist(found, SCHEMA)
+                    self._corrected(batch, errors)
+                    if self._options.apply
+                    else pa.RecordBatch.from_pylist(errors, SCHEMA)
                 )
                 update(self._documents)
         if not self._documents:
@@ -184,8 +186,8 @@ def correct_spelling(
         UsageError: a model that gives unknown words no probability; InputError: a model of stems or other changed words.
     """
     options, execution = with_settings((options or SpellOptions(), execution or Execution()), settings)
-    with corrections(model, as_corpus(data), options=options, execution=execution) as found:
-        return pa.Table.from_batches(found.batches())
+    with corrections(model, as_corpus(data), options=options, execution=execution) as rows:
+        return pa.Table.from_batches(rows.batches())
 
 
 def _word_settings(fitted: LanguageModel) -> PreprocessOptions | None:
@@ -219,18 +221,18 @@ def _unchanged(raw: str) -> tuple[str, ...]:
 
 def _starts(texts: Sequence[str], offsets: Any, codes: Any, types: Sequence[str], wanted: Any) -> list[int]:
     """Return where some tokens (ascending) begin in their texts. Between tokens stands nothing that could be one."""
-    found: list[int] = []
+    starts: list[int] = []
     last = at = cursor = start = 0
     unit = np.searchsorted(offsets, wanted, side="right") - 1
     for u, token in zip(unit.tolist(), np.asarray(wanted).tolist(), strict=True):
-        if u != last or not found:
+        if u != last or not starts:
             last, at, cursor = u, int(offsets[u]), 0
         for i in range(at, token + 1):
             start = texts[u].index(types[codes[i]], cursor)
             cursor = start + len(types[codes[i]])
         at = token + 1
-        found.append(start)
-    return found
+        starts.append(start)
+    return starts
 
 
 def _in_case(suggestion: str, word: str) -> str:

@@ -170,7 +170,7 @@ def _with_lexicon(tokens: DocumentTextOptions, options: PreprocessOptions) -> Pr
     for name in names:
         if name not in whole.categories:
             raise unknown_value("categories", name, whole.categories)
-    entries = {word: [names.index(c) for c in of if c in names] for word, of in whole.entries.items()}
+    entries = {word: [names.index(c) for c in cs if c in names] for word, cs in whole.entries.items()}
     words = [
         word
         for word, places in entries.items()
@@ -193,7 +193,7 @@ def _with_lexicon(tokens: DocumentTextOptions, options: PreprocessOptions) -> Pr
 
 
 def _frozen(places: Mapping[str, set[int]]) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    return tuple((term, tuple(sorted(of))) for term, of in places.items())
+    return tuple((term, tuple(sorted(cs))) for term, cs in places.items())
 
 
 def _needs_language(options: PreprocessOptions, parameter: str, path: Path) -> None:

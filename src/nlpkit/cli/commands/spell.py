@@ -47,6 +47,6 @@ def spell_cli(
     if options.apply and target is None:
         raise UsageError("`apply` writes the documents with a column 'corrected'; give -o FILE", parameter="apply")
     corpus = read_corpus(*inputs, options=read, beside=target)
-    with corrections(model, corpus, options=options, execution=run) as found:
-        summary = predict_only(found) if target is None else write_predictions(found, target, force=out.force)
+    with corrections(model, corpus, options=options, execution=run) as errors:
+        summary = predict_only(errors) if target is None else write_predictions(errors, target, force=out.force)
     render.errors(summary, target)
