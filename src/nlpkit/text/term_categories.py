@@ -35,7 +35,7 @@ class TermCategories:
     def _by_begin(self) -> tuple[dict[str, tuple[int, ...]], list[int]]:
         return dict(self.begins), sorted({len(begin) for begin, _ in self.begins})
 
-    def of(self, term: str) -> tuple[int, ...]:
+    def categories_of(self, term: str) -> tuple[int, ...]:
         """Return the places of the categories of a term, ascending."""
         begins, lengths = self._by_begin
         places = set(self._by_term.get(term, ()))
@@ -49,11 +49,11 @@ class TermCategories:
 
     def known(self, terms: Sequence[str]) -> BoolArray:
         """Return which terms (V,) have a category."""
-        return np.fromiter((bool(self.of(term)) for term in terms), bool, len(terms))
+        return np.fromiter((bool(self.categories_of(term)) for term in terms), bool, len(terms))
 
     def replacement(self, terms: Sequence[str]) -> Stage:
         """Return the stage that puts the categories of a term (V,) in its place, all of them; a term without one goes."""
-        categories = [self.of(term) for term in terms]
+        categories = [self.categories_of(term) for term in terms]
         sizes = np.fromiter(map(len, categories), np.int64, len(categories))
         flat = np.fromiter((c for places in categories for c in places), np.int32, int(sizes.sum()))
         starts = np.cumsum(sizes) - sizes
