@@ -110,6 +110,13 @@ def test_tokens_of_a_lexicon_are_not_cut_again(made: Any) -> None:
     assert "made with --lexicon of nlpkit preprocess" in says
 
 
+@pytest.mark.usefixtures("made")
+def test_repeated_words_are_told() -> None:
+    Path("twice.tsv").write_text("fight\tanger\t1\nfight\tjoy\t1\nfight\tanger\t1\n")
+    done = run_cli("preprocess", "x.jsonl", "--lexicon", "twice.tsv", "--lang", "en", "-o", "z.parquet")
+    assert "twice.tsv has 1 word more than once in a category, such as 'fight' in anger; each counts once" in done.err
+
+
 def test_python(made: Any) -> None:
     words = nk.preprocess(
         ["we fight rain", "happy"], lexicon=Path("words.dic"), categories=("anger", "joy"), language="en"
