@@ -53,7 +53,7 @@ def _ngram_batches(model: NgramModel) -> Iterator[pa.RecordBatch]:
     assert model.counts is not None
     V, C, T = len(model.words), len(trie.starts) - 1, len(trie.words)
     for start in range(0, T, _BATCH_ROWS):
-        rows = np.arange(start, min(start + _BATCH_ROWS, T))
+        rows = np.arange(start, min(start + _BATCH_ROWS, T), dtype=np.int32)
         contexts = (np.searchsorted(trie.starts, rows, side="right") - 1).astype(np.int32)
         columns = {
             "words": pa.array(np.searchsorted(trie.levels, rows, side="right").astype(np.int8)),
@@ -94,7 +94,7 @@ def read_model(run: Run) -> NgramModel:
         if "log10_prob" in ngrams.column_names:
             weight = ngrams.column("log10_backoff").slice(0, C).to_numpy()
             smoothed = Smoothed(ngrams.column("log10_prob").to_numpy() * LN10, weight * LN10)
-        trie = Trie(last, starts.astype(np.int64), levels.astype(np.int64))
+        trie = Trie(last, starts.astype(np.int32), levels.astype(np.int64))
         counts = ngrams.column("count").to_numpy().astype(np.int32)
         return NgramModel(options, words.column("word").to_pylist(), trie, counts, smoothed)
 
@@ -168,7 +168,7 @@ def load_arpa(path: Path) -> NgramModel:
         sizes.append(len(level.ngrams))
     C = sum(sizes[:-1])
     starts = np.concatenate([[0], np.cumsum(np.bincount(np.concatenate(contexts), minlength=C))]) + len(words)
-    trie = Trie(np.concatenate(last), starts.astype(np.int64), np.cumsum([0, *sizes]).astype(np.int64))
+    trie = Trie(np.concatenate(last), starts.astype(np.int32), np.cumsum([0, *sizes]).astype(np.int64))
     log_prob = np.concatenate(prob)
     log_prob[log_prob <= ZERO] = -np.inf
     options = NgramModelOptions(order=len(sizes), closed=UNKNOWN not in known)

@@ -10,7 +10,7 @@ import numpy as np
 def child(starts, words, node, word):  # type: ignore[no-untyped-def]
     """Return the child of a node with a word, -1 where there is none, where the node is -1, or one that can have no children.
 
-    starts (C + 1,) int64: children of node c < C are starts[c] … starts[c + 1] - 1; words (T,) int32: last word of each node.
+    starts (C + 1,) int32: children of node c < C are starts[c] … starts[c + 1] - 1; words (T,) int32: last word of each node.
     """
     if node < 0 or node >= len(starts) - 1:
         return -1

@@ -43,26 +43,25 @@ def kneser_ney(trie: Trie, counts: IntArray, *, discount: float | None = None, c
         discount: in place of D_1, D_2, D_3. closed: without <unk>.
     """
     suffixes = trie.suffixes()
-    adjusted = counts.copy()
+    levels = [counts] * trie.order  # the longest n-grams keep their counts
     if trie.order > 1:
-        shorter = slice(0, int(trie.levels[trie.order - 1]))
-        adjusted[shorter] = 0
-        count_suffixes(suffixes, adjusted)
+        shorter = np.zeros(len(trie.starts) - 1, np.int32)
+        count_suffixes(suffixes, shorter)
         for begins in _begins(trie)[:-1]:
-            adjusted[begins] = counts[begins]
-    adjusted[START_ID] = 0
-    discounts, estimated = zip(
-        *(_discounts(adjusted[trie.level(m)], discount) for m in range(1, trie.order + 1)), strict=True
-    )
-    prob, gamma = np.empty(len(adjusted)), np.ones(len(trie.starts) - 1)
+            shorter[begins] = counts[begins]
+        levels[:-1] = [shorter] * (trie.order - 1)
     words = trie.level(1)
-    a = adjusted[words]
+    a = levels[0][words].copy()
+    a[START_ID] = 0
+    adjusted = [a, *(of_level[trie.level(m)] for m, of_level in enumerate(levels[1:], 2))]
+    discounts, estimated = zip(*(_discounts(level, discount) for level in adjusted), strict=True)
+    prob, gamma = np.empty(len(counts)), np.ones(len(trie.starts) - 1)
     subtracted = np.minimum(np.array([0.0, *discounts[0]])[np.minimum(a, 3)], a)
     n = max(int(a.sum(dtype=np.int64)), 1)
     prob[words] = (a - subtracted) / n + subtracted.sum() / n * _uniform(trie, closed)
-    for m, D in enumerate(discounts[1:], 2):
+    for m, (D, of_level) in enumerate(zip(discounts[1:], levels[1:], strict=True), 2):
         above = trie.level(m - 1)
-        interpolate(trie.starts, adjusted, np.array([0.0, *D]), suffixes, above.start, above.stop, prob, gamma)
+        interpolate(trie.starts, of_level, np.array([0.0, *D]), suffixes, above.start, above.stop, prob, gamma)
     return Smoothed(_log(prob), _log(gamma), discounts, estimated)
 
 

@@ -30,12 +30,12 @@ _WORD_BITS = 32
 class Trie:
     """The n-grams of 1 to n words, shortest first; those of one length by their words, so that the node of word w is w.
 
-    words (T,) int32: last word of each node. starts (C + 1,) int64: the nodes that continue node c < C, all but the longest n-grams,
+    words (T,) int32: last word of each node. starts (C + 1,) int32: the nodes that continue node c < C, all but the longest n-grams,
     are starts[c] … starts[c + 1] - 1. levels (n + 1,) int64: n-grams of m words are the nodes levels[m - 1] … levels[m] - 1.
     """
 
     words: IntArray
-    starts: LongArray
+    starts: IntArray
     levels: LongArray
 
     @property
@@ -185,7 +185,7 @@ class NgramCounter:
         levels = np.cumsum([0, *sizes])
         words, counts = np.empty(levels[-1], np.int32), np.empty(levels[-1], np.int32)
         words[:V], counts[:V] = np.arange(V), self._unigrams
-        starts = np.full(int(levels[self.order - 1]) + 1, V, np.int64)
+        starts = np.full(int(levels[self.order - 1]) + 1, V, np.int32)
         # level by level, so that nothing is there twice
         for m, (above, start) in enumerate(itertools.pairwise(levels[:-1].tolist())):
             key, number = (counted.keys.pop(0), counted.counts.pop(0)) if counted.keys else (np.zeros(0, np.int64),) * 2

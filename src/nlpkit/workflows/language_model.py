@@ -195,6 +195,7 @@ def fit_language_model(
                 trie, counts = counter.finish()
         finally:
             encoded.close()
+        pa.default_memory_pool().release_unused()  # the copy of the texts makes room for the model
         report = None if fitted is None else fitted.report
         reporting.note(
             f"{wording.counted(kept.n_docs, 'document')}: {wording.counted(encoded.n_docs, options.unit if report else 'sequence')}"
