@@ -10,13 +10,11 @@ import numpy as np
 
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.pruning import REASONS, STOP, Pruned
-from nlpkit.text.vocab import EncodedBatch, prune_batch
+from nlpkit.text.vocab import EncodedBatch, Stage, prune_batch
 from nlpkit.types import BoolArray, LongArray
 
 if TYPE_CHECKING:
     from nlpkit.text.phrases import PhraseTable
-
-Stage = Callable[[EncodedBatch], EncodedBatch]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ import pyarrow as pa
 from nlpkit.errors import InputError
 from nlpkit.parallel import map_ahead
 from nlpkit.text.cutting import character_ngrams, cutter, needs_language, normalizer, plain_tokens
-from nlpkit.text.fitted_vocabulary import FittedVocabulary, Removed, Stage
+from nlpkit.text.fitted_vocabulary import FittedVocabulary, Removed
 from nlpkit.text.language import (
     SAMPLE_CHARS,
     SAMPLE_DOCS,
@@ -35,7 +35,7 @@ from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, KEPT, NO_CATEGORY, RARE, REASONS, STOP, no_match, prune
 from nlpkit.text.stopwords import auto_stop, elisions, has_stop_words, stop_matcher, stop_words
 from nlpkit.text.tokenize import RawTokens
-from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
+from nlpkit.text.vocab import EncodedBatch, Frequencies, Stage, Vocabulary, prune_batch
 from nlpkit.types import BoolArray, LongArray
 
 if TYPE_CHECKING:

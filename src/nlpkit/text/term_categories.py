@@ -8,8 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from nlpkit.text.fitted_vocabulary import Stage
-from nlpkit.text.vocab import EncodedBatch
+from nlpkit.text.vocab import EncodedBatch, Stage
 from nlpkit.types import BoolArray
 
 

@@ -22,6 +22,9 @@ class EncodedBatch:
     term_ids: IntArray
 
 
+Stage = Callable[[EncodedBatch], EncodedBatch]
+
+
 class Frequencies:
     """Collection and document frequency of ids that keep growing: `cf`, `df` (V,) int64."""
 
