@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.sentiment import sentiment as sentiment
     from nlpkit.workflows.similar import similar as similar
     from nlpkit.workflows.similar_words import similar_words as similar_words
+    from nlpkit.workflows.spelling import correct_spelling as correct_spelling
     from nlpkit.workflows.stats import stats as stats
     from nlpkit.workflows.tfidf import tfidf as tfidf
     from nlpkit.workflows.topic_queries import find_topics as find_topics
@@ -107,6 +108,7 @@ _HOMES = {
     "collocations": "workflows.collocations:collocations",
     "convert": "workflows.convert:convert",
     "agreement": "workflows.annotate:agreement",
+    "correct_spelling": "workflows.spelling:correct_spelling",
     "ctfidf": "workflows.class_terms:ctfidf",
     "compare_models": "workflows.compare:compare_models",
     "edit": "workflows.edit:edit",

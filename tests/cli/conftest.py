@@ -79,6 +79,7 @@ COMMANDS = (
     "cluster",
     "ngram-lm",
     "generate",
+    "spell",
     "similar",
     "similar-words",
     "info",

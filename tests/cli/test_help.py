@@ -138,9 +138,9 @@ def test_examples_run_as_printed(command: str, folder: Path) -> None:
             assert (folder / output[1]).exists()
 
 
-def test_examples_of_generate_run_as_printed(folder: Path) -> None:
+def test_examples_of_generate_and_spell_run_as_printed(folder: Path) -> None:
     run_line("nlpkit ngram-lm data/samples/news.jsonl -o lm/ -q", folder)
-    for line in examples("generate"):
+    for line in [*examples("generate"), *examples("spell")]:
         run_line(line, folder)
 
 

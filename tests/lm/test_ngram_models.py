@@ -56,7 +56,7 @@ def test_counts_equal_dictionaries_in_any_number_of_parts(some: list[list[str]],
         assert counted == plain.ngrams(some, m)
         assert len(set(spelled)) == len(spelled)
         if m > 1:
-            suffix = model.trie.suffixes(contexts)[nodes]
+            suffix = model.trie.suffixes()[nodes]
             found = [tuple(model.words[i] for i in ids) for ids in model.trie.spelled(suffix, contexts)]
             assert found == [g[1:] for g in spelled]
 

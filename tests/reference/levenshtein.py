@@ -41,3 +41,14 @@ def similarity(a: str, b: str, measure: str, n: int, *, padded: bool = False) ->
         "overlap": both / min(len(x), len(y)),
         "cosine": both / math.sqrt(len(x) * len(y)),
     }[measure]
+
+
+def osa(a: str, b: str) -> int:
+    """Return the restricted Damerau-Levenshtein distance: as `levenshtein`, and two neighbours swapped are one edit."""
+    table = [[max(i, j) if 0 in (i, j) else 0 for j in range(len(b) + 1)] for i in range(len(a) + 1)]
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + (a[i - 1] != b[j - 1]))
+            if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
+                table[i][j] = min(table[i][j], table[i - 2][j - 2] + 1)
+    return table[-1][-1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +15,7 @@ from nlpkit.classify.sentiment_options import SCORES
 from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.parallel import map_ahead
 from nlpkit.text.cutting import needs_language, normalizer
-from nlpkit.text.kinds import keep_patterns
+from nlpkit.text.kinds import is_whole, keep_patterns
 from nlpkit.text.language import SAMPLE_CHARS, SAMPLE_DOCS, detect_languages
 from nlpkit.text.normalize import lower_case
 from nlpkit.text.options import PreprocessOptions
@@ -129,7 +128,7 @@ class LexiconScorer:
         ids = np.split(encoded.term_ids, encoded.offsets[1:-1])
         emoji = "emoji" in self._keep
         entries = [
-            tuple(terms[i] for i in part) if _is_whole(line, emoji) else ()
+            tuple(terms[i] for i in part) if is_whole(line, emoji=emoji) else ()
             for line, part in zip(lines, ids, strict=True)
         ]
         entries[0] = (MARK,)
@@ -249,12 +248,6 @@ def _cutter(options: PreprocessOptions, languages: Sequence[str]) -> Callable[[p
         cleaner = replace(cleaner, emoji_language=languages[0])
     clean = cleaner.clean
     return lambda texts: cut_tokens(clean(texts), pattern)
-
-
-def _is_whole(entry: str, emoji: bool) -> bool:
-    """Return whether an entry begins and ends as words do: of a+ and :d a tokenizer would leave a and d."""
-    ends = [unicodedata.category(c)[0] for c in entry.strip()[:1] + entry.strip()[-1:]]
-    return bool(ends) and all(kind in "LMN" or (emoji and kind in "SC") for kind in ends)
 
 
 def _terms(raw: str, *, normalize: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:

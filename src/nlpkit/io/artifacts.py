@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -112,11 +112,22 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     return table
 
 
-def write_table(path: Path, table: pa.Table, block: dict[str, Any]) -> None:
-    """Write a small artifact whole. The caller makes it appear atomically (`atomic_directory`, `atomic_file`)."""
+@dataclass(frozen=True, slots=True)
+class BatchedTable:
+    """A table that is made batch by batch whenever it is written, so that it is never there as a whole."""
+
+    schema: pa.Schema
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+
+
+def write_table(path: Path, table: pa.Table | BatchedTable, block: dict[str, Any]) -> None:
+    """Write an artifact. The caller makes it appear atomically (`atomic_directory`, `atomic_file`)."""
     schema = with_footer(stored_schema(table.schema), block)
     with pq.ParquetWriter(path, schema, compression="zstd", dictionary_pagesize_limit=DICTIONARY_BYTES) as writer:
-        if table.num_rows:
+        if isinstance(table, BatchedTable):
+            for batch in table.batches():
+                writer.write_table(stored(pa.Table.from_batches([batch]), schema))
+        elif table.num_rows:
             writer.write_table(stored(table, schema))
 
 

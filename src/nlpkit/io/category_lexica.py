@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from nlpkit import reporting, wording
 from nlpkit.cells import text_of
 from nlpkit.classify.categories import CategoryLexicon
 from nlpkit.errors import InputError
@@ -44,12 +45,19 @@ def read_categories(path: Path, name: str | None = None) -> CategoryLexicon:
     entries: dict[str, set[str]] = {}
     order: dict[str, None] = {}
     stem = re.sub(r"\W+", "_", path.name.split(".")[0]).strip("_").lower() or "lexicon"
+    repeated: dict[tuple[str, str], None] = {}
     for word, category in _pairs(path, name or stem):
         order[category] = None
+        if category in entries.get(word, ()):
+            repeated[word, category] = None
         if word:
             entries.setdefault(word, set()).add(category)
     if not entries:
         raise InputError(f"{path}: has no word with a category")
+    if repeated:
+        word, category = next(iter(repeated))
+        n = wording.counted(len(repeated), "word")
+        reporting.note(f"{path} has {n} more than once in a category, such as '{word}' in {category}; each counts once")
     frozen = {word: frozenset(categories) for word, categories in entries.items()}
     return CategoryLexicon(name or stem, frozen, tuple(order), str(path))
 

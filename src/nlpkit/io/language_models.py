@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.arpa import ZERO, ArpaLevel, read_arpa, write_arpa
+from nlpkit.io.artifacts import BatchedTable
 from nlpkit.io.runs import Run, RunTables
 from nlpkit.lm.model import NgramModel
 from nlpkit.lm.options import NgramModelOptions
@@ -22,6 +23,11 @@ from nlpkit.lm.trie import END, SPECIAL, START, START_ID, UNKNOWN, Trie
 
 KIND = "ngram-lm"
 LN10 = math.log(10)
+_PROB = ("log10_prob", pa.float64())
+_NGRAMS = (
+    ("words", pa.int8()), ("word", pa.int32()), ("context", pa.int32()), ("count", pa.int32()), _PROB, ("log10_backoff", pa.float64()),
+)  # fmt: skip
+_BATCH_ROWS = 1 << 20
 
 
 def model_files(model: NgramModel, token_info: dict[str, Any] | None, vocabulary: pa.Table) -> RunTables:
@@ -32,23 +38,34 @@ def model_files(model: NgramModel, token_info: dict[str, Any] | None, vocabulary
     log10_backoff (null where smoothing gives none).
     """
     assert model.counts is not None
-    trie, V = model.trie, len(model.words)
-    contexts = trie.contexts()
-    n = np.repeat(np.arange(1, trie.order + 1, dtype=np.int8), np.diff(trie.levels))
-    columns = {
-        "words": pa.array(n),
-        "word": pa.array(trie.words),
-        "context": pa.array(contexts, mask=contexts < 0),
-        "count": pa.array(model.counts),
-    }
-    if model.smoothed is not None:
-        weight = np.zeros(len(trie.words))
-        weight[: len(model.smoothed.log_backoff)] = model.smoothed.log_backoff / LN10
-        columns["log10_prob"] = pa.array(model.smoothed.log_prob / LN10)
-        columns["log10_backoff"] = pa.array(weight, mask=np.arange(len(weight)) >= len(model.smoothed.log_backoff))
+    V, fields = len(model.words), list(_NGRAMS)
+    if model.smoothed is None:
+        fields = fields[: fields.index(_PROB)]
     words = pa.table({"word": pa.array(model.words, pa.string()), "count": pa.array(model.counts[:V])})
     config = {"kind": KIND, "options": asdict(model.options), "tokens": token_info}
-    return RunTables({"vocab": vocabulary}, {"words": words, "ngrams": pa.table(columns)}, config)
+    ngrams = BatchedTable(pa.schema(fields), lambda: _ngram_batches(model))
+    return RunTables({"vocab": vocabulary}, {"words": words, "ngrams": ngrams}, config)
+
+
+def _ngram_batches(model: NgramModel) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of model/ngrams."""
+    trie, smoothed = model.trie, model.smoothed
+    assert model.counts is not None
+    V, C, T = len(model.words), len(trie.starts) - 1, len(trie.words)
+    for start in range(0, T, _BATCH_ROWS):
+        rows = np.arange(start, min(start + _BATCH_ROWS, T), dtype=np.int32)
+        contexts = (np.searchsorted(trie.starts, rows, side="right") - 1).astype(np.int32)
+        columns = {
+            "words": pa.array(np.searchsorted(trie.levels, rows, side="right").astype(np.int8)),
+            "word": pa.array(trie.words[rows]),
+            "context": pa.array(contexts, mask=rows < V),
+            "count": pa.array(model.counts[rows]),
+        }
+        if smoothed is not None:
+            weight = smoothed.log_backoff[np.minimum(rows, C - 1)] / LN10
+            columns["log10_prob"] = pa.array(smoothed.log_prob[rows] / LN10)
+            columns["log10_backoff"] = pa.array(weight, mask=rows >= C)
+        yield pa.RecordBatch.from_pydict(columns)
 
 
 def read_model(run: Run) -> NgramModel:
@@ -77,8 +94,8 @@ def read_model(run: Run) -> NgramModel:
         if "log10_prob" in ngrams.column_names:
             weight = ngrams.column("log10_backoff").slice(0, C).to_numpy()
             smoothed = Smoothed(ngrams.column("log10_prob").to_numpy() * LN10, weight * LN10)
-        trie = Trie(last, starts.astype(np.int64), levels.astype(np.int64))
-        counts = ngrams.column("count").to_numpy().astype(np.int64)
+        trie = Trie(last, starts.astype(np.int32), levels.astype(np.int64))
+        counts = ngrams.column("count").to_numpy().astype(np.int32)
         return NgramModel(options, words.column("word").to_pylist(), trie, counts, smoothed)
 
 
@@ -151,7 +168,7 @@ def load_arpa(path: Path) -> NgramModel:
         sizes.append(len(level.ngrams))
     C = sum(sizes[:-1])
     starts = np.concatenate([[0], np.cumsum(np.bincount(np.concatenate(contexts), minlength=C))]) + len(words)
-    trie = Trie(np.concatenate(last), starts.astype(np.int64), np.cumsum([0, *sizes]).astype(np.int64))
+    trie = Trie(np.concatenate(last), starts.astype(np.int32), np.cumsum([0, *sizes]).astype(np.int64))
     log_prob = np.concatenate(prob)
     log_prob[log_prob <= ZERO] = -np.inf
     options = NgramModelOptions(order=len(sizes), closed=UNKNOWN not in known)

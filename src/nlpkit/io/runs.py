@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from nlpkit import wording
 from nlpkit.errors import InputError, SchemaError, first_line
-from nlpkit.io.artifacts import dropped_table, read_table, write_table
+from nlpkit.io.artifacts import BatchedTable, dropped_table, read_table, write_table
 from nlpkit.io.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.cost import peak_memory_mb
@@ -51,7 +51,7 @@ class RunTables:
     """
 
     tables: Mapping[str, pa.Table]
-    model_tables: Mapping[str, pa.Table]
+    model_tables: Mapping[str, pa.Table | BatchedTable]
     model_config: Mapping[str, Any]
     dropped: Sequence[DroppedRow] = ()
     reports: Mapping[str, Any] = field(default_factory=dict)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numba
+import numpy as np
 
 
 @numba.njit(nogil=True, cache=True)
 def child(starts, words, node, word):  # type: ignore[no-untyped-def]
     """Return the child of a node with a word, -1 where there is none, where the node is -1, or one that can have no children.
 
-    starts (C + 1,) int64: children of node c < C are starts[c] … starts[c + 1] - 1; words (T,) int32: last word of each node.
+    starts (C + 1,) int32: children of node c < C are starts[c] … starts[c + 1] - 1; words (T,) int32: last word of each node.
     """
     if node < 0 or node >= len(starts) - 1:
         return -1
@@ -25,10 +26,69 @@ def child(starts, words, node, word):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def children(starts, words, nodes, last, out):  # type: ignore[no-untyped-def]
-    """Fill out (M,) int64 with the child of each node (M,) with a word (M,), see `child`."""
-    for i in range(len(nodes)):
-        out[i] = child(starts, words, nodes[i], last[i])
+def find_suffixes(starts, words, first, last, suffix):  # type: ignore[no-untyped-def]
+    """Fill suffix (T,) int32 of the children of nodes first … last - 1: the child of the node's suffix with the same word."""
+    for node in range(first, last):
+        for i in range(starts[node], starts[node + 1]):
+            suffix[i] = child(starts, words, suffix[node], words[i])
+
+
+@numba.njit(nogil=True, cache=True)
+def count_suffixes(suffix, counts):  # type: ignore[no-untyped-def]
+    """Add 1 to counts at each suffix (M,) that is a node."""
+    for node in suffix:
+        if node >= 0:
+            counts[node] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def interpolate(starts, counts, discounts, suffix, first, last, prob, gamma):  # type: ignore[no-untyped-def]
+    """Fill prob (T,) of the children of contexts first … last - 1, and gamma (C,) of these, by interpolated discounting.
+
+    p = (a - D(a)) / Σ a + γ p(suffix),   γ = Σ D(a) / Σ a;   discounts (4,): D of a count of 0, 1, 2, 3 and more, at most the count.
+    """
+    for c in range(first, last):
+        total, rest = 0.0, 0.0
+        for i in range(starts[c], starts[c + 1]):
+            a = counts[i]
+            total += a
+            rest += min(discounts[min(a, 3)], np.float64(a))
+        gamma[c] = rest / total if total > 0 else 1.0
+        for i in range(starts[c], starts[c + 1]):
+            a = counts[i]
+            left = a - min(discounts[min(a, 3)], np.float64(a))
+            prob[i] = (left / total if total > 0 else 0.0) + gamma[c] * prob[suffix[i]]
+
+
+@numba.njit(nogil=True, cache=True)
+def merge_counts(key_a, count_a, place_a, key_b, count_b, place_b, keys, counts, to_a, to_b):  # type: ignore[no-untyped-def]
+    """Merge the n-grams of one length of two corpora, A and B of them, each ascending; return how many different ones there are.
+
+    A key is the place of the context << 32 | the last word, keys (≥ A + B,) int64 get the new places of contexts, place_a and place_b
+    (…,) int32, which ascend as the old ones do. counts (≥ A + B,) int32 add up; to_a (A,), to_b (B,) int32: the new place of each n-gram.
+    """
+    i, j, n = 0, 0, 0
+    word = (np.int64(1) << 32) - 1
+    most = np.int64(np.iinfo(np.int64).max)
+    while i < len(key_a) or j < len(key_b):
+        a, b = most, most
+        if i < len(key_a):
+            a = (np.int64(place_a[key_a[i] >> 32]) << 32) | (key_a[i] & word)
+        if j < len(key_b):
+            b = (np.int64(place_b[key_b[j] >> 32]) << 32) | (key_b[j] & word)
+        # every round takes at least one n-gram: n < A + B
+        keys[n] = min(a, b)
+        counts[n] = 0
+        if a <= b:
+            counts[n] += count_a[i]
+            to_a[i] = n
+            i += 1
+        if b <= a:
+            counts[n] += count_b[j]
+            to_b[j] = n
+            j += 1
+        n += 1
+    return n
 
 
 @numba.njit(nogil=True, cache=True)

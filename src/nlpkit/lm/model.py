@@ -39,7 +39,7 @@ class NgramModel:
     options: NgramModelOptions
     words: Sequence[str]
     trie: Trie
-    counts: LongArray | None
+    counts: IntArray | None
     smoothed: Smoothed | None
 
     @cached_property
@@ -108,7 +108,7 @@ class NgramModel:
         node = nodes[rows, m]
         context = np.where(m > 0, nodes[np.maximum(rows - 1, 0), np.maximum(m - 1, 0)], -1)
         words = self.counts[self.trie.level(1)]
-        all_words = float(words.sum() - words[START_ID])
+        all_words = float(words.sum(dtype=np.int64) - words[START_ID])
         total = np.where(context >= 0, self._after[np.maximum(context, 0)] if n > 1 else 0.0, 0.0)
         total = np.where(m == 0, all_words, total)
         count = np.where(node >= 0, self.counts[np.maximum(node, 0)], 0)
@@ -161,7 +161,7 @@ class NgramModel:
         return node if node < len(self.trie.starts) - 1 else -1
 
 
-def fit(options: NgramModelOptions, words: Sequence[str], trie: Trie, counts: LongArray) -> NgramModel:
+def fit(options: NgramModelOptions, words: Sequence[str], trie: Trie, counts: IntArray) -> NgramModel:
     """Return the model of counted n-grams."""
     smoothed = None
     if options.smoothing == "kneser-ney":

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nlpkit.kernels.trie import count_suffixes, interpolate
 from nlpkit.lm.trie import START_ID, UNKNOWN_ID, Trie
-from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+from nlpkit.types import FloatArray, IntArray
 
 FALLBACK = (0.5, 1.0, 1.5)  # discounts where counts of counts are too few to estimate them
 
@@ -29,7 +30,7 @@ class Smoothed:
     estimated: tuple[bool, ...] = ()
 
 
-def kneser_ney(trie: Trie, counts: LongArray, *, discount: float | None = None, closed: bool = False) -> Smoothed:
+def kneser_ney(trie: Trie, counts: IntArray, *, discount: float | None = None, closed: bool = False) -> Smoothed:
     """Return interpolated Kneser-Ney estimates with three discounts (Chen & Goodman 1998, §3.3), as KenLM's lmplz has them.
 
         p(w | c) = (a(c w) - D(a(c w))) / Σ_v a(c v) + γ(c) p(w | c'),   γ(c) = Σ_v D(a(c v)) / Σ_v a(c v)
@@ -41,39 +42,30 @@ def kneser_ney(trie: Trie, counts: LongArray, *, discount: float | None = None, 
     Args:
         discount: in place of D_1, D_2, D_3. closed: without <unk>.
     """
-    contexts = trie.contexts()
-    suffixes = trie.suffixes(contexts)
-    adjusted = counts.copy()
+    suffixes = trie.suffixes()
+    levels = [counts] * trie.order  # the longest n-grams keep their counts
     if trie.order > 1:
-        shorter = slice(0, int(trie.levels[trie.order - 1]))
-        extended = suffixes[suffixes >= 0]
-        continuations = np.bincount(extended, minlength=shorter.stop)[: shorter.stop]
-        adjusted[shorter] = np.where(_begins(trie, contexts)[shorter], counts[shorter], continuations)
-    adjusted[START_ID] = 0
-    discounts, estimated = zip(
-        *(_discounts(adjusted[trie.level(m)], discount) for m in range(1, trie.order + 1)), strict=True
-    )
-    prob, log_backoff = np.empty(len(adjusted)), np.zeros(len(trie.starts) - 1)
-    for m, D in enumerate(discounts, 1):
-        level = trie.level(m)
-        a = adjusted[level]
-        subtracted = np.minimum(np.array([0.0, *D])[np.minimum(a, 3)], a)
-        if m == 1:
-            n = max(int(a.sum()), 1)
-            prob[level] = (a - subtracted) / n + subtracted.sum() / n * _uniform(trie, closed)
-            continue
+        shorter = np.zeros(len(trie.starts) - 1, np.int32)
+        count_suffixes(suffixes, shorter)
+        for begins in _begins(trie)[:-1]:
+            shorter[begins] = counts[begins]
+        levels[:-1] = [shorter] * (trie.order - 1)
+    words = trie.level(1)
+    a = levels[0][words].copy()
+    a[START_ID] = 0
+    adjusted = [a, *(of_level[trie.level(m)] for m, of_level in enumerate(levels[1:], 2))]
+    discounts, estimated = zip(*(_discounts(level, discount) for level in adjusted), strict=True)
+    prob, gamma = np.empty(len(counts)), np.ones(len(trie.starts) - 1)
+    subtracted = np.minimum(np.array([0.0, *discounts[0]])[np.minimum(a, 3)], a)
+    n = max(int(a.sum(dtype=np.int64)), 1)
+    prob[words] = (a - subtracted) / n + subtracted.sum() / n * _uniform(trie, closed)
+    for m, (D, of_level) in enumerate(zip(discounts[1:], levels[1:], strict=True), 2):
         above = trie.level(m - 1)
-        c = contexts[level] - above.start
-        # of no n-grams at all, which bincount takes for whole numbers
-        total = np.bincount(c, weights=a, minlength=above.stop - above.start).astype(np.float64)
-        rest = np.bincount(c, weights=subtracted, minlength=len(total)).astype(np.float64)
-        gamma = np.divide(rest, total, out=np.ones_like(total), where=total > 0)
-        prob[level] = (a - subtracted) / total[c] + gamma[c] * prob[suffixes[level]]
-        log_backoff[above] = _log(gamma)
-    return Smoothed(_log(prob), log_backoff, discounts, estimated)
+        interpolate(trie.starts, of_level, np.array([0.0, *D]), suffixes, above.start, above.stop, prob, gamma)
+    return Smoothed(_log(prob), _log(gamma), discounts, estimated)
 
 
-def witten_bell(trie: Trie, counts: LongArray, *, closed: bool = False) -> Smoothed:
+def witten_bell(trie: Trie, counts: IntArray, *, closed: bool = False) -> Smoothed:
     """Return interpolated Witten-Bell estimates (Witten & Bell 1991, method C; Chen & Goodman 1998, §2.6).
 
         p(w | c) = (n(c w) + N(c) p(w | c')) / (n(c) + N(c)),   N(c): different words after c
@@ -91,7 +83,7 @@ def witten_bell(trie: Trie, counts: LongArray, *, closed: bool = False) -> Smoot
     prob[words] = (
         adjusted[words] / max(n, 1) if closed else (adjusted[words] + types * _uniform(trie, closed)) / (n + types)
     )
-    suffixes = trie.suffixes(contexts)
+    suffixes = trie.suffixes()
     for m in range(2, trie.order + 1):
         level = trie.level(m)
         c = contexts[level]
@@ -99,7 +91,7 @@ def witten_bell(trie: Trie, counts: LongArray, *, closed: bool = False) -> Smoot
     return Smoothed(_log(prob), _log(np.where(total > 0, 1 - share, 1.0)))
 
 
-def backoff(trie: Trie, counts: LongArray, *, discount: float | None = None, closed: bool = False) -> Smoothed:
+def backoff(trie: Trie, counts: IntArray, *, discount: float | None = None, closed: bool = False) -> Smoothed:
     """Return backoff estimates by absolute discounting (Ney, Essen & Kneser 1994, eq. 15; Katz 1987 for the form).
 
         p(w | c) = (n(c w) - D) / n(c) where c w was seen, else α(c) p(w | c'),   D = t_1 / (t_1 + 2 t_2)
@@ -108,7 +100,7 @@ def backoff(trie: Trie, counts: LongArray, *, discount: float | None = None, clo
     <unk>; in a closed vocabulary they lose nothing.
     """
     contexts = trie.contexts()
-    suffixes = trie.suffixes(contexts)
+    suffixes = trie.suffixes()
     adjusted = counts.astype(np.float64)
     adjusted[START_ID] = 0
     total, _ = _totals(trie, contexts, adjusted)
@@ -140,13 +132,12 @@ def backoff(trie: Trie, counts: LongArray, *, discount: float | None = None, clo
     return Smoothed(_log(prob), _log(weight), tuple(discounts), tuple(estimated))
 
 
-def _begins(trie: Trie, contexts: IntArray) -> BoolArray:
-    """Return whether each n-gram begins with the start of a sentence (T,); no word comes before that."""
-    begins = trie.words == START_ID
-    for m in range(2, trie.order + 1):
-        level = trie.level(m)
-        begins[level] = begins[contexts[level]]
-    return np.asarray(begins)
+def _begins(trie: Trie) -> list[slice]:
+    """Return the n-grams of each length that begin with the start of a sentence, which no word comes before: nodes beside each other."""
+    begins = [slice(START_ID, START_ID + 1)]
+    for _ in range(2, trie.order + 1):
+        begins.append(slice(int(trie.starts[begins[-1].start]), int(trie.starts[begins[-1].stop])))
+    return begins
 
 
 def _uniform(trie: Trie, closed: bool) -> FloatArray:
@@ -167,7 +158,7 @@ def _totals(trie: Trie, contexts: IntArray, adjusted: FloatArray) -> tuple[Float
     )
 
 
-def _discounts(a: LongArray, discount: float | None) -> tuple[tuple[float, float, float], bool]:
+def _discounts(a: IntArray, discount: float | None) -> tuple[tuple[float, float, float], bool]:
     """Return D_1, D_2, D_3, and whether the counts of counts gave them."""
     if discount is not None:
         return (discount, discount, discount), True

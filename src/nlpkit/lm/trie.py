@@ -1,11 +1,12 @@
 """N-grams of 1 to n words as the nodes of a trie, and their counts, made from a stream of sentences.
 
 Memory is that of the different n-grams, not of the tokens: sentences are counted in blocks of some million tokens, each block
-by sorting, and the counts of blocks of about the same size are merged.
+by sorting, and the counts of blocks of about the same size are merged, 12 bytes an n-gram.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nlpkit.errors import InputError
-from nlpkit.kernels.trie import children, look_up
+from nlpkit.kernels.trie import find_suffixes, look_up, merge_counts
 from nlpkit.types import BoolArray, IntArray, LongArray
 
 UNKNOWN, START, END = "<unk>", "<s>", "</s>"
@@ -29,12 +30,12 @@ _WORD_BITS = 32
 class Trie:
     """The n-grams of 1 to n words, shortest first; those of one length by their words, so that the node of word w is w.
 
-    words (T,) int32: last word of each node. starts (C + 1,) int64: the nodes that continue node c < C, all but the longest n-grams,
+    words (T,) int32: last word of each node. starts (C + 1,) int32: the nodes that continue node c < C, all but the longest n-grams,
     are starts[c] … starts[c + 1] - 1. levels (n + 1,) int64: n-grams of m words are the nodes levels[m - 1] … levels[m] - 1.
     """
 
     words: IntArray
-    starts: LongArray
+    starts: IntArray
     levels: LongArray
 
     @property
@@ -48,18 +49,21 @@ class Trie:
 
     def contexts(self) -> IntArray:
         """Return the node of all words but the last of each node (T,) int32, -1 for single words."""
-        C = len(self.starts) - 1
-        first = np.full(int(self.levels[1]), -1, np.int32)
-        return np.concatenate([first, np.repeat(np.arange(C, dtype=np.int32), np.diff(self.starts))])
+        contexts = np.full(len(self.words), -1, np.int32)
+        fan_out = np.diff(self.starts)
+        for m in range(2, self.order + 1):
+            above = self.level(m - 1)
+            contexts[self.level(m)] = np.repeat(np.arange(above.start, above.stop, dtype=np.int32), fan_out[above])
+        return contexts
 
-    def suffixes(self, contexts: IntArray) -> IntArray:
+    def suffixes(self) -> IntArray:
         """Return the node of all words but the first of each node (T,) int32, -1 for single words and where the trie has none."""
         suffix = np.full(len(self.words), -1, np.int32)
         if self.order > 1:
             suffix[self.level(2)] = self.words[self.level(2)]
-        for m in range(3, self.order + 1):
-            level = self.level(m)
-            children(self.starts, self.words, suffix[contexts[level]], self.words[level], suffix[level])
+        for m in range(2, self.order):
+            above = self.level(m)
+            find_suffixes(self.starts, self.words, above.start, above.stop, suffix)
         return suffix
 
     def look_up(self, offsets: LongArray, words: IntArray) -> tuple[LongArray, BoolArray]:
@@ -105,7 +109,7 @@ class _Counts:
     """Counted n-grams of 2 to n words, level by level: keys (context's place in the level before << 32 | word), ascending, and counts."""
 
     keys: list[LongArray]
-    counts: list[LongArray]
+    counts: list[IntArray]
 
     def size(self) -> int:
         """The n-grams of all levels."""
@@ -127,7 +131,7 @@ class NgramCounter:
         self._most = max(threads, 1)
         self._unigrams = np.zeros(n_words, np.int64)
         self._waiting: list[tuple[IntArray, LongArray]] = []
-        self._n_waiting = 0
+        self._n_waiting = self._n_words = 0
         self._merged: list[_Counts] = []  # each at least twice as large as the next
 
     def add(self, offsets: LongArray, words: IntArray) -> None:
@@ -135,6 +139,11 @@ class NgramCounter:
         padded, first = pad(offsets, words)
         self._waiting.append((padded, first + self._n_waiting))
         self._n_waiting += len(padded)
+        self._n_words += len(padded)
+        if self._n_words > MOST_NODES:
+            raise InputError(
+                f"more than {MOST_NODES:,} words with the ends of sentences are more than a count can hold"
+            )
         if self._n_waiting >= BLOCK_TOKENS:
             self._count()
 
@@ -155,7 +164,7 @@ class NgramCounter:
             counts = _merge(self._merged.pop(), counts, len(self._unigrams))
         self._merged.append(counts)
 
-    def finish(self) -> tuple[Trie, LongArray]:
+    def finish(self) -> tuple[Trie, IntArray]:
         """Return the n-grams and how often each occurs (T,).
 
         Raises:
@@ -169,19 +178,22 @@ class NgramCounter:
             last = self._merged.pop()
             self._merged.append(_merge(self._merged.pop(), last, len(self._unigrams)))
         V = len(self._unigrams)
-        keys, counts = (self._merged[0].keys, self._merged[0].counts) if self._merged else ([], [])
-        self._merged = []
-        sizes = [V, *map(len, keys), *[0] * (self.order - 1 - len(keys))]
+        counted = self._merged.pop() if self._merged else _Counts([], [])
+        sizes = [V, *map(len, counted.keys), *[0] * (self.order - 1 - len(counted.keys))]
         if sum(sizes) > MOST_NODES:
             raise InputError(f"{sum(sizes):,} different n-grams are more than a model can have; give a lower `order`")
         levels = np.cumsum([0, *sizes])
-        words = np.concatenate(
-            [np.arange(V, dtype=np.int32), *((k & (2**_WORD_BITS - 1)).astype(np.int32) for k in keys)]
-        )
-        contexts = [(key >> _WORD_BITS) + levels[m] for m, key in enumerate(keys)]
-        fan_out = np.bincount(np.concatenate([np.zeros(0, np.int64), *contexts]), minlength=int(levels[self.order - 1]))
-        starts = np.concatenate([[0], np.cumsum(fan_out)]) + V
-        return Trie(words, starts, levels), np.concatenate([self._unigrams, *counts])
+        words, counts = np.empty(levels[-1], np.int32), np.empty(levels[-1], np.int32)
+        words[:V], counts[:V] = np.arange(V), self._unigrams
+        starts = np.full(int(levels[self.order - 1]) + 1, V, np.int32)
+        # level by level, so that nothing is there twice
+        for m, (above, start) in enumerate(itertools.pairwise(levels[:-1].tolist())):
+            key, number = (counted.keys.pop(0), counted.counts.pop(0)) if counted.keys else (np.zeros(0, np.int64),) * 2
+            inside = slice(start, start + sizes[m + 1])
+            words[inside], counts[inside] = key & (2**_WORD_BITS - 1), number
+            fan_out = np.bincount(key >> _WORD_BITS, minlength=sizes[m])
+            starts[above + 1 : start + 1] = start + np.cumsum(fan_out)
+        return Trie(words, starts, levels), counts
 
 
 def _count_block(tokens: IntArray, first: LongArray, order: int) -> _Counts:
@@ -200,30 +212,24 @@ def _count_block(tokens: IntArray, first: LongArray, order: int) -> _Counts:
         new[1:] = ordered[1:] != ordered[:-1]
         at = np.flatnonzero(new)
         keys.append(ordered[at])
-        counts.append(np.diff(np.append(at, len(key))))
+        counts.append(np.diff(np.append(at, len(key))).astype(np.int32))
         place = np.empty(len(key), np.int64)
         place[by_key] = np.cumsum(new) - 1
     return _Counts(keys, counts)
 
 
 def _merge(a: _Counts, b: _Counts, n_words: int) -> _Counts:
-    """Return the counts of two blocks together; places of contexts keep their order, so that keys stay ascending."""
-    keys, counts = [], []
-    place_a = place_b = np.arange(n_words, dtype=np.int64)
-    for key_a, key_b, count_a, count_b in zip(a.keys, b.keys, a.counts, b.counts, strict=True):
-        both = np.concatenate([_moved(key_a, place_a), _moved(key_b, place_b)])
-        by_key = np.argsort(both, kind="stable")  # two runs: merged in one pass
-        ordered = both[by_key]
-        new = np.ones(len(both), np.bool_)
-        new[1:] = ordered[1:] != ordered[:-1]
-        at = np.flatnonzero(new)
-        place = np.empty(len(both), np.int64)
-        place[by_key] = np.cumsum(new) - 1
-        place_a, place_b = place[: len(key_a)], place[len(key_a) :]
-        keys.append(ordered[at])
-        counts.append(np.add.reduceat(np.concatenate([count_a, count_b])[by_key], at) if len(at) else at)
-    return _Counts(keys, counts)
-
-
-def _moved(keys: LongArray, places: LongArray) -> LongArray:
-    return np.asarray((places[keys >> _WORD_BITS] << _WORD_BITS) | (keys & (2**_WORD_BITS - 1)))
+    """Return the counts of two blocks together, which are emptied; places of contexts keep their order, so that keys stay ascending."""
+    merged = _Counts([], [])
+    place_a = place_b = np.arange(n_words, dtype=np.int32)
+    while a.keys:
+        key_a, count_a, key_b, count_b = a.keys.pop(0), a.counts.pop(0), b.keys.pop(0), b.counts.pop(0)
+        A, B = len(key_a), len(key_b)
+        keys, counts = np.empty(A + B, np.int64), np.empty(A + B, np.int32)
+        to_a, to_b = np.empty(A, np.int32), np.empty(B, np.int32)
+        n = merge_counts(key_a, count_a, place_a, key_b, count_b, place_b, keys, counts, to_a, to_b)
+        # what was never written takes no memory
+        merged.keys.append(keys[:n])
+        merged.counts.append(counts[:n])
+        place_a, place_b = to_a, to_b
+    return merged

@@ -96,6 +96,12 @@ def kind_of(raw: str) -> str:
     return "number" if _is_number(raw) else "word"
 
 
+def is_whole(entry: str, *, emoji: bool = False) -> bool:
+    """Return whether an entry of a list begins and ends as words do: of a+ and :d a tokenizer would leave a and d."""
+    ends = [unicodedata.category(c)[0] for c in entry.strip()[:1] + entry.strip()[-1:]]
+    return bool(ends) and all(kind in "LMN" or (emoji and kind in "SC") for kind in ends)
+
+
 def _is_number(raw: str) -> bool:
     """Return whether a token is digits with marks between, before or after them; money may end in bn, m, k."""
     first = raw[:1]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from nlpkit.text.clean import Cleaner
     from nlpkit.text.language import LanguageShare
     from nlpkit.text.phrases import PhraseSpec, PhraseTable
+    from nlpkit.text.term_categories import TermCategories
 
 
 # ---------------------------------------------------------------- what a person gives
@@ -161,6 +162,31 @@ class TextOptions(TopicTokenOptions):
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentTextOptions(TextOptions):
+    """Options of `preprocess`: also what makes columns, or terms that are no words."""
+
+    lexicon: Annotated[
+        Path | None,
+        Param(
+            "Keep only the words of this lexicon: lines term TAB category TAB 0/1 (NRC), a table with a column for each category "
+            "(Loughran-McDonald), a LIWC .dic, or a list of words.",
+            metavar="FILE",
+        ),
+        READ,
+    ] = None
+    categories: Annotated[
+        str | tuple[str, ...] | None, Param("Categories of the lexicon that count; default: all.", metavar="NAME,…")
+    ] = None
+    replace_by_category: Annotated[
+        bool, Param("Put the categories of a word in its place, each of them, in place of keeping the word.")
+    ] = False
+    tags: Annotated[
+        bool,
+        Param("Add columns 'tags' and 'lemmas': part of speech and base form of each token (spaCy).", panel="More"),
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
 class CountOptions:
     """Options of counting when the documents have no tokens yet: all words count, unless stop words are left out."""
 
@@ -200,6 +226,7 @@ class SpacyOptions:
     pos: frozenset[str] = frozenset()
     entities: bool = False
     lemma: bool = False
+    tags: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +238,10 @@ class PreprocessOptions:
     of tokens that stay (kinds.KINDS). segment: see segment.segmenter. lemma: dictionary lemmas of the language. stem: "none", "auto" = the
     Snowball stemmer of the language, or its name. stop_words: "auto", "none" or codes with commas. auto_stop: terms in
     more than this share of the documents are stop words too. phrases are found in the corpus, phrase_table was found
-    before. min_df, max_df, min_cf, max_cf: int = documents or occurrences, float = share of them; min_df None = 2 from
+    before. lexicon: only terms of its categories, or these in their place; its entries of several words are the phrase_table.
+    min_df, max_df, min_cf, max_cf: int = documents or occurrences, float = share of them; min_df None = 2 from
     100 documents on, else 1. max_vocab: the most frequent terms only. vocab: these terms and no others. lists_must_match: a
-    list (vocabulary, stop words, phrases, replacements) of which nothing is in the documents is an error; for a list that
+    list (vocabulary, stop words, phrases, a lexicon, replacements) of which nothing is in the documents is an error; for a list that
     the user gives for these documents, not for one of a model, whose new documents may be few.
     """
 
@@ -234,6 +262,7 @@ class PreprocessOptions:
     stem: str = "none"
     phrases: PhraseSpec | None = None
     phrase_table: PhraseTable | None = None
+    lexicon: TermCategories | None = None
     ngrams: tuple[int, int] = (1, 1)
     min_df: float | None = None
     max_df: float = 1.0
@@ -263,4 +292,5 @@ class PreprocessReport:
     n_frequent_terms: int
     n_capped_terms: int
     n_foreign_terms: int
+    n_uncategorised_terms: int
     spacy_pipeline: str | None = None

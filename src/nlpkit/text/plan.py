@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nlpkit.wording import listed
+
 if TYPE_CHECKING:
     from nlpkit.text.options import PreprocessOptions
     from nlpkit.text.rows import RowPlan
@@ -53,6 +55,8 @@ def _words(options: PreprocessOptions) -> list[Step]:
             steps.append(("parts of speech", f"keep {', '.join(sorted(options.spacy.pos))}", "pos"))
         if options.spacy.entities:
             steps.append(("entities", "column 'entities' of start, end, text, type", "entities"))
+        if options.spacy.tags:
+            steps.append(("tag", "columns 'tags' and 'lemmas': part of speech and base form of each token", "tags"))
         if options.spacy.lemma:
             steps.append(("lemmatise", "base forms of the pipeline in the place of words", "lemma"))
     if options.tokenizer in ("words", "spacy"):
@@ -102,13 +106,17 @@ def _cut(options: PreprocessOptions) -> tuple[str, str]:
 def _vocabulary(options: PreprocessOptions) -> list[Step]:
     steps = _stop_words(options)
     drops = bool(steps)
+    if options.lexicon is not None:
+        names = listed(options.lexicon.names, 5)
+        what = f"put {names} in the place of their words" if options.lexicon.replace else f"keep the words of {names}"
+        steps.append(("lexicon", f"{what}, stop words among them; all others go", "lexicon"))
     if options.phrases is not None:
         p = options.phrases
         what = (
             f"join neighbours with {p.measure} of at least {p.threshold:g} that occur {p.min_count} times, twice over"
         )
         steps.append(("phrases", f"{what}; no stop word begins or ends one", "phrases"))
-    if options.phrase_table is not None:
+    if options.phrase_table is not None and options.lexicon is None:
         steps.append(("phrases", f"join {len(options.phrase_table):,} given ones", "phrase_file"))
     if drops:
         steps.append(("drop stop words", "a document without any word left keeps its row", "stop_words"))

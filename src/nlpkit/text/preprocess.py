@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ import pyarrow as pa
 from nlpkit.errors import InputError
 from nlpkit.parallel import map_ahead
 from nlpkit.text.cutting import character_ngrams, cutter, needs_language, normalizer, plain_tokens
+from nlpkit.text.fitted_vocabulary import FittedVocabulary, Removed
 from nlpkit.text.language import (
     SAMPLE_CHARS,
     SAMPLE_DOCS,
@@ -31,79 +32,21 @@ from nlpkit.text.language import (
 from nlpkit.text.ngrams import NgramVocabulary
 from nlpkit.text.normalize import TURKIC, lower_dotted
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
-from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, RARE, REASONS, STOP, Pruned, no_match, prune
+from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, KEPT, NO_CATEGORY, RARE, REASONS, STOP, no_match, prune
 from nlpkit.text.stopwords import auto_stop, elisions, has_stop_words, stop_matcher, stop_words
 from nlpkit.text.tokenize import RawTokens
-from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
+from nlpkit.text.vocab import EncodedBatch, Frequencies, Stage, Vocabulary, prune_batch
 from nlpkit.types import BoolArray, LongArray
 
 if TYPE_CHECKING:
     from nlpkit.text.phrases import PhraseTable
     from nlpkit.text.spacy_tokens import SpacyTokens
 
-__all__ = ["FittedVocabulary", "PreprocessOptions", "PreprocessReport", "Preprocessor", "TextBatches"]
+__all__ = ["ANNOTATIONS", "FittedVocabulary", "PreprocessOptions", "PreprocessReport", "Preprocessor", "TextBatches"]
 
-Stage = Callable[[EncodedBatch], EncodedBatch]
+ANNOTATIONS = ("tags", "lemmas")  # columns of lists beside the tokens
 Replay = Callable[[], Iterable[EncodedBatch]]
 TextBatches = Iterable[pa.RecordBatch]
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """Removed terms: term, occurrences, documents, and the reason (pruning.REASONS)."""
-
-    terms: list[str]
-    cf: LongArray
-    df: LongArray
-    reasons: list[str]
-
-
-class FittedVocabulary:
-    """The final vocabulary, and the mapping from ids of the first pass to its ids.
-
-    terms (V,): in order of first appearance, or those of options.vocab in their order; cf, df (V,) int64.
-    """
-
-    def __init__(
-        self,
-        stages: list[Stage],
-        strings: Callable[[LongArray], list[str]],
-        cf: LongArray,
-        df: LongArray,
-        pruned: Pruned,
-        report: PreprocessReport,
-        options: PreprocessOptions,
-        phrases: PhraseTable | None,
-        stop_terms: Removed,
-    ) -> None:
-        kept = pruned.kept
-        seen = np.flatnonzero(kept >= 0)
-        self.terms: tuple[str, ...] = options.vocab or tuple(strings(kept.astype(np.int64)))
-        self.cf, self.df = np.zeros(len(kept), np.int64), np.zeros(len(kept), np.int64)
-        self.cf[seen], self.df[seen] = cf[kept[seen]], df[kept[seen]]
-        self.report = report
-        self.phrases = phrases
-        self._all = (strings, cf, df, pruned.reasons)
-        self._stop_terms = stop_terms
-        self._stages = stages
-        self.new_ids = pruned.new_ids()
-
-    def apply(self, batch: EncodedBatch) -> EncodedBatch:
-        """Return a batch of the first pass in ids of `terms`; documents keep their places."""
-        for stage in self._stages:
-            batch = stage(batch)
-        return prune_batch(batch, self.new_ids)
-
-    def removed(self) -> Removed:
-        """Return the terms that did not stay, most frequent first."""
-        strings, cf, df, reasons = self._all
-        gone = np.flatnonzero((reasons > STOP) & (cf > 0))
-        stop = self._stop_terms
-        terms = [*stop.terms, *strings(gone)]
-        all_cf, all_df = np.concatenate([stop.cf, cf[gone]]), np.concatenate([stop.df, df[gone]])
-        why = [*stop.reasons, *(REASONS[r] for r in reasons[gone])]
-        order = np.argsort(-all_cf, kind="stable")
-        return Removed([terms[i] for i in order], all_cf[order], all_df[order], [why[i] for i in order])
 
 
 class Preprocessor:
@@ -167,11 +110,15 @@ class Preprocessor:
                 texts if cleaner is None else cleaner.clean(texts, replaced=self._note_replaced)
             )
             encoded = self._vocabulary.encode(spacy_cut.tokens)
-            if spacy_cut.entities is not None:
-                at = batch.schema.get_field_index("entities")
-                field = pa.field("entities", spacy_cut.entities.type)
+            columns = {"entities": spacy_cut.entities}
+            if spacy_cut.tags is not None:
+                source = pa.array(self._vocabulary.sources(spacy_cut.tokens))
+                for name, flat in zip(ANNOTATIONS, (spacy_cut.tags, spacy_cut.lemmas), strict=True):
+                    columns[name] = pa.ListArray.from_arrays(pa.array(encoded.offsets, pa.int32()), flat.take(source))
+            for name, values in columns.items():
+                at = batch.schema.get_field_index(name)
                 add = batch.append_column if at < 0 else partial(batch.set_column, at)
-                batch = add(field, spacy_cut.entities)
+                batch = batch if values is None else add(pa.field(name, values.type), values)
             yield batch, encoded
 
     @property
@@ -205,8 +152,9 @@ class Preprocessor:
 
             pipeline, language = options.spacy, codes[0] if codes else None
             self._spacy = SpacyTokens(
-                pipeline.model, pos=pipeline.pos, entities=pipeline.entities, lemma=pipeline.lemma, language=language
-            )
+                pipeline.model, pos=pipeline.pos, entities=pipeline.entities, lemma=pipeline.lemma, tags=pipeline.tags,
+                language=language,
+            )  # fmt: skip
 
     def _cutter(self) -> Callable[[pa.Array], RawTokens]:
         """Return the function that cleans and tokenises texts; names of emoji are in the detected language."""
@@ -256,8 +204,9 @@ class Preprocessor:
             stopped &= np.fromiter((term not in vocab_terms for term in terms), bool, len(terms))
         if options.lists_must_match:
             self._check_lists(options, terms)
-        gone = np.flatnonzero(stopped)
-        stop_terms = Removed([terms[i] for i in gone.tolist()], cf[gone], df[gone], [REASONS[STOP]] * len(gone))
+        lexicon = options.lexicon
+        if lexicon is not None:  # as does a lexicon
+            stopped &= ~lexicon.known(terms)
         n_stop_tokens, n_terms_seen = int(cf[stopped].sum()), len(terms)
         stages: list[Stage] = []
         strings: Callable[[LongArray], list[str]] = lambda ids: [terms[i] for i in ids.tolist()]  # noqa: E731
@@ -278,12 +227,21 @@ class Preprocessor:
             if (
                 options.lists_must_match
                 and options.phrase_table is not None
+                and lexicon is None
                 and not n_phrases
-                and len(phrases)
                 and terms
             ):
                 raise no_match("`phrase_file`", "its phrases are such as", phrases.phrases, terms)
             stopped = np.concatenate([stopped, np.zeros(len(terms) - n_words, bool)])
+        reasons = np.where(stopped, STOP, KEPT)
+        if lexicon is not None:
+            known = lexicon.known(terms)
+            if options.lists_must_match and terms and not known.any():
+                raise no_match("`lexicon`", "its words are such as", lexicon.examples(), terms)
+            reasons[~stopped & ~known] = NO_CATEGORY
+            stopped = ~known
+        gone = np.flatnonzero(stopped[: len(cf)])
+        stop_terms = Removed([terms[i] for i in gone.tolist()], cf[gone], df[gone], [REASONS[r] for r in reasons[gone]])
         sizes = character_ngrams(options.tokenizer) or options.ngrams
         if sizes != (1, 1):
             assert again is not None
@@ -296,16 +254,21 @@ class Preprocessor:
             unigrams, separator = terms, "" if options.tokenizer.startswith("chars") else " "
             strings = lambda ids: grams.terms(unigrams, ids, separator)  # noqa: E731
             stopped = np.zeros(len(cf), bool)
+        elif lexicon is not None and lexicon.replace:
+            assert again is not None
+            stages.append(lexicon.replacement(terms))
+            cf, df = _counted(again(), stages, len(lexicon.names))
+            names = lexicon.names
+            strings = lambda ids: [names[i] for i in ids.tolist()]  # noqa: E731
+            stopped = np.zeros(len(cf), bool)
         elif stages:
-            counts = Frequencies()
-            for batch in again() if again else ():
-                counts.count(_without(stopped)(_through(stages, batch)), len(terms))
+            assert again is not None
+            stages.append(_without(stopped))
             before = (cf, df)
-            cf, df = counts.cf(len(terms)).copy(), counts.df(len(terms)).copy()
+            cf, df = _counted(again(), stages, len(terms))
             cf[gone], df[gone] = before[0][gone], before[1][gone]
             with_phrases = terms
             strings = lambda ids: [with_phrases[i] for i in ids.tolist()]  # noqa: E731
-            stages.append(_without(stopped))
         pruned = prune(cf, df, stopped, options, n_docs=n_docs, strings=strings)
         kept = pruned.kept[pruned.kept >= 0]
         report = PreprocessReport(
@@ -324,6 +287,7 @@ class Preprocessor:
             n_frequent_terms=pruned.count(FREQUENT),
             n_capped_terms=pruned.count(CAPPED),
             n_foreign_terms=pruned.count(FOREIGN),
+            n_uncategorised_terms=int((reasons == NO_CATEGORY).sum()),
             spacy_pipeline=None if self._spacy is None else self._spacy.name,
         )
         return FittedVocabulary(stages, strings, cf, df, pruned, report, options, phrases, stop_terms)
@@ -374,6 +338,14 @@ def _through(stages: list[Stage], batch: EncodedBatch) -> EncodedBatch:
     for stage in stages:
         batch = stage(batch)
     return batch
+
+
+def _counted(batches: Iterable[EncodedBatch], stages: list[Stage], n_terms: int) -> tuple[LongArray, LongArray]:
+    """Return cf and df (n_terms,) of batches that have gone through the stages."""
+    counts = Frequencies()
+    for batch in batches:
+        counts.count(_through(stages, batch), n_terms)
+    return counts.cf(n_terms).copy(), counts.df(n_terms).copy()
 
 
 def _without(stopped: BoolArray) -> Stage:

@@ -12,8 +12,16 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.types import BoolArray, ByteArray, IntArray, LongArray
 
 MIN_DF_AUTO_FROM = 100
-KEPT, STOP, RARE, FREQUENT, CAPPED, FOREIGN = range(6)
-REASONS = ("kept", "stop word", "too rare", "too frequent", "beyond the most frequent", "not in the vocabulary")
+KEPT, STOP, RARE, FREQUENT, CAPPED, FOREIGN, NO_CATEGORY = range(7)
+REASONS = (
+    "kept",
+    "stop word",
+    "too rare",
+    "too frequent",
+    "beyond the most frequent",
+    "not in the vocabulary",
+    "in no category",
+)
 
 
 @dataclass(frozen=True, slots=True)

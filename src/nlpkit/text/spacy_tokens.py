@@ -69,11 +69,14 @@ def parse_pos(text: str) -> frozenset[str]:
 class SpacyCut:
     """The output of a pipeline for the texts (D,) of a batch.
 
-    entities: (D,) of ENTITIES_TYPE, character offsets into the text; None when they were not asked for.
+    entities: (D,) of ENTITIES_TYPE, character offsets into the text; tags, lemmas: (N,) Universal POS tag and base form of each
+    token, as strings; None when they were not asked for.
     """
 
     tokens: RawTokens
     entities: pa.Array | None
+    tags: pa.Array | None
+    lemmas: pa.Array | None
 
 
 class SpacyTokens:
@@ -89,6 +92,7 @@ class SpacyTokens:
         pos: keep tokens of these Universal POS tags only; empty = all.
         entities: find named entities.
         lemma: lemmas instead of forms.
+        tags: part of speech and lemma of each token, beside it.
         language: ISO code, for "auto" and for what an error suggests.
 
     Raises:
@@ -103,24 +107,30 @@ class SpacyTokens:
         pos: Collection[str] = frozenset(),
         entities: bool = False,
         lemma: bool = False,
+        tags: bool = False,
         language: str | None = None,
     ) -> None:
         self.pos = parse_pos(",".join(pos)) if pos else frozenset[str]()
-        self.entities, self.lemma = entities, lemma
+        self.entities, self.lemma, self.tags = entities, lemma, tags
         spacy = _import_spacy()
-        asked = [name for name, yes in (("`pos`", pos), ("`entities`", entities), ("lemmas", lemma)) if yes]
+        asked = [
+            name for name, yes in (("`pos`", pos), ("`tags`", tags), ("`entities`", entities), ("lemmas", lemma)) if yes
+        ]
         if model.startswith("blank:"):
             self.name = model
             self.unused: tuple[str, ...] = ()
             self._nlp = _blank(spacy, model.removeprefix("blank:"), asked)
         else:
-            self._nlp, self.unused = _load(spacy, _find(spacy, model, language), _needed(pos, entities, lemma))
+            self._nlp, self.unused = _load(
+                spacy, _find(spacy, model, language), _needed(bool(pos) or tags, entities, lemma or tags)
+            )
             meta = self._nlp.meta
             self.name = f"{meta['lang']}_{meta['name']} {meta['version']}"
         self._check_parts()
         symbols = spacy.symbols
         self._columns = [symbols.ORTH, symbols.LEMMA, symbols.POS, spacy.attrs.IS_SPACE]
         self._pos_ids = [symbols.IDS[tag] for tag in sorted(self.pos)]
+        self._other = np.uint64(symbols.X)  # of a token without a part of speech
 
     @property
     def language(self) -> str:
@@ -134,18 +144,24 @@ class SpacyTokens:
         pieces = [(d, *p) for d, text in enumerate(texts.to_pylist()) for p in _pieces(text or "", limit)]
         lengths = np.zeros(D, np.int64)
         hashes: list[LongArray] = []
+        parts: list[LongArray] = []
+        lemmas: list[LongArray] = []
         entities: list[list[dict[str, Any]]] = [[] for _ in range(D if self.entities else 0)]
         with self._nlp.memory_zone():  # else the strings of all documents ever seen stay
             docs = self._nlp.pipe((piece for _, _, piece in pieces), batch_size=BATCH_DOCS)
             for (d, start, _), doc in zip(pieces, docs, strict=True):
-                kept = self._token_hashes(doc)
-                hashes.append(kept)
-                lengths[d] += len(kept)
+                orth, lemma, pos = self._kept(doc)
+                hashes.append(lemma if self.lemma else orth)
+                parts.append(pos)
+                lemmas.append(lemma)
+                lengths[d] += len(orth)
                 if self.entities:
                     entities[d] += _entities(doc, start)
             offsets = np.concatenate(([0], np.cumsum(lengths)))
-            flat = self._strings(np.concatenate([np.zeros(0, np.uint64), *hashes]))
-        return SpacyCut(encode_tokens(offsets, flat), pa.array(entities, ENTITIES_TYPE) if self.entities else None)
+            flat = self._strings(hashes)
+            tags, bases = (self._strings(parts), self._strings(lemmas)) if self.tags else (None, None)
+        spans = pa.array(entities, ENTITIES_TYPE) if self.entities else None
+        return SpacyCut(encode_tokens(offsets, flat), spans, tags, bases)
 
     def words(self, texts: Sequence[str | None]) -> Iterator[list[Word]]:
         """Yield the words of each text (D,) with lemma, tags and features, whatever `pos` and `lemma` are."""
@@ -161,18 +177,19 @@ class SpacyTokens:
                     ]
             yield words
 
-    def _token_hashes(self, doc: Any) -> Any:
-        """Return the string hashes (uint64) of the tokens of a document that are kept."""
+    def _kept(self, doc: Any) -> tuple[Any, Any, Any]:
+        """Return the string hashes (uint64) of form, lemma and part of speech of the tokens of a document that are kept."""
         orth, lemma, pos, space = doc.to_array(self._columns).T
         kept: BoolArray = space == 0
         if self._pos_ids:
             kept &= np.isin(pos, self._pos_ids)
         # the rules of some languages have no lemma for a word they do not know: it stays as it is
-        return (np.where(lemma == 0, orth, lemma) if self.lemma else orth)[kept]
+        lemma = np.where(lemma == 0, orth, lemma)
+        return orth[kept], lemma[kept], np.where(pos == 0, self._other, pos)[kept]
 
-    def _strings(self, hashes: Any) -> pa.Array:
-        """Return the strings of hashes (N,), each looked up once."""
-        types, codes = np.unique(hashes, return_inverse=True)
+    def _strings(self, hashes: Sequence[Any]) -> pa.Array:
+        """Return the strings of hashes (N,) in parts, each looked up once."""
+        types, codes = np.unique(np.concatenate([np.zeros(0, np.uint64), *hashes]), return_inverse=True)
         strings = pa.array([self._nlp.vocab.strings[h] for h in types.tolist()], pa.string())
         return strings.take(pa.array(codes))
 
@@ -181,6 +198,8 @@ class SpacyTokens:
         doc = self._nlp("1")
         for asked, attribute, option in (
             (bool(self.pos), "POS", "`pos` needs parts of speech"),
+            (self.tags, "POS", "`tags` needs parts of speech"),
+            (self.tags, "LEMMA", "`tags` needs lemmas"),
             (self.lemma, "LEMMA", "lemmas"),
             (self.entities, "ENT_IOB", "`entities`"),
         ):
@@ -196,7 +215,7 @@ def _import_spacy() -> Any:
     try:
         import spacy
     except ImportError:
-        raise missing_extra("cutting with spaCy (`pos`, `entities`)", "spacy") from None
+        raise missing_extra("cutting with spaCy (`pos`, `tags`, `entities`)", "spacy") from None
     return spacy
 
 
@@ -226,7 +245,7 @@ def _find(spacy: Any, model: str, language: str | None) -> Path:
     return min((config.parent for config in package.glob("*/config.cfg")), default=package)
 
 
-def _needed(pos: Collection[str], entities: bool, lemma: bool) -> frozenset[str]:
+def _needed(pos: bool, entities: bool, lemma: bool) -> frozenset[str]:
     """Return the kinds of parts without which something that is asked for is not found."""
     return (
         (_POS_PARTS if pos or lemma else frozenset())

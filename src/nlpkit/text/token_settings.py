@@ -12,10 +12,10 @@ from nlpkit.wording import listed
 
 NO_LANGUAGE = "zxx"  # ISO 639-3 for what is in no language; the detector says so of codes and names
 _CARRIED = ("language", "tokenizer", "pattern", "segment", "lower", "min_length", "lemma", "stem", "stop_words")
-_NOT_OPTIONS = {"phrases": "`phrases`", "phrase_table": "`phrases`", "spacy": "spaCy"}
+_NOT_OPTIONS = {"lexicon": "`lexicon`", "phrases": "`phrases`", "phrase_table": "`phrases`", "spacy": "spaCy"}
 _COMPARED = (
     "language", "cleaner", "tokenizer", "pattern", "spacy", "keep", "segment", "lower", "min_length", "stop_words",
-    "extra_stop_words", "stop_patterns", "lemma", "stem", "phrases", "ngrams",
+    "extra_stop_words", "stop_patterns", "lemma", "stem", "phrases", "lexicon", "ngrams",
 )  # fmt: skip
 _BOUNDS: dict[str, tuple[Any, ...]] = {
     "auto_stop": (None,),
@@ -106,6 +106,8 @@ def _comparable(settings: Mapping[str, Any]) -> dict[str, Any]:
     values["ngrams"] = list(values["ngrams"] or (1, 1))
     for name in ("keep", "extra_stop_words", "stop_patterns"):
         values[name] = list(values[name] or ())
+    if values["spacy"]:  # columns beside the tokens
+        values["spacy"] = {name: value for name, value in values["spacy"].items() if name not in ("entities", "tags")}
     cleaner = values["cleaner"]
     if cleaner:
         # the language of names of emoji is that of the texts

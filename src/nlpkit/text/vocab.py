@@ -22,6 +22,9 @@ class EncodedBatch:
     term_ids: IntArray
 
 
+Stage = Callable[[EncodedBatch], EncodedBatch]
+
+
 class Frequencies:
     """Collection and document frequency of ids that keep growing: `cf`, `df` (V,) int64."""
 
@@ -126,6 +129,11 @@ class Vocabulary:
         )
         counts.n_docs += len(offsets) - 1
         return EncodedBatch(offsets, term_ids[:n])
+
+    def sources(self, raw: RawTokens) -> LongArray:
+        """Return the place in raw.codes of the token that each term of a batch comes from, in the order of `encode`, which came before."""
+        raw_ids = self._raw.insert(raw.arena, raw.places[:-1], raw.places[1:])
+        return np.repeat(np.arange(len(raw.codes)), np.diff(self._starts)[raw_ids][raw.codes])
 
     def _learn(self, first: int) -> None:
         """Find the terms of the raw tokens from number `first` on; new terms are numbered in the order of these tokens."""

@@ -195,6 +195,7 @@ def fit_language_model(
                 trie, counts = counter.finish()
         finally:
             encoded.close()
+        pa.default_memory_pool().release_unused()  # the copy of the texts makes room for the model
         report = None if fitted is None else fitted.report
         reporting.note(
             f"{wording.counted(kept.n_docs, 'document')}: {wording.counted(encoded.n_docs, options.unit if report else 'sequence')}"
@@ -340,7 +341,7 @@ def _plain(p: Perplexity) -> dict[str, Any]:
 def _results(model: NgramModel, held_out: Perplexity | None) -> dict[str, Any]:
     sizes = np.diff(model.trie.levels).tolist()
     discounts = [] if model.smoothed is None else [list(d) for d in model.smoothed.discounts]
-    words = 0 if model.counts is None else int(model.counts[: len(model.words)].sum() - model.counts[1])
+    words = 0 if model.counts is None else int(model.counts[: len(model.words)].sum(dtype=np.int64) - model.counts[1])
     return {
         "words": words, "vocabulary": len(model.words) - len(SPECIAL), "ngrams": sizes, "discounts": discounts,
         "held_out": None if held_out is None else _plain(held_out),

@@ -192,7 +192,7 @@ class FittedMixture(TopicRun):
         if isinstance(self.run, Run):
             return read_left_out(self.run)
         table = self.run.files.model_tables.get("left_out")
-        return None if table is None else frozenset(table.column("term").to_pylist())
+        return frozenset(table.column("term").to_pylist()) if isinstance(table, pa.Table) else None
 
     @property
     def config(self) -> Mapping[str, Any]:

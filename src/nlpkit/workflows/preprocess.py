@@ -23,7 +23,7 @@ from nlpkit.io.selection import selection_steps
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.io.vocabularies import vocabulary_table
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.text.options import PreprocessOptions, PreprocessReport, TextOptions
+from nlpkit.text.options import DocumentTextOptions, PreprocessOptions, PreprocessReport, TextOptions
 from nlpkit.text.plan import Step, plan_steps
 from nlpkit.text.preprocess import FittedVocabulary
 from nlpkit.text.rows import RowOptions
@@ -84,7 +84,8 @@ class PreprocessedCorpus(Corpus):
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the documents with a column of their tokens."""
-        return with_tokens(self.result.documents)
+        spacy = self.result.options.spacy
+        return with_tokens(self.result.documents, tagged=spacy is not None and spacy.tags)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield id, text and tokens of each document."""
@@ -229,7 +230,7 @@ class PreprocessedCorpus(Corpus):
 def preprocess(
     data: Any,
     *,
-    tokens: TextOptions | None = None,
+    tokens: DocumentTextOptions | TextOptions | None = None,
     rows: RowOptions | None = None,
     execution: Execution | None = None,
     **settings: Any,
@@ -249,7 +250,7 @@ def preprocess(
         UsageError: options that are unknown or contradict each other; InputError: there are no documents, or no term is left.
     """
     corpus = as_corpus(data)
-    records = (tokens or TextOptions(), rows or RowOptions(), execution or Execution(), corpus.options)
+    records = (tokens or DocumentTextOptions(), rows or RowOptions(), execution or Execution(), corpus.options)
     tokens, rows, execution, read = with_settings(records, settings)
     options, plan = preprocess_options(tokens), rows.plan()
     corpus = replace(corpus, options=read)
@@ -266,7 +267,7 @@ def preprocess(
 
 def preprocess_plan(
     *,
-    tokens: TextOptions | None = None,
+    tokens: DocumentTextOptions | TextOptions | None = None,
     rows: RowOptions | None = None,
     read: ReadOptions | None = None,
     **settings: Any,
@@ -276,6 +277,6 @@ def preprocess_plan(
     Raises:
         UsageError: options that are unknown or contradict each other.
     """
-    records = (tokens or TextOptions(), rows or RowOptions(), read or ReadOptions())
+    records = (tokens or DocumentTextOptions(), rows or RowOptions(), read or ReadOptions())
     tokens, rows, read = with_settings(records, settings)
     return [*selection_steps(read), *plan_steps(rows.plan(), preprocess_options(tokens))]

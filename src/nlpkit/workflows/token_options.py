@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import names_in
-from nlpkit.text.options import PreprocessOptions, SpacyOptions, TextOptions, TokenOptions, TopicTokenOptions
+from nlpkit.text.options import (
+    DocumentTextOptions,
+    PreprocessOptions,
+    SpacyOptions,
+    TextOptions,
+    TokenOptions,
+    TopicTokenOptions,
+)
 
 if TYPE_CHECKING:
     from nlpkit.text.phrases import PhraseTable
@@ -119,9 +126,84 @@ def _text_options(tokens: TextOptions, base: PreprocessOptions) -> PreprocessOpt
         min_cf=bound(tokens.min_cf, "min_cf", "occurrences"),
         max_cf=bound(tokens.max_cf, "max_cf", "occurrences"),
     )
+    if isinstance(tokens, DocumentTextOptions):
+        options = _with_lexicon(tokens, options)
     if tokens.phrase_file is None:
         return options
     return replace(options, phrase_table=_phrases(Path(tokens.phrase_file), options))
+
+
+def _with_lexicon(tokens: DocumentTextOptions, options: PreprocessOptions) -> PreprocessOptions:
+    """Return the options with a lexicon, whose entries are cut as the documents are; those of several words are phrases.
+
+    Raises:
+        UsageError: options that go with no lexicon, or an unknown category; InputError: it cannot be read.
+    """
+    if tokens.lexicon is None:
+        asked = {"categories": tokens.categories, "replace_by_category": tokens.replace_by_category}
+        _refuse(asked, "needs a lexicon with categories; give one with `lexicon`")
+        return options
+    _refuse(
+        {
+            "phrases": tokens.phrases,
+            "phrase_file": tokens.phrase_file,
+            "vocab": tokens.vocab is not None,
+            "tags": tokens.tags,
+        },
+        "and `lexicon` both say what becomes of terms; do one after the other",
+    )
+    if options.tokenizer.startswith("chars"):
+        raise _wrong(
+            "lexicon", f"`lexicon` has words, and `tokenizer={options.tokenizer}` makes n-grams of characters; keep one"
+        )
+    if tokens.replace_by_category and options.ngrams != (1, 1):
+        raise _wrong("ngrams", "`ngrams` are of words, and `replace_by_category` leaves none; keep one")
+    from nlpkit.io.category_lexica import read_categories
+    from nlpkit.text.kinds import is_whole
+    from nlpkit.text.normalize import lower_case
+    from nlpkit.text.phrases import SEPARATOR, PhraseTable
+    from nlpkit.text.term_categories import TermCategories
+
+    path = Path(tokens.lexicon)
+    whole = read_categories(path)
+    names = tuple(dict.fromkeys(names_in(tokens.categories))) or whole.categories
+    for name in names:
+        if name not in whole.categories:
+            raise unknown_value("categories", name, whole.categories)
+    entries = {word: [names.index(c) for c in cs if c in names] for word, cs in whole.entries.items()}
+    words = [
+        word
+        for word, places in entries.items()
+        if places and is_whole(word.removesuffix("*"), emoji="emoji" in options.keep)
+    ]
+    _needs_language(options, "lexicon", path)
+    cut = _cut_lines([word.removesuffix("*") for word in words], options)
+    terms: dict[str, set[int]] = {}
+    begins: dict[str, set[int]] = {}
+    for word in words:
+        parts = cut[word.removesuffix("*")]
+        if parts:
+            terms.setdefault(SEPARATOR.join(parts), set()).update(entries[word])
+        if word.endswith("*"):
+            begin = lower_case(word[:-1]) if options.lower else word[:-1]
+            begins.setdefault(begin, set()).update(entries[word])
+    categories = TermCategories(str(path), names, _frozen(terms), _frozen(begins), replace=tokens.replace_by_category)
+    phrases = PhraseTable.from_words(parts for parts in cut.values() if len(parts) > 1)
+    return replace(options, lexicon=categories, phrase_table=phrases if len(phrases) else None)
+
+
+def _frozen(places: Mapping[str, set[int]]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return tuple((term, tuple(sorted(cs))) for term, cs in places.items())
+
+
+def _needs_language(options: PreprocessOptions, parameter: str, path: Path) -> None:
+    """Raise UsageError where the words of a file would need the language that is detected later."""
+    pipeline = options.spacy is not None and options.spacy.model == "auto"
+    if options.language == "auto" and (options.lemma or options.stem == "auto" or pipeline):
+        raise _wrong(
+            parameter,
+            f"`{parameter}={path}`: its words need a language to be cut, lemmatised or stemmed as the texts are; name it with `language`",
+        )
 
 
 def _check_together(tokens: TextOptions, tokenizer: str) -> None:
@@ -140,6 +222,13 @@ def _check_together(tokens: TextOptions, tokenizer: str) -> None:
     if tokens.vocab is not None:
         bounds = {"min_cf": tokens.min_cf not in ("1", 1), "max_cf": tokens.max_cf not in ("1.0", 1.0)}
         _refuse(bounds, _KEEPS_ALL)
+    if isinstance(tokens, DocumentTextOptions) and tokens.tags:
+        joined = {
+            "phrases": tokens.phrases,
+            "phrase_file": tokens.phrase_file,
+            "ngrams": ngram_range(tokens.ngrams) != (1, 1),
+        }
+        _refuse(joined, "makes terms of several words, and `tags` gives each token one part of speech; keep one")
     if tokens.entities:
         _refuse(
             {"html": tokens.html, "replace": tokens.replace, "emoji": tokens.emoji != "keep"},
@@ -150,10 +239,11 @@ def _check_together(tokens: TextOptions, tokenizer: str) -> None:
 def _spacy(tokens: TextOptions) -> SpacyOptions | None:
     from nlpkit.text.spacy_tokens import parse_pos
 
-    if tokens.spacy is None and tokens.pos is None and not tokens.entities and tokens.lemma != "spacy":
+    tags = isinstance(tokens, DocumentTextOptions) and tokens.tags
+    if tokens.spacy is None and tokens.pos is None and not tokens.entities and not tags and tokens.lemma != "spacy":
         return None
     pos = frozenset[str]() if tokens.pos is None else parse_pos(",".join(names_in(tokens.pos)))
-    return SpacyOptions(tokens.spacy or "auto", pos, tokens.entities, tokens.lemma == "spacy")
+    return SpacyOptions(tokens.spacy or "auto", pos, tokens.entities, tokens.lemma == "spacy", tags)
 
 
 def _wrong(parameter: str, message: str) -> UsageError:
@@ -248,11 +338,7 @@ def _phrases(path: Path, options: PreprocessOptions) -> PhraseTable:
     table = read_phrases(path, collect)
     if not lines:  # a table: its phrases are terms already
         return table
-    if options.language == "auto" and (options.lemma or options.stem == "auto"):
-        raise _wrong(
-            "phrase_file",
-            f"`phrase_file={path}`: its words need a language for their base forms or stems; name it with `language`",
-        )
+    _needs_language(options, "phrase_file", path)
     cut = _cut_lines(lines, options)
     return read_phrases(path, cut.__getitem__)
 
@@ -265,7 +351,7 @@ def _cut_lines(lines: list[str], options: PreprocessOptions) -> dict[str, list[s
     from nlpkit.text.preprocess import Preprocessor
 
     language = "en" if options.language == "auto" else options.language
-    preprocessor = Preprocessor(replace(options, language=language, stop_words="none"))
+    preprocessor = Preprocessor(replace(options, language=language))
     encoded = next(e for _, e in preprocessor.encode_all([pa.record_batch({"text": pa.array(lines, pa.string())})]))
     terms = preprocessor.terms
     parts = np.split(encoded.term_ids, encoded.offsets[1:-1])

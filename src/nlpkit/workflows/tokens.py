@@ -16,7 +16,7 @@ from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.parallel import ahead
 from nlpkit.text.options import CountOptions
 from nlpkit.text.phrases import PhraseTable
-from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
+from nlpkit.text.preprocess import ANNOTATIONS, PreprocessOptions, Preprocessor, PreprocessReport
 from nlpkit.types import TokenTable
 from nlpkit.workflows.encoded import EncodedDocuments, joined
 from nlpkit.workflows.token_options import preprocess_options
@@ -92,12 +92,22 @@ def cut_as_model(
     return again
 
 
-def with_tokens(documents: EncodedDocuments) -> Iterator[pa.RecordBatch]:
-    """Yield the documents with a column of their tokens."""
+def with_tokens(documents: EncodedDocuments, *, tagged: bool = False) -> Iterator[pa.RecordBatch]:
+    """Yield the documents with a column of their tokens; tagged: those of ANNOTATIONS keep what belongs to a token that is left."""
     terms = pa.array(documents.terms, pa.string())
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for batch, encoded in documents:
+        if not tagged:
+            for batch, encoded in documents:
+                yield add_column(batch, "tokens", tokens_column(encoded.offsets, encoded.term_ids, terms))
+            return
+        fitted = documents.fitted
+        assert fitted is not None
+        for batch, raw in documents.raw():
+            encoded, stays = fitted.apply(raw), pa.array(fitted.stays(raw))
+            for name in ANNOTATIONS:
+                values = batch.column(name).flatten().filter(stays)
+                batch = add_column(batch, name, pa.ListArray.from_arrays(pa.array(encoded.offsets, pa.int32()), values))
             yield add_column(batch, "tokens", tokens_column(encoded.offsets, encoded.term_ids, terms))
 
     return ahead(batches(), join=True)
@@ -219,6 +229,8 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
         out.append(f"{wording.counted(report.n_capped_terms, 'term')} beyond the most frequent")
     if report.n_foreign_terms:
         out.append(f"{wording.counted(report.n_foreign_terms, 'term')} that the vocabulary does not have")
+    if report.n_uncategorised_terms:
+        out.append(f"{wording.counted(report.n_uncategorised_terms, 'term')} in no category")
     if report.n_phrases:
         reporting.note(f"{wording.counted(report.n_phrases, 'phrase')} joined")
     reporting.note(

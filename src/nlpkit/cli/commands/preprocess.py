@@ -11,7 +11,7 @@ from nlpkit.cli.options import Inputs, OutputFlags, RunFlags, shown
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import TABLE_WRITTEN, WRITTEN, Param
-from nlpkit.text.options import TextOptions
+from nlpkit.text.options import DocumentTextOptions
 from nlpkit.text.rows import RowOptions
 
 
@@ -45,7 +45,7 @@ def preprocess_cli(
     read: ReadOptions,
     run: RunFlags,
     rows: RowOptions,
-    tokens: TextOptions,
+    tokens: DocumentTextOptions,
     preview: PreviewOptions,
 ) -> None:
     """Cut texts into tokens and write them as column 'tokens'.

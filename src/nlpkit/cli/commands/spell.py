@@ -1,0 +1,52 @@
+"""nlpkit spell: spelling errors by a noisy channel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Argument, Inputs, OutputFlags, RunFlags
+from nlpkit.errors import UsageError
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.lm.spelling import SpellOptions
+from nlpkit.parameters import READ
+
+
+def spell_cli(
+    *,
+    model: Annotated[Path, Argument("Run directory of nlpkit ngram-lm, or an ARPA file.", metavar="RUN"), READ],
+    inputs: Inputs,
+    out: OutputFlags,
+    options: SpellOptions,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Find misspelled words and what was meant, by a language model.
+
+    A word that the model does not have is compared with those that it has at one or two edits (a letter inserted, left out, replaced, or
+    two swapped): the likeliest one in its context is suggested where it is likelier than the word as it is written. With -o a
+    table (id, start, end, word, suggestion, log10_gain) is written, places in characters; with --apply the documents with a column
+    'corrected'. Fit the model to much text of the same kind: names that it does not know are taken for errors.
+
+    \b
+    Examples:
+      nlpkit spell lm/ data/samples/hard.jsonl
+      nlpkit spell lm/ data/samples/hard.jsonl --min-gain 6 -o errors.csv
+      nlpkit spell lm/ data/samples/hard.jsonl --apply -o corrected.parquet
+    """
+    from nlpkit.cli.render import spelling as render
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.predict import predict_only, write_predictions
+    from nlpkit.workflows.spelling import corrections
+
+    if run.dry_run:
+        dry_run(inputs, read)
+        return
+    target = out.given_table_target("spelling.parquet")
+    if options.apply and target is None:
+        raise UsageError("`apply` writes the documents with a column 'corrected'; give -o FILE", parameter="apply")
+    corpus = read_corpus(*inputs, options=read, beside=target)
+    with corrections(model, corpus, options=options, execution=run) as errors:
+        summary = predict_only(errors) if target is None else write_predictions(errors, target, force=out.force)
+    render.errors(summary, target)
