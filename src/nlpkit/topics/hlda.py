@@ -14,6 +14,7 @@ from scipy.special import gammaln
 from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs_infer
 from nlpkit.kernels import hlda as kernel
+from nlpkit.kernels.hdp import log_likelihood
 from nlpkit.parameters import Execution, Param
 from nlpkit.topics.merging import joined
 from nlpkit.topics.mixtures.by_term import in_chunks
@@ -204,8 +205,6 @@ def _merge(tree: kernel.Tree, leaves: LongArray, options: HldaOptions) -> None:
 
 
 def _log_likelihood(tree: kernel.Tree, eta: float) -> float:
-    from nlpkit.kernels.hdp import log_likelihood
-
     return float(log_likelihood(tree.n_k, tree.n_vk, eta))
 
 
