@@ -95,8 +95,8 @@ def _vectors(
     if options.vectors == RANDOM:
         bound = 1.0 / np.sqrt(E)
         return rng.uniform(-bound, bound, (V, E)).astype(np.float32), None
-    made = WordEmbeddingOptions(method=PMI_SVD, dimensions=max(min(E, V - 1), 1), min_count=1).in_force()
-    learned = learn(tokens, made, seed=execution.seed, threads=execution.n_threads()).vectors
+    settings = WordEmbeddingOptions(method=PMI_SVD, dimensions=max(min(E, V - 1), 1), min_count=1).in_force()
+    learned = learn(tokens, settings, seed=execution.seed, threads=execution.n_threads()).vectors
     vectors = np.zeros((V, learned.vectors.shape[1]), np.float32)
     rows = learned.rows(tokens.terms)
     vectors[rows >= 0] = learned.vectors[rows[rows >= 0]]
