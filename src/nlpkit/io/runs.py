@@ -290,6 +290,8 @@ def open_run(path: Path, kinds: Sequence[str] | None = None, *, command: str = "
     if kinds and manifest.get("kind") not in kinds:
         *most, last = kinds
         needed = f"{', '.join(most)} or {last}" if most else last
+        if set(MIXTURES) <= set(kinds):
+            needed = "a topic model, such as bertopic or lda-gibbs,"
         raise SchemaError(f"{path} is a run of kind '{manifest.get('kind')}', but a run of {needed} was needed")
     _check_values(path / MANIFEST, manifest)
     return Run(path, manifest, verify)

@@ -135,7 +135,7 @@ def fit_hdp(
         trace.append(HdpPoint(n, state.n_topics, state.alpha, state.gamma, state.log_likelihood()))
         if progress is not None:
             progress(n, trace[-1])
-    found, moved = state.n_topics, state.close(options.min_share)
+    n_before, moved = state.n_topics, state.close(options.min_share)
     doc_topic, alpha, topic_term = state.counts()
     order = order_by_size(doc_topic, alpha)
     model = MixtureModel(tokens.terms, sparse.csr_array(topic_term[order]), alpha[order], options.eta)
@@ -144,7 +144,7 @@ def fit_hdp(
         "log_likelihood_per_token": round(trace[-1].log_likelihood, 6),
         "alpha": round(state.alpha, 6),
         "gamma": round(state.gamma, 6),
-        "topics_left_out": found - model.n_topics,
+        "topics_left_out": n_before - model.n_topics,
         "tokens_moved": moved,
     }
     places = np.empty(len(order), np.int32)

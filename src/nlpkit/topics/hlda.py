@@ -151,11 +151,11 @@ def _sweep(
         if d == len(offsets) - 1:
             return tree
         C = len(tree.level)
-        more = _slots(tree.n_vk.shape[0], C + STEP, tree.log_term, tree.log_total)
-        for new, old in zip(more[:4], tree[:4], strict=True):
+        longer = _slots(tree.n_vk.shape[0], C + STEP, tree.log_term, tree.log_total)
+        for new, old in zip(longer[:4], tree[:4], strict=True):
             new[:C] = old
-        more.n_vk[:, :C] = tree.n_vk
-        tree = more
+        longer.n_vk[:, :C] = tree.n_vk
+        tree = longer
 
 
 def _swap(tree: kernel.Tree, levels: IntArray, leaf: LongArray, L: int, rng: np.random.Generator) -> None:
