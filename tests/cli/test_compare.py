@@ -43,6 +43,24 @@ def test_a_row_for_each_fit_and_means_of_them(compared: Path) -> None:
     assert all((compared / fit["run"] / "manifest.json").is_file() for fit in fits)
 
 
+def test_a_page_and_the_facts_of_a_comparison(compared: Path, tmp_path: Path) -> None:
+    page, best = tmp_path / "page.html", read(compared / "summary.parquet").to_pylist()
+    run_cli("report", compared, "-o", page)
+    text = page.read_text(encoding="utf-8")
+    assert "nmf, plsa; 2 and 4 topics; 2 fits each" in text
+    assert f"{max(row['ami'] for row in best):.3f}" in text
+    words = read(compared / "runs" / "plsa-k4-s42" / "topics.parquet").column("top_terms").to_pylist()[0]
+    assert ", ".join(words[:10]) in text
+    assert (
+        "is of reports of topic models" in run_cli("report", compared, "--by", "label", "-o", "x.html", code=2).error()
+    )
+    assert "comparison" in run_cli("info", compared / "summary.parquet").out
+    unfinished = tmp_path / "unfinished"
+    unfinished.mkdir()
+    (unfinished / "comparison.json").write_text("{}", encoding="utf-8")
+    assert "is not finished" in run_cli("report", unfinished, "-o", "x.html", code=3).error()
+
+
 def test_each_fit_leaves_out_another_fold_and_is_scored_by_it(compared: Path) -> None:
     documents = read(compared / "documents.parquet").to_pylist()
     folds = {row["id"]: row["compare_fold"] for row in documents}

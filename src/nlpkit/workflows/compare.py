@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from nlpkit import reporting, wording
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, OutputExistsError, UsageError
+from nlpkit.io.artifacts import footer_block, read_table
 from nlpkit.io.atomic import MANIFEST, atomic_file, check_target
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import MIXTURES, open_run
@@ -135,10 +136,28 @@ def compare_models(
             shutil.rmtree(target, ignore_errors=True)
         raise
     comparison = _compared(target, rows, names)
-    block = {"kind": "comparison", "command": "compare", "seed": execution.seed, "parameters": identity}
+    block = footer_block("comparison", command="compare", parameters=identity, seed=execution.seed, inputs=[])
     save_table(target / FITS, comparison.fits, block, force=True)
     save_table(target / SUMMARY, comparison.summary, block, force=True)
     return comparison
+
+
+def load_comparison(path: Path) -> ModelComparison:
+    """Return a comparison that was written.
+
+    Raises:
+        InputError, SchemaError: it is not finished, or damaged.
+    """
+    if not (path / SUMMARY).is_file():
+        raise InputError(f"the comparison {path} is not finished; go on with it: nlpkit compare … --resume -o {path}")
+    fits, summary = (read_table(path / name, ["comparison"]) for name in (FITS, SUMMARY))
+    scores = [name for name in fits.column_names if name not in (*KEYS, "topics", *OWN, "run")]
+    return ModelComparison(path, fits, summary, tuple(scores))
+
+
+def is_comparison(path: Any) -> bool:
+    """Whether it is a directory of `compare_models`."""
+    return isinstance(path, str | Path) and (Path(path) / FACTS).is_file()
 
 
 def _fits(

@@ -98,7 +98,9 @@ def _parquet_facts(path: Path) -> dict[str, Any]:
     rows, groups, columns = parquet_shape(path)
     facts: dict[str, Any] = {"path": str(path), "kind": block["kind"] if block else "Parquet not written by nlpkit"}
     if block:
-        facts |= {k: block[k] for k in ("schema_version", "nlpkit_version", "command", "seed", "parameters", "inputs")}
+        facts |= {
+            k: block.get(k) for k in ("schema_version", "nlpkit_version", "command", "seed", "parameters", "inputs")
+        }
         facts["steps"] = [{k: s[k] for k in ("command", "parameters", "nlpkit_version")} for s in block["steps"]]
     return {**facts, "rows": rows, "row_groups": groups, "bytes": file_size(path), "columns": columns}
 

@@ -26,8 +26,10 @@ from nlpkit.report.page import Page, Section, paragraphs, render, table
 from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
+from nlpkit.workflows.compare import is_comparison, load_comparison
 from nlpkit.workflows.model import RunModel, opened_run
 from nlpkit.workflows.report_compare import comparison
+from nlpkit.workflows.report_comparison import comparison_sections
 from nlpkit.workflows.report_map import map_arrays, topic_colours
 from nlpkit.workflows.report_scores import score_sections
 
@@ -89,7 +91,7 @@ def report(
     """Return the report of a run: one HTML page that needs no network and no server.
 
     Args:
-        run: a run directory, or a model that was loaded from one.
+        run: a run directory, a model that was loaded from one, or a directory of `compare_models`.
         options: what of the documents goes into the file. read: how the corpus of the run is read, as then. execution: seed of map
             and sample. settings: fields of these.
 
@@ -99,6 +101,8 @@ def report(
     options, read, execution = with_settings(
         (options, read, execution), settings, (ReportOptions, ReadOptions, Execution)
     )
+    if is_comparison(run):
+        return _comparison_report(Path(run), options)  # type: ignore[arg-type]
     opened = opened_run(run, execution)
     kind = opened.manifest["kind"]
     if kind in TOPIC_KINDS:
@@ -112,8 +116,8 @@ def report(
 
 def plan(run: str | Path, options: ReportOptions, execution: Execution) -> dict[str, Any]:
     """Return how big the page of a run will be: documents in it, and bytes, estimated. Raises what `report` raises."""
-    opened = opened_run(run, execution)
-    if opened.manifest["kind"] not in TOPIC_KINDS:
+    opened = None if is_comparison(run) else opened_run(run, execution)
+    if opened is None or opened.manifest["kind"] not in TOPIC_KINDS:
         return {"documents": 0, "bytes": 150_000}
     total = opened.table("documents", ["id"]).num_rows
     n = min(total, options.max_points)
@@ -167,10 +171,21 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
     return Report(render(page, read_page_code()), title, n, D)
 
 
-def _score_report(run: Run, options: ReportOptions) -> Report:
+def _refuse_topic_options(options: ReportOptions, path: Path, what: str) -> None:
     unused = next((name for name in ("over", "by", "compare") if getattr(options, name)), None)
     if unused is not None:
-        raise UsageError(f"`{unused}` is of reports of topic models; {run.path} is a classifier", parameter=unused)
+        raise UsageError(f"`{unused}` is of reports of topic models; {path} is a {what}", parameter=unused)
+
+
+def _comparison_report(path: Path, options: ReportOptions) -> Report:
+    _refuse_topic_options(options, path, "comparison")
+    lead, sections, data = comparison_sections(load_comparison(path))
+    title = options.heading or f"{path.name}: topic models compared"
+    return Report(render(Page(title, lead, sections, data, {}, {}), read_page_code()), title, 0, 0)
+
+
+def _score_report(run: Run, options: ReportOptions) -> Report:
+    _refuse_topic_options(options, run.path, "classifier")
     lead, sections, data = score_sections(run, options)
     title = options.heading or f"{run_name(run.manifest)} of {corpus_name(run.manifest)}"
     sections = [*sections, Section("about", "How it was made", _about(run.manifest))]

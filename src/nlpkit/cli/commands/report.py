@@ -11,7 +11,7 @@ from nlpkit.report.options import ReportOptions
 
 
 def report_cli(
-    source: Annotated[str, Argument("Run directory to look at.", metavar="RUN"), READ],
+    source: Annotated[str, Argument("Run directory to look at, or that of nlpkit compare.", metavar="RUN"), READ],
     options: ReportOptions,
     out: OutputFlags,
     read: ReadOptions,
@@ -21,7 +21,8 @@ def report_cli(
 
     Of a topic model: a map of the documents with topics in layers, topics with their words (by relevance λ) and typical and borderline
     documents, shares over time and by column with intervals, the tree, distances, what was left out, and a paragraph for the methods
-    of a paper. Of a classifier or a fine-tuned model: scores with intervals, confusions, calibration, errors, learning curves.
+    of a paper. Of a classifier or a fine-tuned model: scores with intervals, confusions, calibration, errors, learning curves. Of a
+    comparison (nlpkit compare): scores of each model by its number of topics, the words of its topics.
     Titles and texts are read from the corpus of the run. The page needs no network and no server; whatever it shows can be saved as CSV.
 
     \b

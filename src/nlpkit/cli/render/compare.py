@@ -48,8 +48,8 @@ def show_comparison(result: ModelComparison) -> None:
         "stable words: share of the ten first words of a topic that its match in another fit has; stable docs: AMI of the topics of "
         "documents in two fits; each fit has another seed and leaves out other documents; seconds are without reading"
     )
-    line = shell_line("nlpkit", "report", result.path / str(result.fits.column("run")[0].as_py()))
-    reporting.note(f"wrote {result.path}/: runs/, fits.parquet and summary.parquet; next, of any of the runs: {line}")
+    line = shell_line("nlpkit", "report", result.path, "-o", f"{result.path}.html")
+    reporting.note(f"wrote {result.path}/: runs/, fits.parquet and summary.parquet; next: {line}")
 
 
 def _cell(row: dict[str, Any], name: str, *, is_best: bool) -> str:

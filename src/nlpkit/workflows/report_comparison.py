@@ -1,0 +1,127 @@
+"""What the report of a comparison shows: scores of each model by its number of topics, the words of its topics, all fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from nlpkit import wording
+from nlpkit.io.runs import open_run
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.report.page import Section, paragraphs, table
+from nlpkit.workflows.compare import OWN, ModelComparison
+
+NAMES = {
+    "stability_words": "stable words",
+    "stability_documents": "stable documents",
+    "memory_mb": "MB",
+}
+DIGITS = {"memory_mb": 0, "perplexity": 0, "seconds": 1}
+TOP_TERMS = 10
+
+
+def comparison_sections(comparison: ModelComparison) -> tuple[str, list[Section], dict[str, Any]]:
+    """Return the lead, the sections and the data of the report of a comparison.
+
+    Raises:
+        InputError: a run of the comparison is gone, or damaged.
+    """
+    rows = comparison.summary.to_pylist()
+    names = [name for name in (*comparison.scores, *OWN) if any(row[name] is not None for row in rows)]
+    models, numbers = list(dict.fromkeys(row["model"] for row in rows)), sorted({row["k"] for row in rows})
+    fits = max(row["fits"] for row in rows)
+    lead = (
+        f"{wording.listed(models, len(models))}; {wording.listed([str(k) for k in numbers], 12)} topics; "
+        f"{wording.counted(fits, 'fit')} each"
+    )
+    sections = [
+        Section("overview", "Overview", paragraphs(_sentences(fits)) + _summary(comparison, names, rows)),
+        Section("words", "Words", _words(comparison)),
+        Section("fits", "All fits", _fits(comparison, names)),
+    ]
+    data: dict[str, Any] = {}
+    if len(numbers) > 1:
+        data["learning"] = [_curve(name, models, rows) for name in names]
+        sections.insert(1, Section("learning", "By the number of topics"))
+    return lead, sections, data
+
+
+def _sentences(fits: int) -> list[str]:
+    several = "Values are means over the fits, with the standard deviation; each fit has another seed and leaves out other documents."
+    return [
+        f"{several if fits > 1 else 'Values are those of one fit, so nothing is known of how they vary.'} "
+        "The best mean of a column is marked with *.",
+        "stable words: share of the ten first words of a topic that its match in another fit has; stable documents: agreement "
+        "(AMI) of the topics of documents in two fits; seconds and MB: of a process that fits the model and does nothing else.",
+        "No score tells which model is best: look at the words of two or three candidates.",
+    ]
+
+
+def _summary(comparison: ModelComparison, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    best = comparison.best()
+    heads = ["Model", "Topics", *(f"{_name(name)}{_direction(name)}" for name in names)]
+    cells = [
+        [
+            row["model"],
+            row["k"],
+            *(_cell(row, name, is_best=best.get(name) == (row["model"], row["k"])) for name in names),
+        ]
+        for row in rows
+    ]
+    return table(heads, cells, numeric=range(1, len(heads)), id="comparison-table")
+
+
+def _fits(comparison: ModelComparison, names: Sequence[str]) -> str:
+    heads = ["Model", "Topics asked for", "Topics", "Seed", *map(_name, names), "Run"]
+    cells = [
+        [row["model"], row["k"], row["topics"], row["seed"], *(_number(row[name], name) for name in names), row["run"]]
+        for row in comparison.fits.to_pylist()
+    ]
+    return table(heads, cells, numeric=range(1, len(heads) - 1))
+
+
+def _words(comparison: ModelComparison) -> str:
+    """Return the topics of the first fit of each model and number, each list behind a line that opens it."""
+    parts = [paragraphs(["The topics of the first fit of each model and number; a line opens its list."])]
+    shown = set()
+    for row in comparison.fits.to_pylist():
+        if (row["model"], row["k"]) in shown:
+            continue
+        shown.add((row["model"], row["k"]))
+        topics = open_run(comparison.path / row["run"], verify=False).table("topics", ["topic", "share", "top_terms"])
+        cells = [
+            [t["topic"], f"{100 * t['share']:.1f}", ", ".join(t["top_terms"][:TOP_TERMS])] for t in topics.to_pylist()
+        ]
+        heading = escape(f"{row['model']}, {wording.counted(row['topics'], 'topic')}")
+        words = table(["Topic", "Share, %", "Words"], cells, numeric=(1,))
+        parts.append(f"<details><summary>{heading}</summary>\n{words}\n</details>")
+    return "\n".join(parts)
+
+
+def _curve(name: str, models: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    lines = []
+    for model in models:
+        points = [row for row in rows if row["model"] == model and row[name] is not None]
+        if points:
+            lines.append({"name": model, "x": [row["k"] for row in points], "y": [row[name] for row in points]})
+    return {"title": f"{_name(name)}{_direction(name)}", "x": "topics", "lines": lines}
+
+
+def _name(name: str) -> str:
+    return NAMES.get(name, name.replace("_", " "))
+
+
+def _direction(name: str) -> str:
+    lower = name in ("seconds", "memory_mb") or (name in METRICS and METRICS[name].better == "low")
+    return " (lower is better)" if lower else ""
+
+
+def _number(value: float | None, name: str) -> str:
+    return "" if value is None else f"{value:,.{DIGITS.get(name, 3)}f}"
+
+
+def _cell(row: Mapping[str, Any], name: str, *, is_best: bool) -> str:
+    spread = row[f"{name}_sd"]
+    shown = _number(row[name], name) + (f" ± {_number(spread, name)}" if spread is not None else "")
+    return f"{shown}*" if is_best and shown else shown
