@@ -47,7 +47,7 @@ def test_a_page_and_the_facts_of_a_comparison(compared: Path, tmp_path: Path) ->
     page, best = tmp_path / "page.html", read(compared / "summary.parquet").to_pylist()
     run_cli("report", compared, "-o", page)
     text = page.read_text(encoding="utf-8")
-    assert "nmf, plsa; 2 and 4 topics; 2 fits each" in text
+    assert "nmf, plsa; 2, 4 topics; 2 fits each" in text
     assert f"{max(row['ami'] for row in best):.3f}" in text
     words = read(compared / "runs" / "plsa-k4-s42" / "topics.parquet").column("top_terms").to_pylist()[0]
     assert ", ".join(words[:10]) in text

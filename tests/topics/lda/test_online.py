@@ -90,7 +90,7 @@ def scikit_fit(tokens: TokenTable, K: int, options: LdaOnlineOptions, seed: int)
     "options", [{"batch_size": 32, "tau0": 11}, {"batch_size": 64, "kappa": 1.0}, {"batch_size": "all"}]
 )
 def test_a_pass_is_that_of_scikit_learn(options: dict[str, Any]) -> None:
-    tokens, chosen = mixed_texts(), LdaOnlineOptions(iterations=1, **{"tau0": 2, **options})
+    tokens, chosen = mixed_texts(), LdaOnlineOptions(iterations=1, start="random", **{"tau0": 2, **options})
     fit = fit_lda_online(tokens, 3, chosen, Execution(5, 2))
     model, bound, _ = scikit_fit(tokens, 3, chosen, 5)
     ours = fit.model.topic_term.toarray() + fit.model.eta
@@ -122,7 +122,7 @@ def test_the_bound_is_that_of_gensim() -> None:
 
 
 def test_the_bound_of_the_whole_corpus_does_not_fall() -> None:
-    fit = fit_lda_online(mixed_texts(), 4, LdaOnlineOptions(batch_size=0, iterations=30, tolerance=0))
+    fit = fit_lda_online(mixed_texts(), 4, LdaOnlineOptions(batch_size=0, iterations=30, tolerance=0, start="random"))
     bounds = np.array([point.bound for point in fit.trace])
     assert np.diff(bounds).min() > -1e-5  # γ ends 1e-3 away from where it would go
     assert fit.numbers["bound_per_token"] >= bounds[-1] - 1e-6

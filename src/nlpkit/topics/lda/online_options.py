@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
 
 ALL = "all"
+STARTS = ("gibbs", "random")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,13 @@ class LdaOnlineOptions:
         float | None,
         Param("Dirichlet prior of each word in a topic; default: 1 / k.", ("eta", "beta")),
     ] = None
+    start: Annotated[
+        str,
+        Param(
+            "Topics to begin with: gibbs (50 sweeps of Gibbs sampling, over at most 10,000 documents) or random, as scikit-learn and "
+            "gensim begin."
+        ),
+    ] = "gibbs"
     batch_size: Annotated[
         int | str,
         Param(
@@ -64,6 +72,8 @@ class LdaOnlineOptions:
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise UsageError(f"`{name}={value:g}`: a prior is a number above 0", parameter=name)
+        if self.start not in STARTS:
+            raise unknown_value("start", self.start, STARTS)
         if not 0.5 < self.kappa <= 1:
             raise UsageError(
                 f"`kappa={self.kappa:g}`: a number above 0.5, at most 1, is needed, or the topics do not settle",
@@ -91,5 +101,5 @@ class LdaOnlineOptions:
 
     def in_force(self) -> dict[str, Any]:
         """Return the options for footers."""
-        names = ("alpha", "eta", "batch_size", "iterations", "tolerance", "kappa", "tau0")
+        names = ("alpha", "eta", "start", "batch_size", "iterations", "tolerance", "kappa", "tau0")
         return {name: getattr(self, name) for name in names}
