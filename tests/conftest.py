@@ -72,6 +72,28 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         )
 
 
+_embedded: dict[tuple[Any, ...], Any] = {}  # what an encoder gave
+
+
+@pytest.fixture(autouse=True)
+def embed_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let examples that embed the same texts as those before have their embeddings again: half of their time went there."""
+    if request.path.name not in LONG:
+        return
+    from nlpkit.embed.encoder import Encoder
+
+    encode = Encoder.encode
+
+    def remembered(encoder: Encoder, texts: Any, *, normalize: bool = True, progress: Any = None) -> Any:
+        key = (encoder.path, encoder.path.stat().st_mtime_ns, encoder.precision, encoder.max_tokens, normalize, *texts)
+        if key not in _embedded:
+            _embedded[key] = encode(encoder, texts, normalize=normalize, progress=progress)
+        embeddings, report = _embedded[key]
+        return embeddings.copy(), report
+
+    monkeypatch.setattr(Encoder, "encode", remembered)
+
+
 @pytest.fixture(autouse=True)
 def fresh_log() -> Iterator[None]:
     """Take back what a command run in this process, by a test or a wider fixture, did to the log."""

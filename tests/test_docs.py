@@ -176,7 +176,8 @@ def test_readme_is_short() -> None:
 def test_readme_has_the_commands_of_the_cli() -> None:
     from nlpkit.cli.catalogue import COMMANDS
 
-    assert sorted(COMMANDS) == sorted(set(re.findall(r"^\| `nlpkit ([a-z-]+)`", README, flags=re.MULTILINE)))
+    first_cells = re.findall(r"^\|( `nlpkit [^|]+)", README, flags=re.MULTILINE)
+    assert sorted(COMMANDS) == sorted(re.findall(r"`nlpkit ([a-z-]+)`", "".join(first_cells)))
 
 
 @needs_minilm

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import nlpkit as nk
 from nlpkit.classify.fit import KINDS
+from nlpkit.errors import UsageError
 from nlpkit.estimators import Classifier, LatentDirichletAllocation, TfidfVectorizer
 
 TEXTS = [
@@ -27,11 +28,19 @@ TEXTS = [
 ] * 4
 LABELS = ["nature", "finance", "nature", "finance", "nature", "finance"] * 4
 
+NO_CLASSIFIERS = ("ridge", "rules")  # they learn numbers, and nothing
+
+
+@pytest.mark.parametrize("kind", NO_CLASSIFIERS)
+def test_what_is_no_classifier_is_refused(kind: str) -> None:
+    with pytest.raises(UsageError, match=f"{kind} gives documents no class"):
+        Classifier(kind).fit(np.eye(4), [0, 1, 0, 1])
+
 
 @pytest.mark.parametrize(
     "estimator",
     [
-        *(Classifier(kind, epochs=60) for kind in KINDS),
+        *(Classifier(kind, epochs=60) for kind in KINDS if kind not in NO_CLASSIFIERS),
         LatentDirichletAllocation(n_components=3, sweeps=10),
         TfidfVectorizer(min_df=1),
     ],

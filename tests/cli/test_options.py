@@ -82,7 +82,11 @@ def test_values_of_a_config_file_reach_the_command(fitted: dict[str, Any], tmp_p
     ("content", "code", "says"),
     [
         ("sed = 7", 2, "'sed' is no option of 'preprocess'; did you mean 'seed'?"),
-        ("qqqqqq = 7", 2, "'qqqqqq' is no option of 'preprocess' (known: auto_stop, date_col, date_format, debug, "),
+        (
+            "qqqqqq = 7",
+            2,
+            "'qqqqqq' is no option of 'preprocess' (known: auto_stop, categories, date_col, date_format, ",
+        ),
         ("k = 5", 2, "'k' is no option of 'preprocess'; put it below a line [bertopic]"),
         ("[bertopik]\nk = 5", 2, "'bertopik' is no command; did you mean 'bertopic'?"),
         ("[bertopic]\nsed = 5", 2, "'sed' is no option of 'bertopic'; did you mean 'seed'?"),

@@ -212,6 +212,7 @@ def _lda_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tu
 
 def _lda_online_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
     alpha, eta = parameters.get("alpha_in_force"), parameters.get("eta_in_force")
+    begun = "random topics" if parameters.get("start") == "random" else "the topics of 50 sweeps of Gibbs sampling"
     batches = (
         "batch variational Bayes"
         if str(parameters.get("batch_size")) in ("all", "0")
@@ -219,7 +220,7 @@ def _lda_online_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str
     )
     return (
         f"We fitted latent Dirichlet allocation (Blei et al., 2003) with {K} topics to {n} documents by {batches} and symmetric priors "
-        f"alpha = {alpha} and eta = {eta} {seed}."
+        f"alpha = {alpha} and eta = {eta}, begun at {begun} {seed}."
     ), ["blei", *(["online"] if "Hoffman" in batches else [])]
 
 

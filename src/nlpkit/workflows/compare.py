@@ -149,7 +149,7 @@ def load_comparison(path: Path) -> ModelComparison:
         InputError, SchemaError: it is not finished, or damaged.
     """
     if not (path / SUMMARY).is_file():
-        raise InputError(f"the comparison {path} is not finished; go on with it: nlpkit compare … --resume -o {path}")
+        raise InputError(f"the comparison {path} is not finished; go on with it by `resume`")
     fits, summary = (read_table(path / name, ["comparison"]) for name in (FITS, SUMMARY))
     scores = [name for name in fits.column_names if name not in (*KEYS, "topics", *OWN, "run")]
     return ModelComparison(path, fits, summary, tuple(scores))

@@ -24,9 +24,9 @@ def compare_cli(
 
     \b
     Examples:
-      nlpkit compare data/samples/news.jsonl --models nmf,plsa --k 4,8 --seeds 1 -o compared/
-      nlpkit compare data/samples/news.jsonl --models nmf --k 8 --seeds 2 -o two/
-      nlpkit compare data/samples/news.jsonl --models nmf,lda --k 8 --seeds 2 --resume -o two/
+      nlpkit compare data/samples/news.jsonl --models nmf,plsa --k 8 --seeds 1 -o compared/
+      nlpkit compare data/samples/news.jsonl --models nmf --k 4,8 --seeds 1 -o two/
+      nlpkit compare data/samples/news.jsonl --models nmf,gsdmm --k 4,8 --seeds 1 --resume -o two/
 
     Words are made once. Each model is fitted by its command with its defaults, in a process of its own, so that its time and its
     memory are its own; each fit has another seed and leaves out another tenth of the documents. Coherence, diversity,

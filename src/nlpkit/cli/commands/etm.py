@@ -26,7 +26,7 @@ def etm_cli(
     Examples:
       nlpkit etm data/samples/news.jsonl --k 8 --iterations 20 -o etm/
       nlpkit etm data/samples/news.jsonl --k 8 --iterations 20 --tune -o tuned/
-      nlpkit etm data/samples/news.jsonl --k 8 --iterations 20 --vectors random --dimensions 50 -o learned/
+      nlpkit etm data/samples/news.jsonl --k 8 --iterations 20 --vectors random -o learned/
 
     The embedded topic model (Dieng, Ruiz and Blei 2020): topics are vectors among those of the words, and a word is the more
     probable in a topic the nearer it is; a neural network reads the topics of a document from its words. --vectors names a
