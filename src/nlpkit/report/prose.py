@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nlpkit import wording
@@ -160,32 +160,17 @@ def _later_step(lineage: Mapping[str, Any]) -> str:
 
 def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
     """Return a paragraph for the methods of a paper, and the references that it cites."""
-    parameters, version = manifest["parameters"], manifest["nlpkit_version"]
     n = wording.count(manifest["results"].get("documents", sum(entry["rows"] for entry in manifest["inputs"])))
-    seed = f"(nlpkit {version}, random seed {manifest['seed']})"
-    kind = manifest["kind"]
-    text, cited = (
-        _lda_methods(parameters, n, K, seed) if kind == "lda-gibbs"
-        else _lda_online_methods(parameters, n, K, seed) if kind == "lda-online"
-        else _dtm_methods(parameters, n, K, seed) if kind == "dtm"
-        else _plsa_methods(parameters, n, K, seed) if kind == "plsa"
-        else _nmf_methods(parameters, n, K, seed) if kind == "nmf"
-        else _gsdmm_methods(parameters, n, K, seed) if kind == "gsdmm"
-        else _hdp_methods(manifest, n, K, seed) if kind == "hdp"
-        else _hlda_methods(manifest, n, seed) if kind == "hlda"
-        else _stm_methods(parameters, n, K, seed) if kind == "stm"
-        else _column_methods(manifest, n, K, seed) if kind in _COLUMN_MODELS
-        else _biterm_methods(manifest, n, K, seed) if kind == "biterm"
-        else _neural_methods(manifest, n, K, seed) if kind in ("ctm", "etm")
-        else _embedding_methods(manifest, n, K, seed)
-    )  # fmt: skip
+    seed = f"(nlpkit {manifest['nlpkit_version']}, random seed {manifest['seed']})"
+    text, cited = _METHODS.get(manifest["kind"], _embedding_methods)(manifest, n, K, seed)
     if manifest.get("lineage") is not None:
         text += f" Of the topics of the fit these are what was left after {_later_step(manifest['lineage'])}."
     text += " Coherence is normalised pointwise mutual information (Bouma, 2009) of the top words within documents of the corpus."
     return text, [REFERENCES[key] for key in (*cited, "npmi")]
 
 
-def _lda_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+def _lda_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    parameters = manifest["parameters"]
     alpha, eta = parameters.get("alpha_in_force"), parameters.get("eta_in_force")
     text = (
         f"We fitted latent Dirichlet allocation (Blei et al., 2003) with {K} topics to {n} documents by collapsed Gibbs sampling "
@@ -210,7 +195,8 @@ def _lda_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tu
     return text, cited
 
 
-def _lda_online_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+def _lda_online_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    parameters = manifest["parameters"]
     alpha, eta = parameters.get("alpha_in_force"), parameters.get("eta_in_force")
     begun = "random topics" if parameters.get("start") == "random" else "the topics of 50 sweeps of Gibbs sampling"
     batches = (
@@ -224,7 +210,8 @@ def _lda_online_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str
     ), ["blei", *(["online"] if "Hoffman" in batches else [])]
 
 
-def _dtm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+def _dtm_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    parameters = manifest["parameters"]
     return (
         f"We fitted a dynamic topic model (Blei & Lafferty, 2006) with {K} topics to {n} documents, cut into periods of a "
         f"{parameters.get('every')}, with a chain variance of {parameters.get('chain_variance')} and alpha = "
@@ -232,7 +219,8 @@ def _dtm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tu
     ), ["dtm"]
 
 
-def _plsa_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+def _plsa_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    parameters = manifest["parameters"]
     tempered = "tempered " if parameters.get("tempered") else ""
     start = "a singular value decomposition" if parameters.get("start") == "svd" else "random topics"
     return (
@@ -241,7 +229,8 @@ def _plsa_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> t
     ), ["plsa"]
 
 
-def _nmf_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+def _nmf_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    parameters = manifest["parameters"]
     loss = "Frobenius norm" if parameters.get("loss") == "frobenius" else "Kullback–Leibler divergence"
     matrix = "tf-idf weights" if parameters.get("weights") == "tfidf" else "counts"
     return (
@@ -250,7 +239,8 @@ def _nmf_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tu
     ), ["nmf"]
 
 
-def _gsdmm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+def _gsdmm_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    parameters = manifest["parameters"]
     return (
         f"We fitted a Dirichlet multinomial mixture (Yin & Wang, 2014), in which each document has one topic, to {n} documents by "
         f"{parameters.get('iterations')} sweeps of collapsed Gibbs sampling with priors alpha = {parameters.get('alpha')} and beta = "
@@ -273,7 +263,7 @@ def _hdp_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tupl
     ), ["hdp"]
 
 
-def _hlda_methods(manifest: Mapping[str, Any], n: str, seed: str) -> tuple[str, list[str]]:
+def _hlda_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
     parameters, levels = manifest["parameters"], manifest["results"].get("topics_by_level", [])
     return (
         f"We fitted hierarchical LDA (Blei et al., 2010), a tree of topics of depth {parameters.get('depth')}, to {n} documents by "
@@ -316,7 +306,8 @@ def _neural_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> t
     return f"We fitted {model} with {K} topics to {n} documents {trained}", cited
 
 
-def _stm_methods(parameters: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+def _stm_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    parameters = manifest["parameters"]
     formula, start = parameters.get("prevalence"), parameters.get("start")
     model, cited = (
         ("a correlated topic model (Blei & Lafferty, 2007)", ["ctm", "stm"])
@@ -366,3 +357,10 @@ def _embedding_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -
             "mutual information)."
         )
     return text, cited
+
+
+_METHODS: dict[str, Callable[[Mapping[str, Any], str, int, str], tuple[str, list[str]]]] = {
+    "lda-gibbs": _lda_methods, "lda-online": _lda_online_methods, "dtm": _dtm_methods, "plsa": _plsa_methods, "nmf": _nmf_methods,
+    "gsdmm": _gsdmm_methods, "biterm": _biterm_methods, "hdp": _hdp_methods, "hlda": _hlda_methods, "stm": _stm_methods,
+    "ctm": _neural_methods, "etm": _neural_methods, **dict.fromkeys(_COLUMN_MODELS, _column_methods),
+}  # fmt: skip
