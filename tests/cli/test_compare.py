@@ -166,3 +166,10 @@ def test_labels_are_not_asked_for_where_there_are_none(tmp_path: Path, planted: 
     assert "perplexity" not in read("x/fits.parquet").column_names
     assert read("x/summary.parquet").to_pylist()[0]["stability_words"] is None
     assert json.loads(Path("x/comparison.json").read_text())["held_out"] == 0
+
+
+def test_embeddings_that_are_there_are_used(planted: Path) -> None:
+    done = run_cli("compare", planted, "--models", "bertopic", "--k", "4", "--seeds", "1", "-o", "given/")
+    assert "embeddings:" not in done.err
+    assert read(Path("given/documents.parquet")).column("embedding").equals(read(planted).column("embedding"))
+    assert read(Path("given/summary.parquet")).to_pylist()[0]["ami"] > 0.9

@@ -239,7 +239,8 @@ def _write_documents(
     execution: Execution,
 ) -> None:
     """Write the documents with their words, embeddings where a model needs them, and the fold each is in."""
-    if set(EMBEDDED) & set(options.names()):
+    embeds = any(name in EMBEDDED for name in options.names())
+    if embeds and (encoder.encoder is not None or not _has_embeddings(corpus)):
         corpus = embed(corpus, encoder=encoder.encoder or EMBEDDED_BY, execution=execution)
     with preprocess(corpus, tokens=tokens, execution=execution) as cut:
         table = pa.Table.from_batches(cut.batches())
@@ -252,6 +253,14 @@ def _write_documents(
             for batch in table.to_batches():
                 sink.write(batch)
         warn_dropped(cut, write_dropped(str(path), cut.dropped, cut.result.block))
+
+
+def _has_embeddings(corpus: Corpus) -> bool:
+    """Whether documents have a column of embeddings; those of stdin, which can be read once, get new ones."""
+    if "-" in corpus.inputs:
+        return False
+    with corpus.open() as stream:
+        return "embedding" in stream.schema.names
 
 
 def _fit(job: _Job, documents: Path, run: Path, kept: str, encoder: EncoderOptions, execution: Execution) -> None:
