@@ -12,6 +12,7 @@ import nlpkit as nk
 from nlpkit.errors import InputError, UsageError
 from nlpkit.report.figures import leaf_order
 from nlpkit.report.fonts import choose_font
+from nlpkit.report.network_figure import classical_scaling
 from nlpkit.topics.map import spread_colours
 from nlpkit.workflows.plot import PLOTS, SCORE_PLOTS, TOPIC_PLOTS
 from tests.cli.conftest import NEWS, run_cli
@@ -121,3 +122,10 @@ def test_colours_of_neighbours_differ() -> None:
 def test_leaves_of_a_tree_stand_so_that_no_branches_cross() -> None:
     assert leaf_order([[0, 2, 0.1], [1, 3, 0.2], [4, 5, 0.5]], 4) == [0, 2, 1, 3]
     assert leaf_order([], 1) == [0]
+
+
+def test_places_of_a_network_keep_distances() -> None:
+    places = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0], [1.0, 1.0]])
+    squared = ((places[:, None] - places) ** 2).sum(axis=2)
+    scaled = classical_scaling(squared)
+    np.testing.assert_allclose(((scaled[:, None] - scaled) ** 2).sum(axis=2), squared, atol=1e-12)

@@ -13,15 +13,18 @@ import numpy as np
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.io.atomic import check_target
+from nlpkit.io.memberships import read_membership
 from nlpkit.io.pictures import write_picture
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.report import figures
 from nlpkit.report.cloud import MAX_WORDS, draw_cloud
+from nlpkit.report.network_figure import draw_correlations
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.plot_options import PlotOptions
 from nlpkit.report.prose import number_evidence
+from nlpkit.topics.relations import correlations
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
 from nlpkit.workflows.model import RunModel, opened_run
@@ -29,7 +32,9 @@ from nlpkit.workflows.report import TOPIC_KINDS
 from nlpkit.workflows.report_map import map_arrays, topic_colours
 from nlpkit.workflows.report_scores import score_sections
 
-TOPIC_PLOTS = ("map", "topics", "similarity", "tree", "over-time", "stream", "by-column", "number", "wordcloud")
+TOPIC_PLOTS = (
+    "map", "topics", "similarity", "correlations", "tree", "over-time", "stream", "by-column", "number", "wordcloud",
+)  # fmt: skip
 SCORE_PLOTS = ("confusion", "calibration", "learning")
 PLOTS = (*TOPIC_PLOTS, *SCORE_PLOTS)
 ALIASES = {
@@ -96,8 +101,8 @@ def plot(
 
     Args:
         run: a run directory, or a model that was loaded from one.
-        what: of topic models map, topics, similarity, tree, over-time, stream, by-column, number, wordcloud; of classifiers confusion,
-            calibration, learning.
+        what: of topic models map, topics, similarity, correlations, tree, over-time, stream, by-column, number, wordcloud; of classifiers
+            confusion, calibration, learning.
         options: size, style, what is shown. execution: seed of map and cloud. settings: fields of these.
 
     Raises:
@@ -169,6 +174,13 @@ def _topic_plot(
             0.85 * options.width,
             names,
         )
+    if what == "correlations":
+        if len(order) < 2:
+            raise InputError(f"{run.path} has one topic, of which there is no {what}")
+        r = correlations(read_membership(run, mixed=True))[np.ix_(order, order)]
+        sizes = content.topics.column("size").to_numpy()[order].astype(float)
+        draw = partial(draw_correlations, correlations=r, sizes=sizes, names=labels, colours=colour)
+        return draw, 0.75 * options.width, labels
     if what in ("over-time", "stream"):
         time = cells.over_time(run, content.documents, shown, execution)
         if time is None:
