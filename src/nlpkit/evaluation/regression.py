@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit import wording
-from nlpkit.cells import as_label
+from nlpkit.cells import as_label, is_number
 from nlpkit.errors import InputError
 from nlpkit.evaluation.labels import PredictionTable, count_unlabelled
 from nlpkit.evaluation.results import TargetResult
@@ -21,8 +21,16 @@ REGRESSION = ("rmse", "mae", "r2", "pearson", "spearman")
 
 
 def are_numeric(tables: Sequence[PredictionTable]) -> bool:
-    """Whether all predictions are numbers, some of them with fractions: no classes. Numbers as text must mostly not be labels."""
-    return all(_are_numbers([v for v in table.assigned if v is not None], table.labels) for table in tables)
+    """Whether predictions are numbers, some of them with fractions: no classes. Numbers as text must mostly not be labels.
+
+    Beside such a table, others whose predictions and labels are all numbers are compared with it as numbers.
+    """
+    assigned = [[v for v in table.assigned if v is not None] for table in tables]
+    numeric = [_are_numbers(values, table.labels) for values, table in zip(assigned, tables, strict=True)]
+    return any(numeric) and all(
+        yes or all(is_number(as_label(v) or "") for v in [*values, *(v for v in table.labels if v is not None)])
+        for yes, values, table in zip(numeric, assigned, tables, strict=True)
+    )
 
 
 def _are_numbers(predicted: Sequence[Any], labels: Sequence[Any]) -> bool:
