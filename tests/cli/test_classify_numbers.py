@@ -309,3 +309,9 @@ def test_micro_scores_of_single_labels(reviews: str) -> None:
     named = ("--metrics", "accuracy,micro_precision,micro_recall")
     found = json.loads(run_cli("evaluate", "run/documents.parquet", *named, "--json").out)["targets"][0]["metrics"]
     assert found["micro_precision"]["value"] == found["micro_recall"]["value"] == found["accuracy"]["value"]
+
+
+def test_texts_without_words_are_told(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "blank.jsonl", [{"id": f"b{i}", "text": "", "label": i % 2} for i in range(4)])
+    told = run_cli("classify", "blank.jsonl", "--task", "ordinal", "--cv", "4", "-o", "run", code=3).err
+    assert "no word to learn from in 3 training documents; try --min-df 1" in told

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit import wording
-from nlpkit.cells import as_label, is_number
+from nlpkit.cells import LARGEST, as_label, is_number
 from nlpkit.errors import InputError
 from nlpkit.evaluation.labels import PredictionTable, count_unlabelled
 from nlpkit.evaluation.results import TargetResult
@@ -46,7 +46,7 @@ def _are_numbers(predicted: Sequence[Any], labels: Sequence[Any]) -> bool:
 
 
 def numbers_of(table: PredictionTable) -> tuple[FloatArray, FloatArray]:
-    """Return true and predicted numbers of the documents, NaN for none. Raises InputError when a label is no number."""
+    """Return true and predicted numbers of the documents, NaN for none. Raises InputError for a label that is none, or one too large."""
     labels = [None if (as_label(v) or "nan").lower() == "nan" else v for v in table.labels]
     count_unlabelled(table, labels, table.assigned)
     true = np.array([np.nan if v is None else _number(v) for v in labels])
@@ -59,7 +59,14 @@ def numbers_of(table: PredictionTable) -> tuple[FloatArray, FloatArray]:
         raise InputError(
             f"{table.name}: label {first!r:.60} is no number{some}, predictions are; name the column with `label_col`"
         )
-    return true, np.array([_number(v) for v in table.assigned], np.float64)
+    predicted = np.array([_number(v) for v in table.assigned], np.float64)
+    beyond = np.flatnonzero((np.abs(true) > LARGEST) | (np.abs(predicted) > LARGEST))
+    if len(beyond):
+        raise InputError(
+            f"{table.name}: row {beyond[0] + 1:,} has the label {labels[beyond[0]]} and the prediction {table.assigned[beyond[0]]}; "
+            f"numbers from -{LARGEST:g} to {LARGEST:g} are needed"
+        )
+    return true, predicted
 
 
 def _number(value: Any) -> float:

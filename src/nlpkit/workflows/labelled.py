@@ -10,15 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting
-from nlpkit.cells import as_label
+from nlpkit.cells import LARGEST, as_label
 from nlpkit.classify.labels import with_point
 from nlpkit.classify.splits import check_splits, split_column, splits_of
 from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.types import FloatArray, IntArray
 from nlpkit.workflows.corpus import no_documents
-
-LARGEST = 1e100  # squares of larger numbers, and their sums, overflow
 
 
 def check_label_column(stream: DocumentStream, label_col: str) -> None:
