@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
+LARGEST = 1e100  # largest number that is scored: squares of larger ones, and their sums, overflow
+
 
 def text_of(value: Any) -> str:
     """Return a cell as text, stripped; a whole number without its decimals; empty for None and NaN."""

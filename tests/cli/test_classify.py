@@ -201,7 +201,7 @@ def test_near_duplicates_are_found_and_left_out_once(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "train.jsonl", train)
     write_jsonl(tmp_path / "test.jsonl", test)
     done = run_cli("classify", "train.jsonl", "--test", "test.jsonl", "--model", "nb", "-o", "run")
-    assert "1 test document of 13 are near-duplicates" in done.err
+    assert "1 test document of 13 is a near-duplicate" in done.err
     twins = pq.read_table("run/twins.parquet").to_pylist()
     assert [(t["id"], t["twin"], t["label"], t["twin_label"]) for t in twins] == [("copy", "twin", "sport", "space")]
     assert "without near-duplicates" in done.out

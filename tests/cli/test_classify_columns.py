@@ -37,6 +37,15 @@ def score(run: str, name: str = "accuracy") -> float:
     return float(report["targets"][0]["metrics"][name]["value"])
 
 
+def test_numbers_of_a_csv_are_text_and_told(tmp_path: Path) -> None:
+    lines = ["text,label,price", *(f"river boat,{'ab'[i % 2]},{i % 2 + i % 5}" for i in range(40))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    words = ("classify", "t.csv", "--feature-cols", "price", "--on", "columns")
+    told = "'price' is text, and each of its 6 numbers a category; --types price=float makes it a number"
+    assert told in run_cli(*words, "-o", "texts").err
+    assert told not in run_cli(*words, "--types", "price=float", "-o", "numbers").err
+
+
 @pytest.mark.parametrize("model", ["logreg", "svm"])
 def test_columns_beside_words_and_alone(model: str, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "t.jsonl", rows())

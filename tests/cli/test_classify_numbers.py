@@ -101,7 +101,7 @@ def test_a_run_of_numbers_predicts_explains_and_is_evaluated(reviews: str, tmp_p
     assert "regression" in run_cli("info", "run").out
     run_cli("report", "run", "-o", "run.html")
     page = Path("run.html").read_text()
-    assert "farthest off" in page
+    assert "200 documents, those whose prediction is farthest off first; the first" in page
     assert (
         "predicts numbers" in run_cli("predict", "run", "new.jsonl", "--probabilities", "-o", "x.parquet", code=2).err
     )
@@ -202,7 +202,7 @@ def test_an_order_of_names(reviews: str, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--task", "ordinal", "--label-col", "quality"], "say the order of the labels, the lowest first: --order bad,good,ok"),
-        (["--task", "ordinal", "--label-col", "quality", "--order", "bad,good"], "--order must name every label"),
+        (["--task", "ordinal", "--label-col", "quality", "--order", "bad,good"], "--order bad,good leaves out the label 'ok'"),
         (["--task", "ordinal", "--label-col", "quality", "--order", "bad,ok,bad"], "names 'bad' twice"),
         (["--task", "ordinal", "--label-col", "rating", "--model", "svm"], "--model is of classes without an order"),
         (["--task", "ordinal", "--label-col", "rating", "--calibrate", "sigmoid"], "leave it out with --task ordinal"),
@@ -229,6 +229,33 @@ def test_labels_that_are_no_numbers_or_all_alike(reviews: str, tmp_path: Path) -
     write_jsonl(tmp_path / "same.jsonl", [{**row, "label": 3} for row in rated(20)])
     refused = run_cli("classify", "same.jsonl", "--task", "regression", "-o", "run", code=3)
     assert "every training document is the number 3" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("task", "labels", "message"),
+    [
+        ("ordinal", ["1,5", "2,5", "3,5"], "the label '1,5' is no number; --task ordinal needs numbers, such as 1.5"),
+        ("ordinal", [1, 2, 3, "n/a"], "the label 'n/a' is no number, as most labels are; leave that cell empty"),
+        ("regression", [None, None], "no training document has a label; name the column with --label-col"),
+        ("regression", [1, 2, 3e300], "document n2: the label is 3e+300; --task regression needs numbers from -1e+100 to 1e+100"),
+    ],
+)  # fmt: skip
+def test_labels_that_are_nearly_numbers(task: str, labels: list[Any], message: str, tmp_path: Path) -> None:
+    rows = [{"id": f"n{i}", "text": f"good soup {i}", "label": labels[i % len(labels)]} for i in range(12)]
+    write_jsonl(tmp_path / "odd.jsonl", rows)
+    assert message in run_cli("classify", "odd.jsonl", "--task", task, "-o", "run", code=3).err
+    assert not Path("run").exists()
+
+
+def test_numbers_and_ordered_classes_are_compared_as_numbers(reviews: str) -> None:
+    for task in ("regression", "ordinal"):
+        run_cli("classify", reviews, "--label-col", "rating", "--task", task, "--cv", "2", "-q", "-o", task)
+    scores = json.loads(run_cli("evaluate", "regression", "ordinal", "--metrics", "mae", "--json").out)["targets"]
+    ordinal = read("ordinal/documents.parquet")
+    label, prediction = (ordinal.column(name).to_pylist() for name in ("label", "prediction"))
+    expected = mean_absolute_error([float(v) for v in label], [float(v) for v in prediction])
+    assert scores[1]["metrics"]["mae"]["value"] == pytest.approx(expected)
+    assert "accuracy" in run_cli("evaluate", "ordinal").out
 
 
 def test_numbers_without_a_task_are_noted(reviews: str) -> None:
@@ -282,3 +309,9 @@ def test_micro_scores_of_single_labels(reviews: str) -> None:
     named = ("--metrics", "accuracy,micro_precision,micro_recall")
     found = json.loads(run_cli("evaluate", "run/documents.parquet", *named, "--json").out)["targets"][0]["metrics"]
     assert found["micro_precision"]["value"] == found["micro_recall"]["value"] == found["accuracy"]["value"]
+
+
+def test_texts_without_words_are_told(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "blank.jsonl", [{"id": f"b{i}", "text": "", "label": i % 2} for i in range(4)])
+    told = run_cli("classify", "blank.jsonl", "--task", "ordinal", "--cv", "4", "-o", "run", code=3).err
+    assert "no word to learn from in 3 training documents; try --min-df 1" in told

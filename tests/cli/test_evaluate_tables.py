@@ -217,6 +217,7 @@ def numbers(*pairs: tuple[Any, Any]) -> str:
         ((1, "n/a", "x", ""), "label 'n/a' is no number (row 2; 2 of 3 labels are none), predictions are"),
         ((1, "inf"), "label 'inf' is no number (row 2; 1 of 2 labels are none)"),
         ((["1"], ["2"]), "label ['1'] is no number, predictions are"),
+        ((1, 2e300), "row 2 has the label 2e+300 and the prediction 0.5; numbers from -1e+100 to 1e+100 are needed"),
         (("", None, " "), "no row has a label (3 rows); name the column with --label-col"),
     ],
 )  # fmt: skip

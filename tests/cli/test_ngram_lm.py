@@ -66,6 +66,19 @@ def test_the_same_bytes_on_any_number_of_threads_and_in_any_order_of_blocks(news
     assert Path("again.arpa.gz").read_bytes() == (news / "lm.arpa.gz").read_bytes()
 
 
+def test_models_of_single_words(sam: Path) -> None:
+    run_cli("ngram-lm", sam, "--order", 1, "-q", "-o", "lm", "--save-arpa", "lm.arpa")
+    assert "too few n-grams of length 2, 3 occur" in run_cli("ngram-lm", sam, "-o", "longer").err
+    plain = ("--stop-words", "none", "--min-length", 1, "--min-df", 1, "-q")
+    run_cli("preprocess", sam, *plain, "-o", "tokens.parquet")
+    for name in ("lm", "lm.arpa"):
+        run_cli("predict", name, "tokens.parquet", "-q", "-o", f"{name}.parquet")
+    ours, theirs = read("lm.parquet"), read("lm.arpa.parquet")
+    assert theirs["perplexity"].to_pylist() == pytest.approx(ours["perplexity"].to_pylist(), rel=1e-5)
+    assert run_cli("generate", "lm", "--texts", 2, "-q").out
+    run_cli("spell", "lm", sam, "-q", "-o", "errors.csv")
+
+
 def test_held_out_documents_are_not_in_the_model() -> None:
     whole = run_cli("ngram-lm", NEWS, "-o", "whole", "--json").json()
     done = run_cli("ngram-lm", NEWS, "--held-out", 0.2, "-o", "part")

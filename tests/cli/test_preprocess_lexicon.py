@@ -94,11 +94,13 @@ def test_bytes_do_not_depend_on_threads() -> None:
         ("--lexicon words.dic --ngrams 1,2 --replace-by-category", 2, "keep one"),
         ("--lexicon words.dic --lang auto --lemma dict", 2, "name it with --language"),
         ("--lexicon nowhere.dic", 3, "no such file"),
+        ("--lexicon stars.txt", 3, "stars.txt: no word of it begins and ends with a letter or a digit"),
         ("--lexicon other.txt", 3, "--lexicon matches nothing in the documents"),
     ],
 )
 def test_what_cannot_be(words: str, code: int, says: str, made: Any) -> None:
     Path("other.txt").write_text("zebra\n")
+    Path("stars.txt").write_text("*\n:)\n")
     assert says in made(*words.split(), code=code)
     assert not Path("y.parquet").exists()
 

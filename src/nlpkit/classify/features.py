@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from nlpkit import wording
 from nlpkit.classify.columns import ColumnFeatures
 from nlpkit.classify.rule_list import RuleList
 from nlpkit.errors import InputError
@@ -82,7 +83,7 @@ def fit_vectorizer(
     kept = np.sort(pruned.kept[pruned.kept >= 0])
     if not len(kept):
         raise InputError(
-            f"the {n:,} training documents hold no word to learn from; try `min_df=1`, or another `text_col`"
+            f"no word to learn from in {wording.counted(n, 'training document')}; try `min_df=1`, or another `text_col`"
         )
     columns = _places(kept, n_terms)
     kept_counts = kept_columns(counts, columns, len(kept))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +11,10 @@ import numpy as np
 
 from nlpkit.cells import is_number
 from nlpkit.classify.splits import stratified_folds
-from nlpkit.errors import InputError, UsageError, unknown_value
+from nlpkit.errors import InputError, UsageError
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
+COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+")
 STRATA = 10  # parts of equal size that numbers are put into, so that every fold has its share of each
 
 
@@ -117,9 +119,11 @@ def encode_numbers(values: FloatArray, learn: BoolArray) -> Labels:
     known = np.isfinite(values)
     learned = np.unique(values[known & learn])
     if len(learned) < 2:
-        what = f"is the number {learned[0]:g}" if len(learned) else "has none"
+        if not len(learned):
+            raise no_labels()
         raise InputError(
-            f"`task=regression`: every training document {what}; two different numbers are needed: name the column with `label_col`"
+            f"`task=regression`: every training document is the number {learned[0]:g}; two different numbers are needed: "
+            "name the column with `label_col`"
         )
     return Labels((), known, None, numbers=values)
 
@@ -131,11 +135,19 @@ def label_scale(values: Sequence[str | None], order: Sequence[str]) -> tuple[str
         values: (D,) labels, None for none. order: may hold labels that no document has; empty for numbers.
 
     Raises:
-        UsageError: labels that are no numbers without an order, or that it does not name, or a label that it names twice.
+        UsageError: labels most of which are no numbers without an order, or that it does not name, or a label that it names twice.
+        InputError: without an order, a number with a decimal comma or a label that is none where most are numbers.
     """
     all_names = sorted({v for v in values if v is not None}, key=_order)
     if not order:
         names = [v for v in all_names if not is_number(v)]
+        if names and with_point(names[0]):
+            raise InputError(f"the label '{names[0]}' is no number; `task=ordinal` needs numbers{with_point(names[0])}")
+        if names and len(names) <= len(all_names) / 2:
+            raise InputError(
+                f"the label '{names[0]}' is no number, as most labels are; leave that cell empty where there is no label, or "
+                "name all labels with `order`, the lowest first"
+            )
         if names:
             raise UsageError(
                 f"`task=ordinal`: the label '{names[0]}' is no number; say the order of the labels, the lowest first: "
@@ -148,7 +160,10 @@ def label_scale(values: Sequence[str | None], order: Sequence[str]) -> tuple[str
         raise UsageError(f"`order` names '{twice}' twice; name each label once, the lowest first", parameter="order")
     for name in all_names:
         if name not in order:
-            raise unknown_value("label", name, order, "; `order` must name every label, the lowest first")
+            raise UsageError(
+                f"`order={','.join(order)}` leaves out the label '{name}'; it must name every label, the lowest first",
+                parameter="order",
+            )
     return tuple(order)
 
 
@@ -167,11 +182,21 @@ def encode_sets(values: Sequence[Sequence[str] | None], learn: BoolArray) -> Lab
     return Labels(names, known, None, sets)
 
 
+def no_labels() -> InputError:
+    """Return the error for training documents of which none has a label."""
+    return InputError("no training document has a label; name the column with `label_col`")
+
+
+def with_point(label: object) -> str:
+    """Return a number with a decimal comma as a hint how to write it, nothing for any other label."""
+    return f", such as {label.replace(',', '.')}" if isinstance(label, str) and COMMA_NUMBER.fullmatch(label) else ""
+
+
 def _check_classes(names: Sequence[str], least: int = 2) -> None:
     if len(names) >= least:
         return
     if not names:
-        raise InputError("no training document has a label; name the column with `label_col`")
+        raise no_labels()
     raise InputError(
         f"all labelled training documents have the label '{names[0]}'; a classifier needs documents of two classes"
     )

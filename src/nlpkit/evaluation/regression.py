@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit import wording
-from nlpkit.cells import as_label
+from nlpkit.cells import LARGEST, as_label, is_number
 from nlpkit.errors import InputError
 from nlpkit.evaluation.labels import PredictionTable, count_unlabelled
 from nlpkit.evaluation.results import TargetResult
@@ -21,8 +21,16 @@ REGRESSION = ("rmse", "mae", "r2", "pearson", "spearman")
 
 
 def are_numeric(tables: Sequence[PredictionTable]) -> bool:
-    """Whether all predictions are numbers, some of them with fractions: no classes. Numbers as text must mostly not be labels."""
-    return all(_are_numbers([v for v in table.assigned if v is not None], table.labels) for table in tables)
+    """Whether predictions are numbers, some of them with fractions: no classes. Numbers as text must mostly not be labels.
+
+    Beside such a table, others whose predictions and labels are all numbers are compared with it as numbers.
+    """
+    assigned = [[v for v in table.assigned if v is not None] for table in tables]
+    numeric = [_are_numbers(values, table.labels) for values, table in zip(assigned, tables, strict=True)]
+    return any(numeric) and all(
+        yes or all(is_number(as_label(v) or "") for v in [*values, *(v for v in table.labels if v is not None)])
+        for yes, values, table in zip(numeric, assigned, tables, strict=True)
+    )
 
 
 def _are_numbers(predicted: Sequence[Any], labels: Sequence[Any]) -> bool:
@@ -38,7 +46,7 @@ def _are_numbers(predicted: Sequence[Any], labels: Sequence[Any]) -> bool:
 
 
 def numbers_of(table: PredictionTable) -> tuple[FloatArray, FloatArray]:
-    """Return true and predicted numbers of the documents, NaN for none. Raises InputError when a label is no number."""
+    """Return true and predicted numbers of the documents, NaN for none. Raises InputError for a label that is none, or one too large."""
     labels = [None if (as_label(v) or "nan").lower() == "nan" else v for v in table.labels]
     count_unlabelled(table, labels, table.assigned)
     true = np.array([np.nan if v is None else _number(v) for v in labels])
@@ -51,7 +59,14 @@ def numbers_of(table: PredictionTable) -> tuple[FloatArray, FloatArray]:
         raise InputError(
             f"{table.name}: label {first!r:.60} is no number{some}, predictions are; name the column with `label_col`"
         )
-    return true, np.array([_number(v) for v in table.assigned], np.float64)
+    predicted = np.array([_number(v) for v in table.assigned], np.float64)
+    beyond = np.flatnonzero((np.abs(true) > LARGEST) | (np.abs(predicted) > LARGEST))
+    if len(beyond):
+        raise InputError(
+            f"{table.name}: row {beyond[0] + 1:,} has the label {labels[beyond[0]]} and the prediction {table.assigned[beyond[0]]}; "
+            f"numbers from -{LARGEST:g} to {LARGEST:g} are needed"
+        )
+    return true, predicted
 
 
 def _number(value: Any) -> float:

@@ -62,7 +62,8 @@ def _ngram_batches(model: NgramModel) -> Iterator[pa.RecordBatch]:
             "count": pa.array(model.counts[rows]),
         }
         if smoothed is not None:
-            weight = smoothed.log_backoff[np.minimum(rows, C - 1)] / LN10
+            weight = np.zeros(len(rows))
+            weight[rows < C] = smoothed.log_backoff[rows[rows < C]] / LN10
             columns["log10_prob"] = pa.array(smoothed.log_prob[rows] / LN10)
             columns["log10_backoff"] = pa.array(weight, mask=rows >= C)
         yield pa.RecordBatch.from_pydict(columns)

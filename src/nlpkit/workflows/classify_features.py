@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.classify.columns import ColumnCounts, ColumnFeatures, tells_labels
+from nlpkit.cells import is_number
+from nlpkit.classify.columns import CategoryColumn, ColumnCounts, ColumnFeatures, tells_labels
 from nlpkit.workflows.feature_columns import note_missing
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def add_features(
 
 
 def _note_columns(data: ClassificationData, columns: pa.Table) -> None:
-    """Say which columns have missing values, and warn of those that are the labels, or ids."""
+    """Say which columns have missing values or numbers as text, and warn of those that are the labels, or ids."""
     dataset, counts = data.dataset, ColumnCounts()
     train = pa.array(dataset.train)
     fitted = ColumnFeatures.fit(columns.take(train))
@@ -70,5 +71,12 @@ def _note_columns(data: ClassificationData, columns: pa.Table) -> None:
         elif len(column.features) > MANY * len(train):
             reporting.warn(
                 f"'{column.name}' has {len(column.features):,} categories in {wording.counted(len(train), 'training document')}: "
-                "is it an id, or a number written as text?"
+                f"is it an id, or a number written as text (`types={column.name}=float`)?"
+            )
+        elif (
+            isinstance(column, CategoryColumn) and len(column.categories) > 2 and all(map(is_number, column.categories))
+        ):
+            reporting.note(
+                f"'{column.name}' is text, and each of its {len(column.categories)} numbers a category; "
+                f"`types={column.name}=float` makes it a number"
             )

@@ -50,7 +50,7 @@ def note_dataset(dataset: LabelledDataset, split_column: str | None) -> None:
     few = [name for name, n in zip(labels.names, sizes.tolist(), strict=True) if n < 2]
     if few and dataset.n_folds:
         reporting.warn(
-            f"classes of a single document: {wording.listed(few, 5)}; in cross-validation it is always wrong"
+            f"classes of a single document: {wording.listed(few, 5)}; such a document is always wrong in cross-validation"
         )
     unseen = [f"'{name}' ({n:,})" for name, n in dataset.unseen_labels().items()]
     if unseen:
@@ -162,8 +162,9 @@ def _overlap_note(duplicates: pa.Table, n_tested: int) -> str:
     alike = [_same_labels(a, b) for a, b in pairs if a is not None]
     unlabelled = duplicates.num_rows - len(alike)
     unknown = f", {unlabelled:,} without one" if unlabelled else ""
+    are = "is a near-duplicate" if duplicates.num_rows == 1 else "are near-duplicates"
     return (
-        f"{wording.counted(duplicates.num_rows, 'test document')} of {n_tested:,} are near-duplicates of a training document "
+        f"{wording.counted(duplicates.num_rows, 'test document')} of {n_tested:,} {are} of a training document "
         f"({sum(alike):,} with the same label{unknown}); see twins.parquet"
     )
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cells import as_label
+from nlpkit.classify.labels import COMMA_NUMBER
 from nlpkit.classify.splits import DEV, NAMES, TEST, TRAIN, UNUSED, split_column
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.dataset import KINDS, FinetuneDataset, Tags, deal, encode_labels, leave_empty_out, tag_names_of
@@ -26,7 +27,6 @@ from nlpkit.io.sources import missing_path
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
 from nlpkit.workflows.labelled import (
-    COMMA_NUMBER,
     check_label_column,
     read_labels,
     read_numbers,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -11,14 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting
-from nlpkit.cells import as_label
+from nlpkit.cells import LARGEST, as_label
+from nlpkit.classify.labels import with_point
 from nlpkit.classify.splits import check_splits, split_column, splits_of
 from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.types import FloatArray, IntArray
 from nlpkit.workflows.corpus import no_documents
-
-COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+")
 
 
 def check_label_column(stream: DocumentStream, label_col: str) -> None:
@@ -48,7 +46,7 @@ def read_labels(column: pa.ChunkedArray, separator: str | None) -> list[Any]:
 
 
 def read_numbers(table: pa.Table) -> FloatArray:
-    """Return the labels (D,) as numbers, NaN for none. Raises InputError for a label that is no finite number."""
+    """Return the labels (D,) as numbers, NaN for none. Raises InputError for a label that is no number, or beyond ±`LARGEST`."""
     ids, labels = table.column("id").to_pylist(), table.column("label").to_pylist()
     values = np.full(len(labels), np.nan)
     for d, value in enumerate(labels):
@@ -57,16 +55,13 @@ def read_numbers(table: pa.Table) -> FloatArray:
         try:
             values[d] = float(value)
         except (TypeError, ValueError):
-            point = (
-                f", such as {value.replace(',', '.')}"
-                if isinstance(value, str) and COMMA_NUMBER.fullmatch(value)
-                else ""
-            )
             raise InputError(
-                f"document {ids[d]}: the label '{value}' is no number; `task=regression` needs numbers{point}"
+                f"document {ids[d]}: the label '{value}' is no number; `task=regression` needs numbers{with_point(value)}"
             ) from None
-        if np.isinf(values[d]):
-            raise InputError(f"document {ids[d]}: the label is {value}; `task=regression` needs finite numbers")
+        if abs(values[d]) > LARGEST:
+            raise InputError(
+                f"document {ids[d]}: the label is {value}; `task=regression` needs numbers from -{LARGEST:g} to {LARGEST:g}"
+            )
     return values
 
 

@@ -230,9 +230,9 @@ def fit_language_model(
             seconds=seconds,
         )
     if model.smoothed is not None and not all(model.smoothed.estimated):
-        m = [str(i) for i, known in enumerate(model.smoothed.estimated, 1) if not known]
+        lengths = [str(i) for i, known in enumerate(model.smoothed.estimated, 1) if not known]
         reporting.warn(
-            f"too few n-grams of {' and '.join(m)} words occur once, twice and three times to estimate discounts: usual ones are taken"
+            f"too few n-grams of length {', '.join(lengths)} occur once, twice and three times to estimate discounts: usual ones are taken"
         )
     return LanguageModel(model, run, None, info, scored)
 
@@ -352,9 +352,9 @@ def _vocabulary(encoded: EncodedDocuments, min_count: int) -> tuple[tuple[str, .
     """Return the words of a model, the cf and df of those that are none of SPECIAL, and the id of each term (V,)."""
     kept = np.flatnonzero((encoded.cf >= min_count) & ~np.isin(np.array(encoded.terms, object), SPECIAL))
     if not len(kept):
-        raise InputError(
-            f"no word of the documents occurs {wording.counted(min_count, 'time')}; there is nothing to count"
-        )
+        if not len(encoded.terms):
+            raise InputError("the documents have no word; there is nothing to count")
+        raise InputError(f"no word of the documents occurs {wording.counted(min_count, 'time')}; lower `min_count`")
     place = np.full(len(encoded.terms), UNKNOWN_ID, np.int32)
     place[kept] = np.arange(len(SPECIAL), len(SPECIAL) + len(kept), dtype=np.int32)
     names = (*SPECIAL, *(encoded.terms[i] for i in kept.tolist()))

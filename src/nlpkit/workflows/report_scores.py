@@ -57,7 +57,9 @@ def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section]
         sections.append(Section("words", "Words", _class_terms(run)))
     if (run.path / "errors.parquet").is_file():
         sections.append(Section("errors", "Errors", _errors(run, options)))
-    main = [s for s in scores if s["name"] in ("accuracy", "macro_f1")] or scores[:2]
+    ordered = any(s["name"] == "rank_mae" for s in scores)
+    chief = ("rank_mae", "quadratic_kappa") if ordered else ("accuracy", "macro_f1")
+    main = [s for s in scores if s["name"] in chief] or scores[:2]
     lead = ", ".join(f"{s['name'].replace('_', ' ')} {s['value']:.3f}" for s in main)
     return lead, sections, data
 
@@ -146,7 +148,8 @@ def _number_errors(errors: pa.Table, options: ReportOptions) -> str:
         for row in errors.slice(0, MOST_ERRORS).to_pylist()
     ]
     columns = ["Document", "Label", "Prediction", "Error"] + (["Text"] if options.texts else [])
-    note = f"The {len(rows)} of {wording.counted(errors.num_rows, 'document')} whose prediction is farthest off."
+    note = f"{wording.counted(errors.num_rows, 'document')}, those whose prediction is farthest off first"
+    note += f"; the first {MOST_ERRORS} of errors.parquet." if errors.num_rows > MOST_ERRORS else "."
     return paragraphs([note]) + table(columns, rows, numeric=(1, 2, 3))
 
 

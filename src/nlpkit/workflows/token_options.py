@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.parameters import names_in
 from nlpkit.text.options import (
     DocumentTextOptions,
@@ -176,6 +176,8 @@ def _with_lexicon(tokens: DocumentTextOptions, options: PreprocessOptions) -> Pr
         for word, places in entries.items()
         if places and is_whole(word.removesuffix("*"), emoji="emoji" in options.keep)
     ]
+    if not words:
+        raise InputError(f"{path}: no word of it begins and ends with a letter or a digit, as words of texts do")
     _needs_language(options, "lexicon", path)
     cut = _cut_lines([word.removesuffix("*") for word in words], options)
     terms: dict[str, set[int]] = {}

@@ -27,7 +27,7 @@ def language_model(model: LanguageModel, target: str, arpa: Path | None) -> None
         discounts = smoothed.discounts[m - 1] if smoothed is not None and smoothed.discounts else ()
         rows.append([str(m), wording.count(size), ", ".join(f"{d:.3f}" for d in dict.fromkeys(discounts)) or "–"])
     console.table(["words", "n-grams", "discounts"], rows, right=["words", "n-grams"])
-    words = f"{wording.counted(summary['words'], 'word')} with the ends of sentences, {wording.count(summary['vocabulary'])} different ones"
+    words = f"{wording.counted(summary['words'], 'word')} with the ends of sentences, {wording.count(summary['vocabulary'])} different"
     reporting.note(f"{model.model.options.smoothing}, order {model.model.trie.order}: {words}")
     if model.held_out is not None:
         reporting.note(f"held-out documents: {described(model.held_out)}")
