@@ -326,7 +326,7 @@ def fit_corpus(
     with stopwatch(seconds, "fit"), reporting.progress("steps", None) as update:
         fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n))
     if fit.numbers.get("converged") is False:
-        reporting.warn(f"{name} had not converged after {options.iterations} steps; give more with `iterations`")
+        reporting.warn(f"the fit had not converged after {options.iterations} steps; give more with `iterations`")
     additions |= further(fit) | Additions(config={"options": options.in_force()})
     run = mixture_run(
         kind, corpus, fit, terms, execution, additions=additions, seconds=seconds,
