@@ -111,6 +111,10 @@ def test_predictions_of_labels(run: Path, rows: Path) -> None:
     got = read("p.parquet").to_pylist()
     assert np.mean([row["prediction"] == row["label"] for row in got[:-1]]) > 0.85
     assert "predictions against the labels of 40 new documents: accuracy " in done.err
+    assert "the fit had no label" not in done.err
+    write_jsonl(Path("other.jsonl"), [row | {"label": "another"} for row in new[:4]])
+    said = run_cli("predict", run, "other.jsonl", "-o", "o.parquet").err
+    assert "labels of 4 new documents: accuracy 0.000; the fit had no label of 4 of them" in said
     for row in got[:-1]:
         assert row["prediction_prob"] == pytest.approx(row["probabilities"][row["prediction"]])
         assert sum(row["probabilities"].values()) == pytest.approx(1, abs=1e-4)
