@@ -168,3 +168,10 @@ def test_models_that_find_the_number_of_topics_take_none(kind: str, tmp_path: Pa
     write_jsonl(tmp_path / "one.jsonl", [{"text": "one single document of some words"}])
     run_cli(kind, "one.jsonl", "--min-df", "1", "-o", "one")
     assert not Path("x").exists()
+
+
+@pytest.mark.parametrize("kind", [*FINDERS, "labeled-lda", "biterm"])
+def test_dry_run_is_of_one_fit_where_the_number_is_not_chosen(kind: str, planted: Path) -> None:
+    done = run_cli(kind, planted, "--dry-run", "-o", "x")
+    assert ("the time is that of one fit" in done.err) == (kind == "biterm")
+    assert not Path("x").exists()

@@ -75,9 +75,11 @@ def test_bad_covariates(rows: Path, formula: str, code: int, message: str) -> No
 
 
 def test_without_topics_enough(rows: Path) -> None:
-    assert "at least 2 topics" in run_cli("stm", rows, "--k", "1", "-o", "run", code=2).error()
+    assert "from 2 to" in run_cli("stm", rows, "--k", "1", "-o", "run", code=2).error()
     run_cli("stm", rows, "--k", "4", "--iterations", "2", "--dry-run")
-    assert "had not converged after 2 steps" in run_cli("stm", rows, "--k", "4", "--iterations", "2", "-o", "run").err
+    said = run_cli("stm", rows, "--k", "4", "--iterations", "2", "-o", "run").err
+    assert "the fit had not converged after 2 steps" in said
+    assert "steps 2, not converged" in said
 
 
 @pytest.fixture(scope="module")

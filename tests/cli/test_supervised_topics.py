@@ -111,6 +111,10 @@ def test_predictions_of_labels(run: Path, rows: Path) -> None:
     got = read("p.parquet").to_pylist()
     assert np.mean([row["prediction"] == row["label"] for row in got[:-1]]) > 0.85
     assert "predictions against the labels of 40 new documents: accuracy " in done.err
+    assert "the fit had no label" not in done.err
+    write_jsonl(Path("other.jsonl"), [row | {"label": "another"} for row in new[:4]])
+    said = run_cli("predict", run, "other.jsonl", "-o", "o.parquet").err
+    assert "labels of 4 new documents: accuracy 0.000; the fit had no label of 4 of them" in said
     for row in got[:-1]:
         assert row["prediction_prob"] == pytest.approx(row["probabilities"][row["prediction"]])
         assert sum(row["probabilities"].values()) == pytest.approx(1, abs=1e-4)
@@ -174,7 +178,7 @@ def test_the_number_of_topics_is_chosen(kind: str) -> None:
 def test_latent_topics_are_told_apart(rows: Path) -> None:
     done = run_cli("labeled-lda", rows, "--label-col", "rare", "--latent", "2", "--iterations", "20", "-o", "run")
     assert "3 labels in column 'rare'" in done.err
-    assert "1 label of one document each, whose topic is little more than that text: a" in done.err
+    assert "1 label of a single document, whose topic is little more than that text: a" in done.err
     names = json.loads(Path("run/model/config.json").read_text(encoding="utf-8"))["topic_names"]
     assert sorted(names) == ["", "", "a", "b", "c"]
 
@@ -211,7 +215,12 @@ def test_bad_input(kind: str) -> None:
     write_jsonl(Path("letters.jsonl"), [{"text": letter, "label": letter} for letter in "abcdef"])
     assert "nothing to find topics in" in run_cli(kind, "letters.jsonl", *options, "-o", "x", code=3).error()
     write_jsonl(Path("one.jsonl"), [{"text": "one single document of some words", "label": "x"}])
-    run_cli(kind, "one.jsonl", *options, "--min-df", "1", "-o", "one", code=3 if kind == "slda" else 0)
+    said = run_cli(kind, "one.jsonl", *options, "--min-df", "1", "-o", "one", code=3 if kind == "slda" else 0).err
+    assert {
+        "slda": "all documents with a label have 'x', and two different labels are needed",
+        "author-topic": "all documents have the author 'x'",
+        "labeled-lda": "'x' is the only label",
+    }[kind] in said
     assert not Path("x").exists()
     from nlpkit.errors import UsageError
 

@@ -207,7 +207,7 @@ def test_what_cannot_be_fitted_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(InputError, match="10 documents with words or more"):
         documents_of(token_table([[0, 1]] * 9, ["a", "b"]), 2)
     for K in (0, 21):
-        with pytest.raises(UsageError, match="at most as many as there are tokens"):
+        with pytest.raises(UsageError, match="from 1 to 20 topics on a corpus of 20 tokens"):
             documents_of(token_table([[0, 1]] * 10, ["a", "b"]), K)
     with refuses("inference"):
         CtmOptions(inference="bert")

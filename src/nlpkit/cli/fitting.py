@@ -27,10 +27,9 @@ def fit_mixture(
 ) -> None:
     """Fit a model to the inputs, write its run directory and show it; or only say how long it would take. further: of fit_topics."""
     from nlpkit.cli.render.mixtures import show_mixture
-    from nlpkit.topics.options import NumberOfTopics
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.estimate import estimate
-    from nlpkit.workflows.mixtures import fit_topics
+    from nlpkit.workflows.mixtures import fit_topics, number_of_topics
 
     target = out.run_target(inputs, kind)
     corpus = read_corpus(*inputs, options=read, beside=target)
@@ -38,7 +37,7 @@ def fit_mixture(
         neural = kind in ("ctm", "etm")
         work = {"embeds": model.embeds, "epochs": model.iterations} if neural else {"sweeps": model.iterations}
         console.plan(estimate(corpus, **work))
-        if NumberOfTopics.parse(model.k).exactly is None:
+        if kind != "labeled-lda" and number_of_topics(model).exactly is None:
             reporting.note(
                 f"the time is that of one fit: `k={model.k}` makes one or more for each number that it tries"
             )

@@ -23,7 +23,13 @@ from nlpkit.io.tables import MATRICES
 from nlpkit.io.tasks import KEY_FORMAT
 
 _CHUNK, _HEAD = 1 << 22, 1 << 12
+COMPARISON = "comparison.json"  # of a directory of `compare_models`
 _OF_RUNS = ("metrics.json", "config.json")
+
+
+def is_comparison(path: Any) -> bool:
+    """Whether it is a directory of `compare_models`."""
+    return isinstance(path, str | Path) and (Path(path) / COMPARISON).is_file()
 
 
 def nlpkit_file_facts(path: Path) -> dict[str, Any] | None:

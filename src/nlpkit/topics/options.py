@@ -18,6 +18,18 @@ ONLY_HDBSCAN = ("min_topic_size", "min_samples", "assign_outliers", "join_neighb
 ONLY_UMAP = ("n_components", "min_dist")
 
 
+def check_number_of_topics(n_topics: int, n_tokens: int, *, least: int = 1, most: int | None = None) -> None:
+    """Raise UsageError where there are no tokens, or the topics are not from `least` to the number of tokens, or to `most`."""
+    if not n_tokens:
+        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
+    highest = n_tokens if most is None else min(n_tokens, most)
+    if not least <= n_topics <= highest:
+        has = "1 token" if n_tokens == 1 else f"{n_tokens:,} tokens"
+        raise UsageError(
+            f"`k={n_topics}`: this model has from {least} to {highest:,} topics on a corpus of {has}", parameter="k"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Range:
     """Numbers of topics to choose from: low … high (None = any), in steps (None = as the hierarchy gives them)."""

@@ -11,13 +11,14 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import unknown_value
 from nlpkit.kernels import factors
 from nlpkit.parameters import Execution, Param
 from nlpkit.topics.mixtures.by_term import entries_by_term
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.options import check_number_of_topics
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -126,12 +127,7 @@ def fit_plsa(
     Source: Hofmann (1999), "Probabilistic Latent Semantic Analysis", UAI.
     """
     options, execution = options or PlsaOptions(), execution or Execution()
-    if not len(tokens.term_ids):
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
-    if not 1 <= n_topics <= len(tokens.term_ids):
-        raise UsageError(
-            f"`k={n_topics}`: a model has at least 1 topic and at most as many as there are tokens", parameter="k"
-        )
+    check_number_of_topics(n_topics, len(tokens.term_ids))
     dtm = count_terms(tokens)
     rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "plsa")))
     state = _start(dtm, n_topics, options.start, rng)

@@ -21,6 +21,7 @@ from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, OutputExistsError, UsageError
 from nlpkit.io.artifacts import footer_block, read_table
 from nlpkit.io.atomic import MANIFEST, atomic_file, check_target
+from nlpkit.io.nlpkit_files import COMPARISON
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import MIXTURES, open_run
 from nlpkit.io.tables import save_table, table_sink, write_dropped
@@ -39,9 +40,9 @@ from nlpkit.workflows.evaluate import evaluate
 from nlpkit.workflows.preprocess import preprocess
 
 FOLD = "compare_fold"
-FACTS, DOCUMENTS, SCORES = "comparison.json", "documents.parquet", "scores.jsonl"
+DOCUMENTS, SCORES = "documents.parquet", "scores.jsonl"
 FITS, SUMMARY = "fits.parquet", "summary.parquet"
-WRITTEN = (FACTS, DOCUMENTS, SCORES, FITS, SUMMARY, "runs", "documents.dropped.parquet")
+WRITTEN = (COMPARISON, DOCUMENTS, SCORES, FITS, SUMMARY, "runs", "documents.dropped.parquet")
 KEYS = ("model", "k", "seed")
 OWN = ("stability_words", "stability_documents", "seconds", "memory_mb")
 TOP_TERMS = 10
@@ -155,11 +156,6 @@ def load_comparison(path: Path) -> ModelComparison:
     return ModelComparison(path, fits, summary, tuple(scores))
 
 
-def is_comparison(path: Any) -> bool:
-    """Whether it is a directory of `compare_models`."""
-    return isinstance(path, str | Path) and (Path(path) / FACTS).is_file()
-
-
 def _fits(
     target: Path,
     options: CompareOptions,
@@ -202,7 +198,7 @@ def _seeds(first: int, n: int) -> range:
 
 def _prepare_target(target: Path, identity: Mapping[str, Any], *, resume: bool, force: bool) -> None:
     """Make the directory, or see whether fits that are there are of the same comparison."""
-    facts = target / FACTS
+    facts = target / COMPARISON
     if target.exists():
         if not facts.is_file():
             check_target(target, force=False, directory=True)  # refuses what is there
@@ -391,6 +387,6 @@ def check_comparison(target: Path, options: CompareOptions, *, force: bool) -> d
             f"{target} is there already; go on with its fits with `resume`, or replace it with `force`"
         )
     n = len(options.names()) * len(options.numbers()) * options.seeds
-    if options.resume and not (target / FACTS).is_file():
+    if options.resume and not (target / COMPARISON).is_file():
         raise UsageError(f"`resume`: there is no comparison {target} to go on with", parameter="resume")
     return {"fits": n, "what": f"{wording.counted(n, 'fit')} of {', '.join(options.names())}"}

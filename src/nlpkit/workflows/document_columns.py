@@ -87,6 +87,10 @@ def _(fitter: AuthorTopicFitter, corpus: TopicCorpus, label_col: str) -> AuthorT
     if without:
         note += f"; {wording.counted(without, 'document')} without one count as an author of their own each, who is not listed"
     reporting.note(note)
+    if len(authors.names) == 1 and not without:
+        reporting.warn(
+            f"all documents have the author '{authors.names[0]}', so the topics of authors tell nothing; name another `author_col`"
+        )
     return replace(fitter, authors=authors)
 
 
@@ -108,11 +112,13 @@ def _(fitter: LabeledLdaFitter, corpus: TopicCorpus, label_col: str) -> LabeledL
         note += f"; {wording.counted(without, 'document')} without one may use every topic"
     reporting.note(note)
     if single:
+        only = "label of a single document" if len(single) == 1 else "labels of one document each"
         reporting.warn(
-            f"{wording.counted(len(single), 'label')} of one document each, whose topic is little more than that text: "
-            f"{wording.listed(single, 5)}"
+            f"{len(single):,} {only}, whose topic is little more than that text: {wording.listed(single, 5)}"
         )
     k = len(labels.names) + fitter.options.latent
+    if k == 1:
+        reporting.warn(f"'{labels.names[0]}' is the only label, so all documents have one topic; give more by `latent`")
     return replace(fitter, labels=labels, options=replace(fitter.options, k=k))
 
 
@@ -157,6 +163,8 @@ def response_of(column: pa.ChunkedArray, kind: str, name: str) -> Response:
             f"`response=binary` needs two different labels; column '{name}' has {len(different)}: take classes",
             parameter="response",
         )
+    if len(different) < 2:  # Response.check refuses it, after documents without words
+        return Response(np.array([np.nan if text is None else 0.0 for text in texts]), tuple(different))
     labels = encode_single(texts, np.ones(len(texts), bool))
     assert labels.codes is not None
     return Response(np.where(labels.codes >= 0, labels.codes, np.nan), labels.names)

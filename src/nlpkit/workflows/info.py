@@ -9,7 +9,7 @@ from nlpkit import reporting, wording
 from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.io.artifacts import file_size, parquet_shape, read_footer
 from nlpkit.io.atomic import MANIFEST
-from nlpkit.io.nlpkit_files import nlpkit_file_facts
+from nlpkit.io.nlpkit_files import is_comparison, nlpkit_file_facts
 from nlpkit.io.plain_tables import TABLE_FORMATS, arrow_table, table_format
 from nlpkit.io.read_options import SELECTING, ReadOptions
 from nlpkit.io.runs import open_run
@@ -32,6 +32,11 @@ def info(path: str | Path, *, read: ReadOptions | None = None, **settings: Any) 
     target = Path(path)
     if not target.exists():
         raise InputError(missing_path(target))
+    if is_comparison(path):
+        raise InputError(
+            f"{path} is a comparison of models: `nlpkit report {path}` makes a page of it, and `nlpkit info {target / 'summary.parquet'}` "
+            "describes its scores"
+        )
     facts = _run_facts(target) if target.is_dir() and (target / MANIFEST).exists() else None
     if target.suffix == ".parquet":
         facts = _parquet_facts(target)

@@ -77,7 +77,7 @@ class PredictionQuality:
         """Take the predictor. separator: between several labels in a text, None where a document has one."""
         self.predictor, self.separator = predictor, separator
         self.right, self.true, self.predicted = 0, list[float](), list[float]()
-        self.n = 0
+        self.n, self.unknown = 0, 0
 
     def add(self, labels: pa.Array, prediction: pa.Array, *, among: BoolArray) -> None:
         """Count documents with a label and a prediction, among some (n,)."""
@@ -86,7 +86,9 @@ class PredictionQuality:
             if not counts or label is None or value is None:
                 continue
             if self.predictor.names:
-                self.right += value in label if isinstance(label, list) else value == label
+                true_ones = label if isinstance(label, list) else [label]
+                self.right += value in true_ones
+                self.unknown += not set(true_ones) & set(self.predictor.names)
                 self.n += 1
             else:
                 self._add_number(label, value)
@@ -120,6 +122,7 @@ class PredictionQuality:
             if "accuracy" in got
             else f"R² {'not defined' if got['r2'] is None else format(got['r2'], '.3f')}, mean absolute error {got['mae']:.3g}"
         )
+        unknown = f"; the fit had no label of {wording.count(self.unknown)} of them" if self.unknown else ""
         reporting.note(
-            f"predictions against the labels of {wording.counted(got['labelled'], 'new document')}: {scores}"
+            f"predictions against the labels of {wording.counted(got['labelled'], 'new document')}: {scores}{unknown}"
         )

@@ -50,7 +50,7 @@ from nlpkit.workflows.document_columns import with_columns
 from nlpkit.workflows.label_predictors import label_predictor
 from nlpkit.workflows.lda_choice import choice_additions, note_choice
 from nlpkit.workflows.mixture_model import DocumentInference, FittedMixture
-from nlpkit.workflows.neural_topics import ctm_inference, with_embeddings, with_word_vectors
+from nlpkit.workflows.neural_topics import ctm_inference, warn_of_few_documents, with_embeddings, with_word_vectors
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.stm_columns import ColumnInference, stored_columns
 from nlpkit.workflows.token_options import preprocess_options
@@ -270,6 +270,8 @@ def fit_topics(
         opened = read_topic_corpus(documents, token_options, execution.n_threads(), with_embeddings=embeds)
     with opened as corpus:
         additions = Additions()
+        if isinstance(fitter, CtmFitter | EtmFitter):
+            warn_of_few_documents(corpus.tokens)
         if isinstance(fitter, EtmFitter):
             fitter = with_word_vectors(fitter, corpus, execution)
         elif isinstance(fitter, CtmFitter):
@@ -326,7 +328,7 @@ def fit_corpus(
     with stopwatch(seconds, "fit"), reporting.progress("steps", None) as update:
         fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n))
     if fit.numbers.get("converged") is False:
-        reporting.warn(f"{name} had not converged after {options.iterations} steps; give more with `iterations`")
+        reporting.warn(f"the fit had not converged after {options.iterations} steps; give more with `iterations`")
     additions |= further(fit) | Additions(config={"options": options.in_force()})
     run = mixture_run(
         kind, corpus, fit, terms, execution, additions=additions, seconds=seconds,

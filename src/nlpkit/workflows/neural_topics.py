@@ -30,6 +30,17 @@ from nlpkit.workflows.embeddings import RunEmbeddings, embeddings_of
 from nlpkit.workflows.mixture_model import DocumentInference, Inferred
 
 FEW_KNOWN = 0.5  # share of the words with a vector below which a warning is due
+FEW_DOCUMENTS = 1000  # with words, below which a warning is due: of 416, AMI is .06 (ProdLDA), .05 (ETM), .26 (ZeroShotTM); of LDA .4
+
+
+def warn_of_few_documents(tokens: TokenTable) -> None:
+    """Warn where there are so few documents that a network hardly learns anything."""
+    n = int(np.count_nonzero(np.diff(tokens.offsets)))
+    if n < FEW_DOCUMENTS:
+        reporting.warn(
+            f"{wording.counted(n, 'document')} with words, fewer than {FEW_DOCUMENTS:,}, are few for a neural network, and its topics may "
+            "mean little; lda-gibbs, nmf and bertopic find better ones there"
+        )
 
 
 def with_embeddings(

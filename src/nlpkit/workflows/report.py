@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from nlpkit import reporting, wording
 from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.io.dates import days_of
+from nlpkit.io.nlpkit_files import is_comparison
 from nlpkit.io.page_code import read_page_code
 from nlpkit.io.pictures import write_picture
 from nlpkit.io.read_options import ReadOptions
@@ -26,7 +27,7 @@ from nlpkit.report.page import Page, Section, paragraphs, render, table
 from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
-from nlpkit.workflows.compare import is_comparison, load_comparison
+from nlpkit.workflows.compare import load_comparison
 from nlpkit.workflows.model import RunModel, opened_run
 from nlpkit.workflows.report_compare import comparison
 from nlpkit.workflows.report_comparison import comparison_sections
@@ -62,7 +63,8 @@ class Report:
         target = check_page_name(path)
         write_picture(target, self.html, force=force)
         reporting.note(
-            f"wrote {target}: {self.size / 1e6:.1f} MB, {wording.counted(self.documents, 'document')}"
+            f"wrote {target}: {self.size / 1e6:.1f} MB"
+            + (f", {wording.counted(self.documents, 'document')}" if self.total else "")
             + (f" of {wording.count(self.total)}" if self.documents < self.total else "")
         )
         return target

@@ -40,10 +40,20 @@ def show_mixture(model: FittedTopics, target: Path) -> None:
     show_column_tables(tables)
     if BY_LEVEL in tables:
         show_content(tables[BY_LEVEL], model.topics.column("label").to_pylist())
-    numbers = {name: value for name, value in report.fit.numbers.items() if isinstance(value, int | float)}
-    went = ", ".join(f"{name.replace('_', ' ')} {value:,.6g}" for name, value in numbers.items())
-    show_result(run, sum(report.seconds.values()), went)  # type: ignore[arg-type]
+    went = [
+        _said(name.replace("_", " "), value)
+        for name, value in report.fit.numbers.items()
+        if isinstance(value, int | float)
+    ]
+    show_result(run, sum(report.seconds.values()), ", ".join(went))  # type: ignore[arg-type]
     show_further(run, model.model.terms, report.documents_with, target)  # type: ignore[arg-type]
+
+
+def _said(name: str, value: float) -> str:
+    """Return a number as "steps 12", and what holds or not as "converged", "not converged"."""
+    if isinstance(value, bool):
+        return name if value else f"not {name}"
+    return f"{name} {value:,.6g}"
 
 
 def show_content(terms: pa.Table, labels: Sequence[str]) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from nlpkit.errors import UsageError
 from nlpkit.kernels import paths as kernels
 from nlpkit.parallel import map_ahead
 from nlpkit.parameters import Execution
@@ -21,6 +20,7 @@ from nlpkit.topics.lda.sampler import MAX_TOPICS
 from nlpkit.topics.lda.variational import Batch, count_between
 from nlpkit.topics.mixtures.by_term import in_chunks
 from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
+from nlpkit.topics.options import check_number_of_topics
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 
@@ -117,12 +117,7 @@ def fit_dtm(
     Source: Blei & Lafferty (2006), "Dynamic Topic Models", ICML.
     """
     options, execution = options or DtmOptions(), execution or Execution()
-    if not len(tokens.term_ids):
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
-    if not 1 <= n_topics <= min(len(tokens.term_ids), MAX_TOPICS):
-        raise UsageError(
-            f"`k={n_topics}`: a model has at least 1 topic and at most as many as there are tokens", parameter="k"
-        )
+    check_number_of_topics(n_topics, len(tokens.term_ids), most=MAX_TOPICS)
     threads, T, n_tokens = execution.n_threads(), periods.n, len(tokens.term_ids)
     documents = Dated(count_terms(tokens), period, T)
     alpha = np.full(n_topics, options.each_alpha(n_topics))

@@ -11,7 +11,6 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln, psi
 
-from nlpkit.errors import UsageError
 from nlpkit.kernels import variational as kernels
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.fit import make_sampler
@@ -23,6 +22,7 @@ from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
 from nlpkit.topics.mixtures.token_tables import select_documents
+from nlpkit.topics.options import check_number_of_topics
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -126,12 +126,7 @@ def fit_lda_online(
     LatentDirichletAllocation from the same random start and in the same order of documents; there t begins at 1.
     """
     options, execution = options or LdaOnlineOptions(), execution or Execution()
-    if not len(tokens.term_ids):
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
-    if not 1 <= n_topics <= len(tokens.term_ids):
-        raise UsageError(
-            f"`k={n_topics}`: a model has at least 1 topic and at most as many as there are tokens", parameter="k"
-        )
+    check_number_of_topics(n_topics, len(tokens.term_ids))
     threads = execution.n_threads()
     rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "lda-online")))
     dtm = count_terms(tokens)

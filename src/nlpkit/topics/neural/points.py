@@ -8,8 +8,9 @@ from importlib.util import find_spec
 import numpy as np
 from scipy import sparse
 
-from nlpkit.errors import InputError, UsageError, missing_extra
+from nlpkit.errors import InputError, missing_extra
 from nlpkit.topics.mixtures.model import MixtureModel, expected_counts, order_by_size, reordered
+from nlpkit.topics.options import check_number_of_topics
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 
@@ -37,10 +38,7 @@ def documents_of(tokens: TokenTable, n_topics: int) -> tuple[LongArray, CsrMatri
     Raises:
         UsageError: no topic, or more than tokens; InputError: fewer than ten documents with words.
     """
-    if not 1 <= n_topics <= len(tokens.term_ids):
-        raise UsageError(
-            f"`k={n_topics}`: a model has at least 1 topic and at most as many as there are tokens", parameter="k"
-        )
+    check_number_of_topics(n_topics, len(tokens.term_ids))
     dtm = count_terms(tokens)
     full = np.flatnonzero(np.diff(dtm.indptr) > 0)
     if len(full) < FEWEST:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.fit import make_sampler
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.sampler import MAX_TOPICS
 from nlpkit.topics.mixtures import model as mixtures
+from nlpkit.topics.options import check_number_of_topics
 from nlpkit.topics.stm.content import Content, ContentModel, update_content
 from nlpkit.topics.stm.inference import Inference, as_counts, expected_counts, infer_posteriors
 from nlpkit.topics.stm.model import Prior, StmModel, softmax
@@ -82,12 +82,7 @@ def fit_stm(
         UsageError: no tokens, or a number of topics that cannot be; InputError: too few different words for the start.
     """
     options, execution = options or StmOptions(), execution or Execution()
-    if not len(tokens.term_ids):
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
-    if not 2 <= n_topics <= min(len(tokens.term_ids), MAX_TOPICS):
-        raise UsageError(
-            f"`k={n_topics}`: this model has at least 2 topics and at most as many as there are tokens", parameter="k"
-        )
+    check_number_of_topics(n_topics, len(tokens.term_ids), least=2, most=MAX_TOPICS)
     counts, K, threads = as_counts(count_terms(tokens)), n_topics, execution.n_threads()
     filled = np.diff(counts.indptr) > 0
     used = counts if filled.all() else as_counts(counts[filled])
