@@ -531,7 +531,7 @@ def test_bases_that_are_none(base: Path, tmp_path: Path) -> None:
         ([{**row, "label": []} for row in rows()], "has a label"),
         ([{**row, "text": " "} for row in rows()], "has a word"),
         ([{**row, "label": 1.5} for row in rows()], "the value 1.5"),
-        ([{**row, "label": [0.5, 1.5e300][i % 2]} for i, row in enumerate(rows())], "from 0.5 to 1.5e+300, too far"),
+        ([{**row, "label": [0.5, 1.5e300][i % 2]} for i, row in enumerate(rows())], "from -1e+100 to 1e+100"),
         ([*rows(), rows()[0]], "is there twice"),
         ([rows()[i] for i in (0, 4, 8)], "labels 'politics', 'space', 'sport' have one document"),
         ([{**row, "label": "lonely" if i == 0 else row["label"]} for i, row in enumerate(rows())], "'lonely' has one document"),

@@ -15,6 +15,7 @@ from nlpkit.io.read_options import SELECTING, ReadOptions
 from nlpkit.io.runs import open_run
 from nlpkit.io.sources import missing_path
 from nlpkit.parameters import with_settings
+from nlpkit.plain import shell_line
 from nlpkit.workflows.corpus import read_corpus
 
 
@@ -34,8 +35,8 @@ def info(path: str | Path, *, read: ReadOptions | None = None, **settings: Any) 
         raise InputError(missing_path(target))
     if is_comparison(path):
         raise InputError(
-            f"{path} is a comparison of models: `nlpkit report {path}` makes a page of it, and `nlpkit info {target / 'summary.parquet'}` "
-            "describes its scores"
+            f"{path} is a comparison of models: {shell_line('nlpkit', 'report', path)} makes a page of it, and "
+            f"{shell_line('nlpkit', 'info', target / 'summary.parquet')} describes its scores"
         )
     facts = _run_facts(target) if target.is_dir() and (target / MANIFEST).exists() else None
     if target.suffix == ".parquet":

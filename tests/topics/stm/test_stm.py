@@ -278,7 +278,7 @@ def test_documents_without_words_take_no_part() -> None:
 def test_bad_input() -> None:
     tokens = token_table([[0, 1], [1, 2], [0, 0]], list("abc"))
     for K in (0, 1, 7):
-        with pytest.raises(UsageError, match="at least 2 topics"):
+        with pytest.raises(UsageError, match="from 2 to 6 topics"):
             fit_stm(tokens, K)
     with pytest.raises(UsageError, match="no tokens"):
         fit_stm(token_table([[]], []), 2)
