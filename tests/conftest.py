@@ -77,7 +77,7 @@ _embedded: dict[tuple[Any, ...], Any] = {}  # what an encoder gave
 
 @pytest.fixture(autouse=True)
 def embed_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let examples that embed the same texts as those before have their embeddings again: half of their time went there."""
+    """Let examples that embed the same texts as those before have their embeddings again."""
     if request.path.name not in LONG:
         return
     from nlpkit.embed.encoder import Encoder
