@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from threading import Event
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from scipy import sparse
@@ -193,7 +193,13 @@ class Fitter(Protocol):
 
 
 class TokenFitter(ABC):
-    """A kind of model that takes nothing but tokens: the documents that are not held out are fitted as any others."""
+    """A kind of model whose documents that are not held out are fitted as any others."""
+
+    __slots__ = ()
+
+    def take(self, documents: LongArray) -> Self:
+        """Return the fitter with what it knows of some of the documents beside their words, which is nothing for most kinds."""
+        return self
 
     @abstractmethod
     def fit_tokens(
@@ -205,7 +211,7 @@ class TokenFitter(ABC):
         self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
     ) -> MixtureFit:
         """Fit the documents that are not held out."""
-        return self.fit_tokens(corpus.train, n_topics, execution, progress)
+        return self.take(corpus.documents).fit_tokens(corpus.train, n_topics, execution, progress)
 
 
 def score_fits(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -11,18 +11,17 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Execution
 from nlpkit.topics.lda.infer import infer_topics
 from nlpkit.topics.mixtures.by_term import words_of
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, order_by_size, reordered
-from nlpkit.topics.mixtures.scores import Fitted, HeldOutCorpus
+from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
 from nlpkit.types import CsrMatrix, IntArray, LongArray, TokenTable
 
 TRACE_EVERY = 10  # sweeps between two points of the trace
 
 
-class ColumnFitter(ABC):
+class ColumnFitter(TokenFitter):
     """A kind of model that takes a column of the documents, whose numbers of topics are compared, and that is fitted."""
 
     __slots__ = ()
@@ -35,18 +34,6 @@ class ColumnFitter(ABC):
     @abstractmethod
     def take(self, documents: LongArray) -> Self:
         """Return the fitter with the column of some of the documents."""
-
-    @abstractmethod
-    def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
-        """Fit a corpus, of whose documents the column is."""
-
-    def fit(
-        self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
-    ) -> MixtureFit:
-        """Fit the documents that are not held out."""
-        return self.take(corpus.documents).fit_tokens(corpus.train, n_topics, execution, progress)
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model, and Gibbs sampling of the topics of documents from their words alone."""
