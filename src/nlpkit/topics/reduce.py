@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numba
 import numpy as np
-from scipy import optimize, sparse
+import scipy
+from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import UsageError
@@ -53,7 +53,7 @@ def low_dimensional_curve(min_dist: float, spread: float = 1.0) -> tuple[float, 
         raise UsageError(f"min_dist must lie between 0 and the spread, {spread:g}; got {min_dist:g}")
     d = np.linspace(0.0, 3.0 * spread, 300)
     target = np.where(d < min_dist, 1.0, np.exp(-(d - min_dist) / spread))
-    (a, b), _ = optimize.curve_fit(lambda x, a, b: 1.0 / (1.0 + a * x ** (2 * b)), d, target)
+    (a, b), _ = scipy.optimize.curve_fit(lambda x, a, b: 1.0 / (1.0 + a * x ** (2 * b)), d, target)
     return float(a), float(b)
 
 
@@ -104,6 +104,8 @@ def umap_layout(
     weights = graph.data
     top = float(weights.max()) if len(weights) else 1.0
     period: FloatArray = np.where(weights * n_epochs < top, np.inf, top / np.maximum(weights, 1e-12)).astype(np.float64)
+    import numba
+
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS) if D >= PARALLEL_FROM else 1)
     step = max(n_epochs // 50, 1)
     draws = seed * 1_000_003 % 2**62  # of 64 bits, whatever the seed
