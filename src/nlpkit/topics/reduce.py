@@ -15,7 +15,6 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels.layout import bandwidths, layout_epochs
 from nlpkit.topics.neighbours import Neighbours
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray
 
@@ -30,6 +29,8 @@ def fuzzy_graph(neighbours: Neighbours) -> CsrMatrix:
     The cosine distance is 1 - similarity. As in umap-learn a point counts among its own k neighbours, so `neighbours`
     with k = 14 is its n_neighbors = 15.
     """
+    from nlpkit.kernels.layout import bandwidths
+
     D, k = neighbours.index.shape
     distances = np.maximum(1.0 - neighbours.similarity.astype(np.float64), 0.0)
     rho, sigma = np.empty(D), np.empty(D)
@@ -95,6 +96,8 @@ def umap_layout(
         threads: workers; a layout of under 4,096 points stays on one, which is faster.
         progress: called with the share of passes done.
     """
+    from nlpkit.kernels.layout import layout_epochs
+
     D = graph.shape[0]
     n_epochs = n_epochs or (500 if D <= 10_000 else 200)
     a, b = low_dimensional_curve(min_dist)
