@@ -73,7 +73,7 @@ def _cache(function: FunctionType) -> Any:
     """
     from numba.core import caching
 
-    class Files(caching.IndexDataCacheFile):
+    class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
         def save(self, key: Any, data: Any) -> None:
             digest = hashlib.blake2b(self._dump(data), digest_size=12).hexdigest()
             name = f"{self._index_name.removesuffix('.nbi')}.{digest}.nbc"
