@@ -29,13 +29,12 @@ def fit_mixture(
     from nlpkit.cli.render.mixtures import show_mixture
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.estimate import estimate
-    from nlpkit.workflows.mixtures import fit_topics, number_of_topics
+    from nlpkit.workflows.mixtures import NEURAL, fit_topics, number_of_topics
 
     target = out.run_target(inputs, kind)
     corpus = read_corpus(*inputs, options=read, beside=target)
     if run.dry_run:
-        neural = kind in ("ctm", "etm")
-        work = {"embeds": model.embeds, "epochs": model.iterations} if neural else {"sweeps": model.iterations}
+        work = {"embeds": model.embeds, "epochs": model.iterations} if kind in NEURAL else {"sweeps": model.iterations}
         console.plan(estimate(corpus, **work))
         if kind != "labeled-lda" and number_of_topics(model).exactly is None:
             reporting.note(

@@ -133,7 +133,7 @@ def fit_biterm(
     order = order_by_size(doc_topic, model.alpha)
     numbers = {
         "biterms": B, "sweeps": options.iterations, "prior_alpha": round(alpha, 6), "prior_eta": beta,
-        "moved": round(trace[-1].moved, 6), "log_likelihood": round(trace[-1].log_likelihood, 6),
+        "biterms_moved": round(trace[-1].moved, 6), "log_likelihood_per_biterm": round(trace[-1].log_likelihood, 6),
     }  # fmt: skip
     return MixtureFit(
         model.renumbered(order), reordered(doc_topic, order), trace, numbers, arrays={"shares": shares[order]}

@@ -123,7 +123,7 @@ def fit_gsdmm(
     doc_topic, alpha = expected_counts(theta, np.asarray(dtm.sum(axis=1), np.float64).ravel()), np.zeros(len(kept))
     order = order_by_size(doc_topic, alpha)
     model = MixtureModel(tokens.terms, sparse.csr_array(n_vk.T[order]), alpha, options.eta)
-    numbers = {"sweeps": options.iterations, "most_topics": n_topics, "moved": round(trace[-1].moved, 6)}
+    numbers = {"sweeps": options.iterations, "most_topics": n_topics, "documents_moved": round(trace[-1].moved, 6)}
     arrays = {"sizes": sizes[order].astype(np.float64)}
     return MixtureFit(model, reordered(doc_topic, order), trace, numbers, arrays=arrays)
 

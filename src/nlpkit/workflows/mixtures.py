@@ -16,7 +16,6 @@ from nlpkit.io.cost import stopwatch
 from nlpkit.io.mixture_runs import Additions, MixtureRun, TopicCorpus, mixture_run
 from nlpkit.io.mixture_tables import read_arrays, read_model, read_weights
 from nlpkit.io.runs import Run, open_run
-from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.biterm import BitermFitter, BitermOptions
@@ -46,13 +45,12 @@ from nlpkit.topics.supervised.slda import SldaFitter
 from nlpkit.types import FloatArray, TokenTable
 from nlpkit.workflows.column_tables import column_additions
 from nlpkit.workflows.corpus import as_corpus
-from nlpkit.workflows.document_columns import with_columns
+from nlpkit.workflows.document_columns import Given, prepared
+from nlpkit.workflows.document_inference import inference_by, restored
 from nlpkit.workflows.label_predictors import label_predictor
 from nlpkit.workflows.lda_choice import choice_additions, note_choice
 from nlpkit.workflows.mixture_model import DocumentInference, FittedMixture
-from nlpkit.workflows.neural_topics import ctm_inference, warn_of_few_documents, with_embeddings, with_word_vectors
 from nlpkit.workflows.predict_options import PredictOptions
-from nlpkit.workflows.stm_columns import ColumnInference, stored_columns
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.topic_corpus import read_topic_corpus, warn_of_one_text
 
@@ -91,6 +89,7 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "ctm": (CtmFitter, CtmOptions, "A contextualized topic model"),
     "etm": (EtmFitter, EtmOptions, "An embedded topic model"),
 }
+NEURAL = ("ctm", "etm")
 FINDS_NUMBER: tuple[type[Any], ...] = (
     HdpOptions,
     HldaOptions,
@@ -132,21 +131,14 @@ class FittedTopics(FittedMixture):
     @property
     def prediction_options(self) -> Sequence[str]:
         """The fields of PredictOptions that it has a use for."""
-        embeds = isinstance(self.fitter, CtmFitter) and self.fitter.options.embeds
-        return ("encoder",) if embeds else super().prediction_options
+        return ("encoder",) if embeds(self.fitter.options) else super().prediction_options
 
     def document_inference(
         self, stream: DocumentStream, options: PredictOptions, execution: Execution
     ) -> DocumentInference:
         """Return what gives batches of documents their topics."""
-        if isinstance(self.fitter, StmFitter) and self.fitter.uses_columns:
-            columns = [name for name in stream.schema.names if name not in ("text", "tokens", *TOPIC_COLUMNS)]
-            return ColumnInference(self.fitter, self.fit, columns, execution, self.name)
-        if isinstance(self.fitter, CtmFitter):
-            return ctm_inference(
-                self.fitter, self.model, self.fit.weights, self.config, stream, options.encoder, execution.n_threads()
-            )
-        return super().document_inference(stream, options, execution)
+        further = inference_by(self.fitter, self.fit, self.config, stream, options, execution, self.name)
+        return super().document_inference(stream, options, execution) if further is None else further
 
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model with every term possible in every topic, and what infers topics."""
@@ -261,24 +253,16 @@ def fit_topics(
     options, terms, tokens, execution, *embedding = with_settings(records, settings, kinds)
     token_options, fitter = preprocess_options(tokens), make(options)
     number_of_topics(options)  # an error before any reading
-    if isinstance(fitter, CtmFitter | EtmFitter):
+    if kind in NEURAL:
         check_torch(kind)
-    embeds = isinstance(fitter, CtmFitter) and fitter.options.embeds
     seconds: dict[str, float] = {}
     documents = as_corpus(data)
     with stopwatch(seconds, "read"):
-        opened = read_topic_corpus(documents, token_options, execution.n_threads(), with_embeddings=embeds)
+        opened = read_topic_corpus(documents, token_options, execution.n_threads(), with_embeddings=embeds(options))
     with opened as corpus:
-        additions = Additions()
-        if isinstance(fitter, CtmFitter | EtmFitter):
-            warn_of_few_documents(corpus.tokens)
-        if isinstance(fitter, EtmFitter):
-            fitter = with_word_vectors(fitter, corpus, execution)
-        elif isinstance(fitter, CtmFitter):
-            with stopwatch(seconds, "embeddings"):
-                fitter, corpus, additions = with_embeddings(fitter, corpus, embedding[0], execution.n_threads())
-        else:
-            fitter = with_columns(fitter, corpus, documents.options.label_col)
+        with stopwatch(seconds, "columns"):
+            given = Given(documents.options.label_col, embedding[0] if embedding else EncoderOptions(), execution)
+            fitter, corpus, additions = prepared(fitter, corpus, given)
         run, report = fit_corpus(
             kind,
             corpus,
@@ -342,6 +326,11 @@ def number_of_topics(options: Any) -> NumberOfTopics:
     return NumberOfTopics(exactly=0) if type(options) in FINDS_NUMBER else NumberOfTopics.parse(options.k)
 
 
+def embeds(options: Any) -> bool:
+    """Return whether a model of these options infers topics from embeddings of documents."""
+    return bool(getattr(options, "embeds", False))
+
+
 def _count(update: Callable[[int, str], None], n_topics: int, seed: int, scores: Any) -> None:
     update(1, f"fits (k = {n_topics})")
 
@@ -357,7 +346,6 @@ def load_topics(path: Path, execution: Execution) -> FittedTopics:
     with run.intact():
         options = kind_of_options(**run.model_config("options")["options"])
         fitter = make(options)
-        if isinstance(fitter, StmFitter):
-            fitter = stored_columns(fitter, run.model_config("options"))
+        fitter = restored(fitter, run.model_config("options"))
     fit = MixtureFit(read_model(run), None, arrays=read_arrays(run), weights=read_weights(run))
     return FittedTopics(run, fitter, fit)

@@ -197,8 +197,8 @@ class TokenFitter(ABC):
 
     __slots__ = ()
 
-    def take(self, documents: LongArray) -> Self:
-        """Return the fitter with what it knows of some of the documents beside their words, which is nothing for most kinds."""
+    def take(self, documents: LongArray, terms: LongArray) -> Self:
+        """Return the fitter with what it knows, beside counts, of some of the documents and terms: nothing, for most kinds."""
         return self
 
     @abstractmethod
@@ -211,7 +211,7 @@ class TokenFitter(ABC):
         self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
     ) -> MixtureFit:
         """Fit the documents that are not held out."""
-        return self.take(corpus.documents).fit_tokens(corpus.train, n_topics, execution, progress)
+        return self.take(corpus.documents, corpus.vocabulary).fit_tokens(corpus.train, n_topics, execution, progress)
 
 
 def score_fits(

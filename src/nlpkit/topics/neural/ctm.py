@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
-from nlpkit.topics.mixtures.scores import Fitted, HeldOutCorpus
+from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
 from nlpkit.topics.neural.inference import ctm_phi, ctm_theta, renumbered
 from nlpkit.topics.neural.options import CtmOptions
 from nlpkit.topics.neural.points import as_counts, check_torch, documents_of
 from nlpkit.topics.plsa import fold_in
 from nlpkit.topics.streams import stream_key
-from nlpkit.types import Float32Array, TokenTable
+from nlpkit.types import Float32Array, LongArray, TokenTable
 
 BETAS = (0.99, 0.999)  # of Adam, as Srivastava & Sutton have them
 
@@ -88,7 +88,7 @@ def fit_ctm(
 
 
 @dataclass(frozen=True, slots=True)
-class CtmFitter:
+class CtmFitter(TokenFitter):
     """A contextualized topic model whose numbers of topics are compared, and that is fitted.
 
     embeddings: (D, E) of the documents. seeds: one, since each fit costs minutes.
@@ -104,12 +104,9 @@ class CtmFitter:
         """Fit a corpus."""
         return fit_ctm(tokens, n_topics, self.options, execution, embeddings=self.embeddings, progress=progress)
 
-    def fit(
-        self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
-    ) -> MixtureFit:
-        """Fit the documents that are not held out."""
-        embeddings = None if self.embeddings is None else self.embeddings[corpus.documents]
-        return fit_ctm(corpus.train, n_topics, self.options, execution, embeddings=embeddings, progress=progress)
+    def take(self, documents: LongArray, terms: LongArray) -> CtmFitter:
+        """Return the fitter with the embeddings of some of the documents."""
+        return replace(self, embeddings=None if self.embeddings is None else self.embeddings[documents])
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model with every term possible in every topic, and folding in: φ as topics of a mixture.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
-from nlpkit.topics.mixtures.scores import Fitted, HeldOutCorpus
+from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
 from nlpkit.topics.neural.inference import Weights, etm_phi, etm_theta, renumbered
 from nlpkit.topics.neural.options import PMI_SVD, RANDOM, EtmOptions
 from nlpkit.topics.neural.points import as_counts, check_torch, documents_of
@@ -105,7 +105,7 @@ def _vectors(
 
 
 @dataclass(frozen=True, slots=True)
-class EtmFitter:
+class EtmFitter(TokenFitter):
     """An embedded topic model whose numbers of topics are compared, and that is fitted.
 
     vectors: (V, E) of the words, where they were given, and known (V,) which have one. seeds: one, since each fit costs minutes.
@@ -124,15 +124,10 @@ class EtmFitter:
             tokens, n_topics, self.options, execution, vectors=self.vectors, known=self.known, progress=progress
         )  # fmt: skip
 
-    def fit(
-        self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
-    ) -> MixtureFit:
-        """Fit the documents that are not held out, whose terms may be fewer."""
-        vectors = None if self.vectors is None else self.vectors[corpus.vocabulary]
-        known = None if self.known is None else self.known[corpus.vocabulary]
-        return fit_etm(
-            corpus.train, n_topics, self.options, execution, vectors=vectors, known=known, progress=progress
-        )  # fmt: skip
+    def take(self, documents: LongArray, terms: LongArray) -> EtmFitter:
+        """Return the fitter with the vectors of some of the terms."""
+        vectors = None if self.vectors is None else self.vectors[terms]
+        return replace(self, vectors=vectors, known=None if self.known is None else self.known[terms])
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model with every term possible in every topic, and the inference network."""

@@ -234,7 +234,7 @@ class AuthorTopicFitter(ColumnFitter):
     options: AuthorTopicOptions
     authors: NameSets | None = None
 
-    def take(self, documents: LongArray) -> AuthorTopicFitter:
+    def take(self, documents: LongArray, terms: LongArray) -> AuthorTopicFitter:
         """Return the fitter with the authors of some of the documents."""
         assert self.authors is not None
         return replace(self, authors=self.authors.take(documents))
@@ -254,7 +254,7 @@ class LabeledLdaFitter(ColumnFitter):
     options: LabeledLdaOptions
     labels: NameSets | None = None
 
-    def take(self, documents: LongArray) -> LabeledLdaFitter:
+    def take(self, documents: LongArray, terms: LongArray) -> LabeledLdaFitter:
         """Return the fitter with the labels of some of the documents."""
         assert self.labels is not None
         return replace(self, labels=self.labels.take(documents))

@@ -125,7 +125,7 @@ class SldaFitter(ColumnFitter):
     options: SldaOptions
     response: Response | None = None
 
-    def take(self, documents: LongArray) -> SldaFitter:
+    def take(self, documents: LongArray, terms: LongArray) -> SldaFitter:
         """Return the fitter with the labels of some of the documents."""
         assert self.response is not None
         return replace(self, response=self.response.take(documents))
