@@ -31,8 +31,8 @@ from nlpkit.workflows.neural_topics import warn_of_few_documents, with_embedding
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What is given beside documents. label_col: how the column of labels, here called label, is named in the input."""
+class FitSettings:
+    """What a fit is told beside its documents. label_col: how the column of labels, here called label, is named in the input."""
 
     label_col: str
     encoder: EncoderOptions
@@ -40,7 +40,7 @@ class Given:
 
 
 @singledispatch
-def prepared(fitter: Any, corpus: TopicCorpus, given: Given) -> tuple[Any, TopicCorpus, Additions]:
+def prepared(fitter: Any, corpus: TopicCorpus, settings: FitSettings) -> tuple[Any, TopicCorpus, Additions]:
     """Return the fitter with what it takes of the documents, the corpus without it, and what the run says of it.
 
     Most kinds of models take words alone, or columns, which the corpus keeps.
@@ -48,19 +48,19 @@ def prepared(fitter: Any, corpus: TopicCorpus, given: Given) -> tuple[Any, Topic
     Raises:
         ColumnError, InputError: a column that is not there, or cannot be used. UsageError, MissingError: embeddings that cannot be made.
     """
-    return with_columns(fitter, corpus, given.label_col), corpus, Additions()
+    return with_columns(fitter, corpus, settings.label_col), corpus, Additions()
 
 
 @prepared.register
-def _(fitter: CtmFitter, corpus: TopicCorpus, given: Given) -> tuple[CtmFitter, TopicCorpus, Additions]:
+def _(fitter: CtmFitter, corpus: TopicCorpus, settings: FitSettings) -> tuple[CtmFitter, TopicCorpus, Additions]:
     warn_of_few_documents(corpus.tokens)
-    return with_embeddings(fitter, corpus, given.encoder, given.execution.n_threads())
+    return with_embeddings(fitter, corpus, settings.encoder, settings.execution.n_threads())
 
 
 @prepared.register
-def _(fitter: EtmFitter, corpus: TopicCorpus, given: Given) -> tuple[EtmFitter, TopicCorpus, Additions]:
+def _(fitter: EtmFitter, corpus: TopicCorpus, settings: FitSettings) -> tuple[EtmFitter, TopicCorpus, Additions]:
     warn_of_few_documents(corpus.tokens)
-    return with_word_vectors(fitter, corpus, given.execution), corpus, Additions()
+    return with_word_vectors(fitter, corpus, settings.execution), corpus, Additions()
 
 
 @singledispatch

@@ -45,7 +45,7 @@ from nlpkit.topics.supervised.slda import SldaFitter
 from nlpkit.types import FloatArray, TokenTable
 from nlpkit.workflows.column_tables import column_additions
 from nlpkit.workflows.corpus import as_corpus
-from nlpkit.workflows.document_columns import Given, prepared
+from nlpkit.workflows.document_columns import FitSettings, prepared
 from nlpkit.workflows.document_inference import inference_by, restored
 from nlpkit.workflows.label_predictors import label_predictor
 from nlpkit.workflows.lda_choice import choice_additions, note_choice
@@ -261,8 +261,10 @@ def fit_topics(
         opened = read_topic_corpus(documents, token_options, execution.n_threads(), with_embeddings=embeds(options))
     with opened as corpus:
         with stopwatch(seconds, "columns"):
-            given = Given(documents.options.label_col, embedding[0] if embedding else EncoderOptions(), execution)
-            fitter, corpus, additions = prepared(fitter, corpus, given)
+            around = FitSettings(
+                documents.options.label_col, embedding[0] if embedding else EncoderOptions(), execution
+            )
+            fitter, corpus, additions = prepared(fitter, corpus, around)
         run, report = fit_corpus(
             kind,
             corpus,
