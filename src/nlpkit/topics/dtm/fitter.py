@@ -16,6 +16,7 @@ from nlpkit.topics.lda.variational import Batch, count_between
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
 
@@ -32,12 +33,15 @@ class DtmFitter(TokenFitter):
     seeds: int = SEEDS
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
         assert self.periods is not None
         assert self.period is not None
-        return fit_dtm(tokens, self.periods, self.period, n_topics, self.options, execution, progress=progress)
+        return fit_dtm(
+            tokens, self.periods, self.period, n_topics, self.options, execution, progress=progress, keeper=keeper
+        )
 
     def take(self, documents: LongArray, terms: LongArray) -> DtmFitter:
         """Return the fitter with the periods of some of the documents."""

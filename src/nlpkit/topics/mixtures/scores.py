@@ -23,6 +23,7 @@ from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.by_term import words_of
 from nlpkit.topics.mixtures.heldout import hold_out, split_documents
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, main_topics
+from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.topics.mixtures.weights import strongest
 from nlpkit.topics.streams import stream_key
@@ -203,8 +204,9 @@ class TokenFitter(ABC):
 
     @abstractmethod
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
 
     def fit(

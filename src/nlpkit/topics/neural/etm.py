@@ -11,6 +11,7 @@ import numpy as np
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.topics.neural.inference import Weights, etm_phi, etm_theta, renumbered
 from nlpkit.topics.neural.options import PMI_SVD, RANDOM, EtmOptions
 from nlpkit.topics.neural.points import as_counts, check_torch, documents_of
@@ -34,6 +35,7 @@ def fit_etm(
     vectors: Float32Array | None = None,
     known: BoolArray | None = None,
     progress: Callable[..., None] | None = None,
+    keeper: Keeper | None = None,
 ) -> MixtureFit:
     """Fit the embedded topic model, a variational autoencoder of words; `networks.Etm` says what it is.
 
@@ -46,7 +48,7 @@ def fit_etm(
         n_topics: K; execution: the seed.
         vectors: (V, E) float32 of the words, None to make them as the options say: PMI-SVD of the corpus, or random and learned.
             known: (V,) words that have one; the others start from N(0, 0.6²).
-        progress: called after each pass.
+        progress: called after each pass; keeper: keeps states to go on from.
 
     Raises:
         UsageError: no topic, or more than tokens; InputError: fewer than ten documents with words, or too few words for PMI-SVD;
@@ -69,7 +71,7 @@ def fit_etm(
     tune = options.tune or options.vectors == RANDOM
     network = Etm(rng, vectors=words, tune=tune, K=n_topics, hidden=options.hidden)
     schedule = Schedule(options.rate, BETAS, DECAY, options.iterations, options.batch_size, options.dropout)
-    trained = train(network, dtm, None, schedule, rng, n_topics=n_topics, progress=progress)
+    trained = train(network, dtm, None, schedule, rng, n_topics=n_topics, progress=progress, keeper=keeper)
     theta = etm_theta(trained.weights, dtm)
     model, doc_topic, order = as_counts(tokens, full, theta, etm_phi(trained.weights))
     return MixtureFit(
@@ -117,11 +119,12 @@ class EtmFitter(TokenFitter):
     seeds: int = 1
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
         return fit_etm(
-            tokens, n_topics, self.options, execution, vectors=self.vectors, known=self.known, progress=progress
+            tokens, n_topics, self.options, execution, vectors=self.vectors, known=self.known, progress=progress, keeper=keeper
         )  # fmt: skip
 
     def take(self, documents: LongArray, terms: LongArray) -> EtmFitter:

@@ -12,6 +12,7 @@ from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.topics.stm.content import Content, content_from_arrays
 from nlpkit.topics.stm.design import Design
 from nlpkit.topics.stm.fit import StmFit, fit_stm
@@ -46,10 +47,13 @@ class StmFitter(TokenFitter):
         return 1 if self.options.start == "spectral" else SEEDS
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
-        fit = fit_stm(tokens, n_topics, self.options, execution, X=self.X, content=self.content, progress=progress)
+        fit = fit_stm(
+            tokens, n_topics, self.options, execution, X=self.X, content=self.content, progress=progress, keeper=keeper
+        )
         return as_mixture(fit, tokens)
 
     def take(self, documents: LongArray, terms: LongArray) -> StmFitter:
