@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.kernels import biterm as kernel
@@ -159,6 +158,8 @@ def biterms_of(tokens: TokenTable, window: int) -> IntArray:
 
 def log_likelihood(n_z: LongArray, n_vk: IntArray, alpha: float, beta: float) -> float:
     """Return ln p(biterms, topics): that of the topics with θ integrated out, plus that of their words with φ integrated out."""
+    from scipy.special import gammaln
+
     K, V = len(n_z), n_vk.shape[0]
     topics = gammaln(K * alpha) - gammaln(n_z.sum() + K * alpha) + (gammaln(n_z + alpha) - gammaln(alpha)).sum()
     words = K * gammaln(V * beta) - gammaln(2 * n_z + V * beta).sum() + (gammaln(n_vk + beta) - gammaln(beta)).sum()

@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import hdp as kernel
@@ -274,6 +273,8 @@ class _State:
         As dishes of the Chinese restaurant franchise: the tables stay, and p(w, k) changes by Γ(m_a + m_b) / (Γ(m_a) Γ(m_b) γ) and by
         p(w | z). Gibbs sampling of single tokens hardly ever joins two topics of the same words.
         """
+        from scipy.special import gammaln
+
         there = np.flatnonzero(self.topics.n_k > 0)
         m = self.m_k[there]
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs_infer
@@ -196,6 +195,8 @@ def _merge(tree: kernel.Tree, leaves: LongArray, options: HldaOptions) -> None:
 
     p(c) changes by Γ(n_a + n_b) / (Γ(n_a) Γ(n_b) γ) at their parent, and at them by Γ(γ + n_a) Γ(γ + n_b) / (Γ(γ) Γ(γ + n_a + n_b)).
     """
+    from scipy.special import gammaln
+
     gamma, L = options.gamma, options.depth
     for parent in np.flatnonzero((tree.level >= 0) & (tree.level < L - 1)):
         children = np.flatnonzero((tree.level == tree.level[parent] + 1) & (tree.parent == parent))

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln, psi
 
 from nlpkit.kernels import variational as kernels
 from nlpkit.parameters import Execution
@@ -60,6 +59,8 @@ class Topics:
     @property
     def log_totals(self) -> FloatArray:
         """ψ(Σ_v λ_kv) (K,)."""
+        from scipy.special import psi
+
         return np.asarray(psi(self.totals + self.n_terms * self.eta))
 
     def expected(self, rows: LongArray, threads: int) -> tuple[FloatArray, FloatArray]:
@@ -85,6 +86,8 @@ class Topics:
 
     def bound(self, threads: int) -> float:
         """Return E[log p(β | η)] - E[log q(β | λ)]."""
+        from scipy.special import gammaln
+
         bounds, totals, V = np.empty(self.n_terms), self.log_totals, self.n_terms
 
         def fill(begin: int, end: int) -> None:

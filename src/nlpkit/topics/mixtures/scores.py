@@ -12,8 +12,8 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
+import scipy
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs_infer
@@ -315,7 +315,7 @@ def stability(top_terms: Sequence[IntArray]) -> float:
     for a, b in combinations(sets, 2):
         size = np.maximum(np.diff(a.indptr)[:, None], np.diff(b.indptr))
         alike = (a @ b.T).toarray() / np.maximum(size, 1)
-        similarities.append(float(alike[linear_sum_assignment(alike, maximize=True)].mean()))
+        similarities.append(float(alike[scipy.optimize.linear_sum_assignment(alike, maximize=True)].mean()))
     return mean_of_known(similarities)
 
 
