@@ -30,12 +30,14 @@ def total(values):
 """
 USE = """
 import sys, time
+from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from some_kernels import total
 kind = sys.argv[1]
 while time.time() < float(sys.argv[2]):  # all compile at the same time
     pass
-print(total(np.arange(4).astype(kind)))
+with ThreadPoolExecutor(4) as threads:
+    print(*set(threads.map(total, [np.arange(4).astype(kind)] * 4)))
 """
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
@@ -55,7 +57,8 @@ def started(tmp_path: Path, kind: str, at: float = 0.0) -> subprocess.Popen[str]
 def result(process: subprocess.Popen[str]) -> float:
     out, err = process.communicate()
     assert process.returncode == 0, err
-    return float(out.split()[0])
+    (value,) = out.split()
+    return float(value)
 
 
 @pytest.mark.slow
