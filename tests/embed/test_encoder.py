@@ -36,7 +36,7 @@ def encoder(tiny: Path) -> Encoder:
 
 
 class FakeEngine:
-    dim, max_tokens, precision, pads = 2, 100, "fp32", True
+    name, dim, max_tokens, precision, pads = "torch", 2, 100, "fp32", True
 
     def __init__(self, fits: int = 1000, error: str = "CUDA out of memory. Tried to allocate 2.00 GiB") -> None:
         self.fits, self.error = fits, error

@@ -35,6 +35,7 @@ FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 logger = logging.getLogger("nlpkit.embed")
 
+ENGINES = ("auto", "torch")
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 BATCH_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 
@@ -61,7 +62,8 @@ class Encoder:
         self, files: ModelFiles, engine: EncoderEngine, *, device: str, batch_tokens: int, threads: int
     ) -> None:
         self.name, self.origin, self.path = files.name, files.origin, files.path
-        self.dim, self.max_tokens, self.precision = engine.dim, engine.max_tokens, engine.precision
+        self.dim, self.max_tokens = engine.dim, engine.max_tokens
+        self.engine, self.precision = engine.name, engine.precision
         self.device, self.batch_tokens, self.threads = device, batch_tokens, threads
         self._engine = engine
 
@@ -197,6 +199,7 @@ def load_encoder(
     name: str = DEFAULT_MODEL,
     *,
     device: str | None = None,
+    engine: str = "auto",
     precision: str = "auto",
     batch_tokens: int | None = None,
     max_tokens: int | None = None,
@@ -206,6 +209,7 @@ def load_encoder(
     """Find a model, load it and return its encoder.
 
     device        "cpu", "cuda", "cuda:1", "mps"; None takes the best there is
+    engine        what runs the model: "torch"; "auto" is the fastest that is installed and exact enough
     precision     of the products: "fp32", "bf16", "fp16" (cuda only); "auto" is bf16 where the hardware computes in it
     batch_tokens  tokens run at once; None takes what suits the device (BATCH_TOKENS)
     max_tokens    cut texts here, special tokens included; None takes the model's own limit
@@ -214,6 +218,8 @@ def load_encoder(
 
     Raises MissingError (no such model, no torch), UsageError (an option that cannot be), OutOfMemoryError.
     """
+    if engine not in ENGINES:
+        raise unknown_value("engine", engine, ENGINES)
     if precision not in PRECISIONS:
         raise unknown_value("precision", precision, PRECISIONS)
     for option, value in (("batch_tokens", batch_tokens), ("max_tokens", max_tokens), ("threads", threads)):
@@ -229,7 +235,7 @@ def load_encoder(
 
     where = choose_device(device)
     try:
-        engine = load_engine(
+        loaded = load_engine(
             files.path, device=where, precision=choose_precision(precision, where), max_tokens=max_tokens
         )
     except (MemoryError, RuntimeError) as error:
@@ -238,7 +244,7 @@ def load_encoder(
         raise OutOfMemoryError(f"no memory on {where} to load {files.name}; take a smaller model") from None
     return Encoder(
         files,
-        engine,
+        loaded,
         device=str(where),
         batch_tokens=batch_tokens or BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"]),
         threads=threads or available_cpus(),

@@ -41,6 +41,7 @@ class Texts(Protocol):
 class EncoderEngine(Protocol):
     """A loaded model."""
 
+    name: str  # one of ENGINES
     dim: int
     max_tokens: int
     precision: str
@@ -72,6 +73,8 @@ class DirectEngine:
     On a CPU texts are laid end to end without padding, so that the vector of a text depends on nothing but the
     text; elsewhere a batch is one padded rectangle, which needs fewer and larger kernels.
     """
+
+    name = "torch"
 
     def __init__(self, layout: ModelLayout, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
         from safetensors.torch import load_file
@@ -130,7 +133,7 @@ class DirectTexts(TokenIds):
 class UseEngine:
     """The multilingual Universal Sentence Encoder, run by `nlpkit.embed.use`, texts end to end without padding."""
 
-    pads, precision = False, "fp32"
+    name, pads, precision = "torch", False, "fp32"
 
     def __init__(self, path: Path, *, device: torch.device, max_tokens: int | None) -> None:
         try:
@@ -148,7 +151,7 @@ class UseEngine:
 class FallbackEngine:
     """Any other model, run by sentence-transformers, a batch at a time, padded."""
 
-    pads = True
+    name, pads = "torch", True
 
     def __init__(self, path: Path, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
         model = load_sentence_transformer(path, device, command="sbert-embed")

@@ -31,6 +31,9 @@ class EncoderOptions:
         READ,
     ] = None
     device: Annotated[str | None, Param("Device of the model: cpu, cuda or mps; default: the best there is.")] = None
+    engine: Annotated[
+        str, Param("Engine that runs the encoder: torch, or auto (the fastest that is installed and exact enough).")
+    ] = "auto"
     precision: Annotated[
         str, Param("Precision of the encoder: fp32, bf16, fp16, or auto (bf16 where the device has it).")
     ] = "auto"
@@ -70,7 +73,8 @@ class EncoderOptions:
         from nlpkit.embed.encoder import load_encoder
 
         return load_encoder(
-            self.name, device=self.device, precision=self.precision, max_tokens=self.max_tokens, threads=threads, offline=self.offline
+            self.name, device=self.device, engine=self.engine, precision=self.precision, max_tokens=self.max_tokens, threads=threads,
+            offline=self.offline,
         )  # fmt: skip
 
 

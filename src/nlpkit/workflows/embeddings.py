@@ -51,8 +51,8 @@ class EmbedTotals:
             )
         rate = self.docs / self.seconds if self.seconds else 0.0
         return (
-            f"embeddings: {wording.counted(self.docs, 'document')} by {encoder.name} ({encoder.origin}, {encoder.device}, "
-            f"{encoder.precision}, {rate:,.0f} docs/s){cut}"
+            f"embeddings: {wording.counted(self.docs, 'document')} by {encoder.name} ({encoder.origin}, {encoder.engine} on "
+            f"{encoder.device}, {encoder.precision}, {rate:,.0f} docs/s){cut}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -67,6 +67,7 @@ def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str,
         "fingerprint": encoder.fingerprint,
         "dim": encoder.dim,
         "max_tokens": encoder.max_tokens,
+        "engine": encoder.engine,
         "precision": encoder.precision,
         "normalize": normalize,
     }
@@ -96,7 +97,7 @@ def embed_batches(
             yield add_column(batch, "embedding", embedding_column(vectors))
 
 
-ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "precision", "normalize", "method")
+ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "engine", "precision", "normalize", "method")
 
 
 def embedded_by(documents: DocumentStream | Provenance) -> dict[str, Any] | None:
@@ -250,6 +251,7 @@ class RunEmbeddings:
         self.encoder = load_encoder(
             self.flags.encoder or wanted["encoder"],
             device=self.flags.device,
+            engine=self.flags.engine,
             precision=self.flags.precision,
             max_tokens=wanted["max_tokens"],
             threads=self.threads,
