@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nlpkit.embed.batching import Batch, plan_batches, split_batch
+from nlpkit.embed.kinds import ENGINES, GRAPHS, PRECISIONS
 from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, OutOfMemoryError, UsageError, missing_extra, unknown_value
 
@@ -35,8 +36,6 @@ FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 logger = logging.getLogger("nlpkit.embed")
 
-ENGINES = ("auto", "torch")
-PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 BATCH_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 
 
@@ -59,11 +58,18 @@ class Encoder:
     """A loaded model; make one with `load_encoder`."""
 
     def __init__(
-        self, files: ModelFiles, engine: EncoderEngine, *, device: str, batch_tokens: int, threads: int
+        self,
+        files: ModelFiles,
+        engine: EncoderEngine,
+        *,
+        device: str,
+        batch_tokens: int,
+        threads: int,
+        cosine: float = 1.0,
     ) -> None:
         self.name, self.origin, self.path = files.name, files.origin, files.path
         self.dim, self.max_tokens = engine.dim, engine.max_tokens
-        self.engine, self.precision = engine.name, engine.precision
+        self.engine, self.precision, self.cosine = engine.name, engine.precision, cosine
         self.device, self.batch_tokens, self.threads = device, batch_tokens, threads
         self._engine = engine
 
@@ -209,14 +215,16 @@ def load_encoder(
     """Find a model, load it and return its encoder.
 
     device        "cpu", "cuda", "cuda:1", "mps"; None takes the best there is
-    engine        what runs the model: "torch"; "auto" is the fastest that is installed and exact enough
-    precision     of the products: "fp32", "bf16", "fp16" (cuda only); "auto" is bf16 where the hardware computes in it
+    engine        what runs the model: "torch", "openvino", "onnx"; "auto" is the fastest that is installed and whose
+                  vectors have a cosine of at least 0.9999 to those in fp32 (choice.py)
+    precision     of the products: "fp32", "bf16", "fp16" (cuda only), "int8" (onnx only); "auto" is bf16 where the hardware
+                  computes in it and where that is as close
     batch_tokens  tokens run at once; None takes what suits the device (BATCH_TOKENS)
     max_tokens    cut texts here, special tokens included; None takes the model's own limit
     threads       CPU threads; None takes all this process may use. The embeddings do not depend on it
     offline       never ask the hub
 
-    Raises MissingError (no such model, no torch), UsageError (an option that cannot be), OutOfMemoryError.
+    Raises MissingError (no such model, no torch, an engine that is not installed), UsageError (an option that cannot be), OutOfMemoryError.
     """
     if engine not in ENGINES:
         raise unknown_value("engine", engine, ENGINES)
@@ -230,13 +238,14 @@ def load_encoder(
     files = find_model(name, offline=offline)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # said aloud, it does not warn when a process forks
 
-    from nlpkit.embed.engines import load_engine
-    from nlpkit.embed.hardware import available_cpus, choose_device, choose_precision, is_out_of_memory
+    from nlpkit.embed.choice import choose_engine
+    from nlpkit.embed.hardware import available_cpus, choose_device, is_out_of_memory
 
-    where = choose_device(device)
+    where = choose_device("cpu" if device is None and (engine in GRAPHS or precision == "int8") else device)
+    threads = threads or available_cpus()
     try:
-        loaded = load_engine(
-            files.path, device=where, precision=choose_precision(precision, where), max_tokens=max_tokens
+        loaded, cosine = choose_engine(
+            files.path, device=where, engine=engine, precision=precision, max_tokens=max_tokens, threads=threads
         )
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
@@ -247,7 +256,8 @@ def load_encoder(
         loaded,
         device=str(where),
         batch_tokens=batch_tokens or BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"]),
-        threads=threads or available_cpus(),
+        threads=threads,
+        cosine=cosine,
     )
 
 

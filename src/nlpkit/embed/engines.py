@@ -67,7 +67,37 @@ def load_engine(path: Path, *, device: torch.device, precision: str, max_tokens:
     return FallbackEngine(path, device=device, precision=precision, max_tokens=max_tokens)
 
 
-class DirectEngine:
+class BertEngine:
+    """A model of the BERT family: its tokenizer, its pooling and how many tokens of a text it sees. Engines add how it is run."""
+
+    def __init__(self, layout: ModelLayout, *, precision: str, max_tokens: int | None) -> None:
+        self.modes, self.precision = layout.modes, precision
+        try:
+            self.tokenizer = load_tokenizer(layout)
+        except Exception as error:  # tokenizers raises plain Exception
+            raise MissingError(f"{layout.folder / 'tokenizer.json'} cannot be read: {error}") from None
+        positions = bert.max_positions(layout.config)
+        specials = sum(map(len, special_ids(self.tokenizer)))
+        self.max_tokens = checked_max_tokens(max_tokens, layout.max_tokens, positions, specials)
+
+
+@contextlib.contextmanager
+def bert_weights(layout: ModelLayout) -> Iterator[dict[str, torch.Tensor]]:
+    """Yield the weights of a model by name. Raises MissingError when what is done with them misses one."""
+    from safetensors.torch import load_file
+
+    weights: dict[str, torch.Tensor] = {}
+    files = [layout.folder / "model.safetensors"]
+    for file in files if files[0].is_file() else sorted(layout.folder.glob("*.safetensors")):
+        weights |= load_file(file)
+    try:
+        with torch.inference_mode():
+            yield weights
+    except (KeyError, ValueError) as error:
+        raise MissingError(f"the weights in {layout.folder} do not fit its config.json: missing {error}") from None
+
+
+class DirectEngine(BertEngine):
     """A BERT-like transformer and its pooling, run by `nlpkit.embed.bert`.
 
     On a CPU texts are laid end to end without padding, so that the vector of a text depends on nothing but the
@@ -77,26 +107,11 @@ class DirectEngine:
     name = "torch"
 
     def __init__(self, layout: ModelLayout, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
-        from safetensors.torch import load_file
-
-        self.modes, self.device, self.precision = layout.modes, device, precision
+        super().__init__(layout, precision=precision, max_tokens=max_tokens)
+        self.device = device
         self.pads = device.type != "cpu"
-        try:
-            self.tokenizer = load_tokenizer(layout)
-        except Exception as error:  # tokenizers raises plain Exception
-            raise MissingError(f"{layout.folder / 'tokenizer.json'} cannot be read: {error}") from None
-        positions = bert.max_positions(layout.config)
-        specials = sum(map(len, special_ids(self.tokenizer)))
-        self.max_tokens = checked_max_tokens(max_tokens, layout.max_tokens, positions, specials)
-        weights: dict[str, torch.Tensor] = {}
-        files = [layout.folder / "model.safetensors"]
-        for file in files if files[0].is_file() else sorted(layout.folder.glob("*.safetensors")):
-            weights |= load_file(file)
-        try:
-            with torch.inference_mode():
-                self.model = bert.Bert(layout.config, weights, dtype=DTYPES[precision], device=device)
-        except (KeyError, ValueError) as error:
-            raise MissingError(f"the weights in {layout.folder} do not fit its config.json: missing {error}") from None
+        with bert_weights(layout) as weights:
+            self.model = bert.Bert(layout.config, weights, dtype=DTYPES[precision], device=device)
         self.dim = self.model.dim * len(self.modes)
 
     def read(self, texts: Sequence[str]) -> Texts:
