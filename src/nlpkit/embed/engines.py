@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import logging
 import warnings
 from collections.abc import Iterator, Sequence
@@ -38,6 +39,13 @@ class Texts(Protocol):
         """Return the vectors of the texts `batch.rows`, (B, E) float32, not normalised. Safe in several threads."""
 
 
+class MovableTexts(Texts, Protocol):
+    """Texts that an engine of the same model on another device can embed as well."""
+
+    def on(self, engine: Any) -> Texts:
+        """Return the same texts for another engine."""
+
+
 class EncoderEngine(Protocol):
     """A loaded model."""
 
@@ -65,6 +73,18 @@ def load_engine(path: Path, *, device: torch.device, precision: str, max_tokens:
         return DirectEngine(layout, device=device, precision=precision, max_tokens=max_tokens)
     logger.info("%s is run by sentence-transformers", path)
     return FallbackEngine(path, device=device, precision=precision, max_tokens=max_tokens)
+
+
+def several(
+    engine: EncoderEngine, path: Path, devices: Sequence[torch.device], *, max_tokens: int | None
+) -> list[EncoderEngine]:
+    """Return engines like the one that is loaded, on more devices. Raises UsageError for one that reads texts for itself alone."""
+    if devices and not isinstance(engine, DirectEngine):
+        kinds = ", ".join(bert.MODEL_TYPES)
+        raise UsageError(
+            f"several devices are for transformers with plain pooling ({kinds}); give one", parameter="device"
+        )
+    return [load_engine(path, device=device, precision=engine.precision, max_tokens=max_tokens) for device in devices]
 
 
 class BertEngine:
@@ -124,6 +144,12 @@ class DirectTexts(TokenIds):
     def __init__(self, engine: DirectEngine, texts: Sequence[str]) -> None:
         super().__init__(engine.tokenizer, texts, engine.max_tokens)
         self._engine = engine
+
+    def on(self, engine: DirectEngine) -> DirectTexts:
+        """Return the same texts for an engine on another device; they are not tokenised again."""
+        texts = copy.copy(self)
+        texts._engine = engine
+        return texts
 
     def embed(self, batch: Batch) -> FloatArray:
         with torch.inference_mode():

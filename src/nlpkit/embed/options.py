@@ -30,7 +30,10 @@ class EncoderOptions:
         ),
         READ,
     ] = None
-    device: Annotated[str | None, Param("Device of the model: cpu, cuda or mps; default: the best there is.")] = None
+    device: Annotated[
+        str | None,
+        Param("Device of the model: cpu, cuda, mps, or several GPUs (cuda:0,cuda:1); default: the best there is."),
+    ] = None
     engine: Annotated[
         str,
         Param(
