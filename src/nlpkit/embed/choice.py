@@ -73,16 +73,21 @@ def choose_engine(
         if i + 1 < len(candidates):
             logger.info("%s: the next engine is tried", say)
         else:
-            logger.warning("%s; fp32 is exact", say)
+            logger.warning("%s; engine torch in fp32 is exact", say)
     return loaded, cosine
 
 
 def probe_vectors(engine: EncoderEngine) -> npt.NDArray[np.float64]:
-    """Return the vectors of the probe, (texts, E) float64 of length 1."""
+    """Return the vectors of the probe, (texts, E) float64 of length 1, computed in one thread: the same on any number of them."""
     texts = engine.read(PROBE)
     out = np.zeros((len(PROBE), engine.dim))
-    for batch in plan_batches(texts.lengths, 512, pad=engine.pads):
-        out[batch.rows] = texts.embed(batch)
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        for batch in plan_batches(texts.lengths, 512, pad=engine.pads):
+            out[batch.rows] = texts.embed(batch)
+    finally:
+        torch.set_num_threads(before)
     unit: npt.NDArray[np.float64] = out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-12)
     return unit
 
