@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,15 +29,18 @@ from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, find_model, weights_f
 from nlpkit.errors import InputError, OutOfMemoryError, UsageError, missing_extra, unknown_value
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from nlpkit.embed.engines import EncoderEngine, Texts
 
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 logger = logging.getLogger("nlpkit.embed")
 
-ENGINES = ("auto", "torch")
+ENGINES = ("auto", "torch", "static")
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 BATCH_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
+STATIC_BATCH_TOKENS = 16384
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,13 @@ class Encoder:
         self.engine, self.precision = engine.name, engine.precision
         self.device, self.batch_tokens, self.threads = device, batch_tokens, threads
         self._engine = engine
+        self.static: dict[str, Any] | None = None  # figures of an encoder that was tuned on the documents themselves
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer, without cut and padding; None for a model whose tokenizer is not of the library tokenizers."""
+        tokenizer: Tokenizer | None = self._engine.tokenizer
+        return tokenizer
 
     @cached_property
     def fingerprint(self) -> str:
@@ -209,7 +219,7 @@ def load_encoder(
     """Find a model, load it and return its encoder.
 
     device        "cpu", "cuda", "cuda:1", "mps"; None takes the best there is
-    engine        what runs the model: "torch"; "auto" is the fastest that is installed and exact enough
+    engine        what runs the model: "torch", "static" (of a static encoder), or "auto", the fastest that is exact enough
     precision     of the products: "fp32", "bf16", "fp16" (cuda only); "auto" is bf16 where the hardware computes in it
     batch_tokens  tokens run at once; None takes what suits the device (BATCH_TOKENS)
     max_tokens    cut texts here, special tokens included; None takes the model's own limit
@@ -242,11 +252,19 @@ def load_encoder(
         if not is_out_of_memory(error):
             raise
         raise OutOfMemoryError(f"no memory on {where} to load {files.name}; take a smaller model") from None
+    static = loaded.name == "static"
+    if engine == "static" and not static:
+        raise UsageError(
+            f"`engine=static`: {files.name} is no static encoder; nlpkit sbert-embed and nlpkit bertopic tune one to it on their "
+            "documents, nlpkit train-encoder `objective=static` makes one for all commands",
+            parameter="engine",
+        )
+    usual = STATIC_BATCH_TOKENS if static else BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"])
     return Encoder(
         files,
         loaded,
-        device=str(where),
-        batch_tokens=batch_tokens or BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"]),
+        device="cpu" if static else str(where),
+        batch_tokens=batch_tokens or usual,
         threads=threads or available_cpus(),
     )
 

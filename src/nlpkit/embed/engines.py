@@ -17,14 +17,14 @@ from nlpkit.embed import bert, use
 from nlpkit.embed.batching import Batch
 from nlpkit.embed.layout import ModelLayout, read_layout
 from nlpkit.embed.pooling import pool
-from nlpkit.embed.tokens import IntArray, TokenIds, iterate_ids, load_tokenizer, plain, special_ids
+from nlpkit.embed.static_engine import StaticEngine, static_folder
+from nlpkit.embed.tokens import NO_LIMIT, IntArray, TokenIds, iterate_ids, load_tokenizer, plain, special_ids
 from nlpkit.errors import MissingError, UsageError, missing_extra
 
 FloatArray = npt.NDArray[np.float32]
 logger = logging.getLogger("nlpkit.embed")
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-NO_LIMIT = 2**31 - 1  # max_tokens of a model that takes texts of any length
 
 
 class Texts(Protocol):
@@ -46,6 +46,7 @@ class EncoderEngine(Protocol):
     max_tokens: int
     precision: str
     pads: bool  # documents of a batch are padded to one width
+    tokenizer: Any  # of the library tokenizers, None for a model that has another
 
     def read(self, texts: Sequence[str]) -> Texts:
         """Tokenise texts."""
@@ -58,6 +59,9 @@ def load_engine(path: Path, *, device: torch.device, precision: str, max_tokens:
     sentence-transformers.
     Raises MissingError for files that do not make a model, UsageError for a `max_tokens` the model cannot take.
     """
+    static = static_folder(path)
+    if static is not None:
+        return StaticEngine.from_folder(static, max_tokens=max_tokens)
     if use.is_use(path):
         return UseEngine(path, device=device, max_tokens=max_tokens)
     layout = read_layout(path)

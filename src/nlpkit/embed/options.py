@@ -12,6 +12,8 @@ from nlpkit.parameters import READ, Param
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
 
+STATIC = {"static": {"sample": 10_000}}  # texts that a static encoder is tuned on
+LEAST_SAMPLE = 100
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 
 
@@ -32,7 +34,12 @@ class EncoderOptions:
     ] = None
     device: Annotated[str | None, Param("Device of the model: cpu, cuda or mps; default: the best there is.")] = None
     engine: Annotated[
-        str, Param("Engine that runs the encoder: torch, or auto (the fastest that is installed and exact enough).")
+        str,
+        Param(
+            "Engine that runs the encoder: torch, or auto (the fastest that is installed and exact enough); in sbert-embed and bertopic "
+            "also static: token vectors tuned to the encoder on a sample of the documents, as in static(sample=20000).",
+            metavar="NAME",
+        ),
     ] = "auto"
     precision: Annotated[
         str, Param("Precision of the encoder: fp32, bf16, fp16, or auto (bf16 where the device has it).")
@@ -60,6 +67,7 @@ class EncoderOptions:
         asked = {
             "`encoder`": self.encoder is not None,
             "`max_tokens`": self.max_tokens is not None,
+            "`engine`": self.static_sample() is not None,
         }
         return [name for name, yes in asked.items() if yes]
 
@@ -68,12 +76,25 @@ class EncoderOptions:
         if self.requested():
             raise UsageError(f"{', '.join(self.requested())}: {why}")
 
+    def static_sample(self) -> int | None:
+        """Return the number of texts that a static encoder is tuned on, None where `engine` is another. Raises UsageError."""
+        from nlpkit.finetune.methods import parse_options
+
+        if not self.engine.lower().startswith("static"):
+            return None
+        sample = int(parse_options(self.engine, STATIC, "engine")[1]["sample"])
+        if sample < LEAST_SAMPLE:
+            raise UsageError(
+                f"`engine={self.engine}`: a sample of at least {LEAST_SAMPLE} texts is needed", parameter="engine"
+            )
+        return sample
+
     def load(self, threads: int) -> Encoder:
         """Load the encoder. Raises MissingError when the model or the extra is not there."""
         from nlpkit.embed.encoder import load_encoder
 
         return load_encoder(
-            self.name, device=self.device, engine=self.engine, precision=self.precision, max_tokens=self.max_tokens, threads=threads,
+            self.name, device=self.device, engine=self.engine if self.static_sample() is None else "static", precision=self.precision, max_tokens=self.max_tokens, threads=threads,
             offline=self.offline,
         )  # fmt: skip
 
