@@ -93,8 +93,9 @@ class EncoderOptions:
         """Load the encoder. Raises MissingError when the model or the extra is not there."""
         from nlpkit.embed.encoder import load_encoder
 
+        engine = self.engine if self.static_sample() is None else "static"
         return load_encoder(
-            self.name, device=self.device, engine=self.engine if self.static_sample() is None else "static", precision=self.precision, max_tokens=self.max_tokens, threads=threads,
+            self.name, device=self.device, engine=engine, precision=self.precision, max_tokens=self.max_tokens, threads=threads,
             offline=self.offline,
         )  # fmt: skip
 
