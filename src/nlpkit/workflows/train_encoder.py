@@ -199,8 +199,10 @@ def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> 
     _check(options, held_out, training, name, objective_options)
     check_held_out_files(held_out)
     device, precision = hardware.chosen()
-    if name == "static":
-        precision = hardware.precision  # of a model that only embeds
+    if name == "static":  # the base only embeds: in the precision that sbert-embed has
+        from nlpkit.embed.hardware import choose_precision
+
+        precision = choose_precision(hardware.precision, device)
     corpus = as_corpus(data)
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
