@@ -195,6 +195,13 @@ def test_engine_static_needs_a_static_encoder(make_model: Callable[..., Path]) -
         load_encoder(str(make_model()), engine="static")
 
 
+def test_static_encoder_has_no_other_engine(tuned: StaticModel, tmp_path: Path) -> None:
+    folder = write(tuned, tmp_path / "static")
+    with pytest.raises(UsageError, match="is a static encoder, which has no other engine"):
+        load_encoder(str(folder), engine="torch")
+    assert load_encoder(str(folder), engine="static").engine == "static"
+
+
 def test_sample_is_read_from_the_engine() -> None:
     assert EncoderOptions().static_sample() is None
     assert EncoderOptions(engine="static").static_sample() == 10_000

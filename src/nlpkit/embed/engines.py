@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import logging
 import warnings
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,6 @@ from nlpkit.embed import bert, use
 from nlpkit.embed.batching import Batch
 from nlpkit.embed.layout import ModelLayout, read_layout
 from nlpkit.embed.pooling import pool
-from nlpkit.embed.static_engine import StaticEngine, static_folder
 from nlpkit.embed.tokens import NO_LIMIT, IntArray, TokenIds, iterate_ids, load_tokenizer, plain, special_ids
 from nlpkit.errors import MissingError, UsageError, missing_extra
 
@@ -36,6 +36,13 @@ class Texts(Protocol):
 
     def embed(self, batch: Batch) -> FloatArray:
         """Return the vectors of the texts `batch.rows`, (B, E) float32, not normalised. Safe in several threads."""
+
+
+class MovableTexts(Texts, Protocol):
+    """Texts that an engine of the same model on another device can embed as well."""
+
+    def on(self, engine: Any) -> Texts:
+        """Return the same texts for another engine."""
 
 
 class EncoderEngine(Protocol):
@@ -59,9 +66,6 @@ def load_engine(path: Path, *, device: torch.device, precision: str, max_tokens:
     sentence-transformers.
     Raises MissingError for files that do not make a model, UsageError for a `max_tokens` the model cannot take.
     """
-    static = static_folder(path)
-    if static is not None:
-        return StaticEngine.from_folder(static, max_tokens=max_tokens)
     if use.is_use(path):
         return UseEngine(path, device=device, max_tokens=max_tokens)
     layout = read_layout(path)
@@ -71,7 +75,49 @@ def load_engine(path: Path, *, device: torch.device, precision: str, max_tokens:
     return FallbackEngine(path, device=device, precision=precision, max_tokens=max_tokens)
 
 
-class DirectEngine:
+def several(
+    engine: EncoderEngine, path: Path, devices: Sequence[torch.device], *, max_tokens: int | None
+) -> list[EncoderEngine]:
+    """Return engines like the one that is loaded, on more devices. Raises UsageError for one that reads texts for itself alone."""
+    if devices and not isinstance(engine, DirectEngine):
+        kinds = ", ".join(bert.MODEL_TYPES)
+        raise UsageError(
+            f"several devices are for transformers with plain pooling ({kinds}); give one", parameter="device"
+        )
+    return [load_engine(path, device=device, precision=engine.precision, max_tokens=max_tokens) for device in devices]
+
+
+class BertEngine:
+    """A model of the BERT family: its tokenizer, its pooling and how many tokens of a text it sees. Engines add how it is run."""
+
+    def __init__(self, layout: ModelLayout, *, precision: str, max_tokens: int | None) -> None:
+        self.modes, self.precision = layout.modes, precision
+        try:
+            self.tokenizer = load_tokenizer(layout)
+        except Exception as error:  # tokenizers raises plain Exception
+            raise MissingError(f"{layout.folder / 'tokenizer.json'} cannot be read: {error}") from None
+        positions = bert.max_positions(layout.config)
+        specials = sum(map(len, special_ids(self.tokenizer)))
+        self.max_tokens = checked_max_tokens(max_tokens, layout.max_tokens, positions, specials)
+
+
+@contextlib.contextmanager
+def bert_weights(layout: ModelLayout) -> Iterator[dict[str, torch.Tensor]]:
+    """Yield the weights of a model by name. Raises MissingError when what is done with them misses one."""
+    from safetensors.torch import load_file
+
+    weights: dict[str, torch.Tensor] = {}
+    files = [layout.folder / "model.safetensors"]
+    for file in files if files[0].is_file() else sorted(layout.folder.glob("*.safetensors")):
+        weights |= load_file(file)
+    try:
+        with torch.inference_mode():
+            yield weights
+    except (KeyError, ValueError) as error:
+        raise MissingError(f"the weights in {layout.folder} do not fit its config.json: missing {error}") from None
+
+
+class DirectEngine(BertEngine):
     """A BERT-like transformer and its pooling, run by `nlpkit.embed.bert`.
 
     On a CPU texts are laid end to end without padding, so that the vector of a text depends on nothing but the
@@ -81,26 +127,11 @@ class DirectEngine:
     name = "torch"
 
     def __init__(self, layout: ModelLayout, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
-        from safetensors.torch import load_file
-
-        self.modes, self.device, self.precision = layout.modes, device, precision
+        super().__init__(layout, precision=precision, max_tokens=max_tokens)
+        self.device = device
         self.pads = device.type != "cpu"
-        try:
-            self.tokenizer = load_tokenizer(layout)
-        except Exception as error:  # tokenizers raises plain Exception
-            raise MissingError(f"{layout.folder / 'tokenizer.json'} cannot be read: {error}") from None
-        positions = bert.max_positions(layout.config)
-        specials = sum(map(len, special_ids(self.tokenizer)))
-        self.max_tokens = checked_max_tokens(max_tokens, layout.max_tokens, positions, specials)
-        weights: dict[str, torch.Tensor] = {}
-        files = [layout.folder / "model.safetensors"]
-        for file in files if files[0].is_file() else sorted(layout.folder.glob("*.safetensors")):
-            weights |= load_file(file)
-        try:
-            with torch.inference_mode():
-                self.model = bert.Bert(layout.config, weights, dtype=DTYPES[precision], device=device)
-        except (KeyError, ValueError) as error:
-            raise MissingError(f"the weights in {layout.folder} do not fit its config.json: missing {error}") from None
+        with bert_weights(layout) as weights:
+            self.model = bert.Bert(layout.config, weights, dtype=DTYPES[precision], device=device)
         self.dim = self.model.dim * len(self.modes)
 
     def read(self, texts: Sequence[str]) -> Texts:
@@ -113,6 +144,12 @@ class DirectTexts(TokenIds):
     def __init__(self, engine: DirectEngine, texts: Sequence[str]) -> None:
         super().__init__(engine.tokenizer, texts, engine.max_tokens)
         self._engine = engine
+
+    def on(self, engine: DirectEngine) -> DirectTexts:
+        """Return the same texts for an engine on another device; they are not tokenised again."""
+        texts = copy.copy(self)
+        texts._engine = engine
+        return texts
 
     def embed(self, batch: Batch) -> FloatArray:
         with torch.inference_mode():

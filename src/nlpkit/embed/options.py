@@ -32,17 +32,21 @@ class EncoderOptions:
         ),
         READ,
     ] = None
-    device: Annotated[str | None, Param("Device of the model: cpu, cuda or mps; default: the best there is.")] = None
+    device: Annotated[
+        str | None,
+        Param("Device of the model: cpu, cuda, mps, or several GPUs (cuda:0,cuda:1); default: the best there is."),
+    ] = None
     engine: Annotated[
         str,
         Param(
-            "Engine that runs the encoder: torch, or auto (the fastest that is installed and exact enough); in sbert-embed and bertopic "
-            "also static: token vectors tuned to the encoder on a sample of the documents, as in static(sample=20000).",
+            "Engine of the encoder: torch, openvino, onnx, or auto (the fastest that is installed and whose cosine to fp32 is at least "
+            "0.9999); in sbert-embed and bertopic also static: vectors of tokens, tuned on a sample of the documents, as in "
+            "static(sample=20000).",
             metavar="NAME",
         ),
     ] = "auto"
     precision: Annotated[
-        str, Param("Precision of the encoder: fp32, bf16, fp16, or auto (bf16 where the device has it).")
+        str, Param("Precision of the encoder: fp32, bf16, fp16, int8 (onnx), or auto (bf16 where the device has it).")
     ] = "auto"
     max_tokens: Annotated[
         int | None,

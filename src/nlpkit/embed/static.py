@@ -32,7 +32,7 @@ from nlpkit.types import CsrMatrix, Float32Array, IntArray
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-SIF, RIDGE, RIDGE_MAP, STEPS = 1e-2, 0.03, 1e-2, 25  # chosen in docs/benchmarks/embeddings.md
+SIF, RIDGE, RIDGE_MAP, STEPS = 1e-2, 0.1, 1e-2, 25  # chosen in docs/benchmarks/embeddings.md
 HELD_OUT, MOST_HELD_OUT = 0.1, 2000  # share of the sample that the fit does not see, and at most how many texts
 LEAST_AGREEMENT = 2 / 3  # of what two clusterings of the encoder's own vectors agree
 _BLOCK = 64  # columns that are solved together; the same for any number of threads, so are the bytes

@@ -49,10 +49,13 @@ class EmbedTotals:
                 f"{wording.counted(self.docs_cut, 'document')} cut off, {wording.percent(self.tokens_cut / self.tokens)} of all tokens "
                 "never seen (`max_tokens` reads more where the model can, nlpkit preprocess `unit=chunk:200` cuts texts into parts)"
             )
+        precision = (
+            encoder.precision if encoder.cosine == 1.0 else f"{encoder.precision}, cosine to fp32 {encoder.cosine:.5f}"
+        )
         rate = self.docs / self.seconds if self.seconds else 0.0
         return (
             f"embeddings: {wording.counted(self.docs, 'document')} by {encoder.name} ({encoder.origin}, {encoder.engine} on "
-            f"{encoder.device}, {encoder.precision}, {rate:,.0f} docs/s){cut}"
+            f"{encoder.device}, {precision}, {rate:,.0f} docs/s){cut}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -70,6 +73,7 @@ def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str,
         "max_tokens": encoder.max_tokens,
         "engine": encoder.engine,
         "precision": encoder.precision,
+        "cosine_to_fp32": round(encoder.cosine, 6),
         "normalize": normalize,
         **tuned,
     }
@@ -99,7 +103,18 @@ def embed_batches(
             yield add_column(batch, "embedding", embedding_column(vectors))
 
 
-ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "engine", "precision", "normalize", "method", "static")
+ENCODER_KEYS = (
+    "encoder",
+    "fingerprint",
+    "dim",
+    "max_tokens",
+    "engine",
+    "precision",
+    "cosine_to_fp32",
+    "normalize",
+    "method",
+    "static",
+)
 
 
 def embedded_by(documents: DocumentStream | Provenance) -> dict[str, Any] | None:
@@ -267,12 +282,16 @@ class RunEmbeddings:
                 "`objective=static`"
             )
         from nlpkit.embed.encoder import load_encoder
+        from nlpkit.embed.kinds import same_engine
 
+        engine, precision = same_engine(
+            wanted, engine=self.flags.engine, precision=self.flags.precision, device=self.flags.device
+        )
         self.encoder = load_encoder(
             self.flags.encoder or wanted["encoder"],
             device=self.flags.device,
-            engine=self.flags.engine,
-            precision=self.flags.precision,
+            engine=engine,
+            precision=precision,
             max_tokens=wanted["max_tokens"],
             threads=self.threads,
             offline=self.flags.offline,
