@@ -70,7 +70,8 @@ def test_run_keeps_its_encoder_for_new_texts(corpus: Path, teacher: Path, tmp_pa
     assert "static" in alone.err
     run_cli("predict", "run", "e.parquet", "-o", "q.parquet")
     assert read("p.parquet")["topic"].to_pylist() == read("q.parquet")["topic"].to_pylist()
-    run_cli("edit", "run", "--merge", "0,1", "-o", "edited")
+    (tmp_path / "edits.toml").write_text("pin = [0]\n")
+    run_cli("edit", "run", "edits.toml", "-o", "edited")
     run_cli("predict", "edited", "new.jsonl", "-o", "r.parquet")
     weights = Path("run/model/sentence-transformers/model.safetensors")
     weights.write_bytes(weights.read_bytes()[:-4] + b"\0\0\0\0")

@@ -167,7 +167,7 @@ def test_model2vec_folder_is_read(tuned: StaticModel, tmp_path: Path) -> None:
     np.testing.assert_allclose(StaticEngine.from_files(files).vectors, expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize("few", [[], ["a"] * 500, [letter for letter in "abcdefghij"], texts(99)])
+@pytest.mark.parametrize("few", [[], ["a"] * 500, list("abcdefghij"), texts(99)])
 def test_too_few_texts_are_refused(make_model: Callable[..., Path], few: list[str]) -> None:
     teacher = load_encoder(str(make_model()), threads=1)
     with pytest.raises(InputError, match="at least 100 different texts with words, found"):
