@@ -34,6 +34,7 @@ ENGINES = (
     ("onnx", "fp32"),
     ("onnx", "int8"),
 )
+PEER = "sentence-transformers, fp32"
 Embed = Callable[[list[str]], np.ndarray]
 
 
@@ -57,17 +58,24 @@ def engines(names: list[str], threads: int) -> dict[str, Embed]:
     from nlpkit.embed.engines import load_sentence_transformer
     from nlpkit.embed.models import find_model
 
-    peer = load_sentence_transformer(find_model(offline=True).path, torch.device("cpu"), command="bench")
+    def wanted(name: str) -> bool:
+        return not names or any(part in name for part in names)
 
-    def embed_by_peer(texts: list[str]) -> np.ndarray:
-        torch.set_num_threads(threads)
-        return np.asarray(peer.encode(texts, show_progress_bar=False))
+    out: dict[str, Embed] = {}
+    if wanted(PEER):
+        peer = load_sentence_transformer(find_model(offline=True).path, torch.device("cpu"), command="bench")
 
-    out: dict[str, Embed] = {"sentence-transformers, fp32": embed_by_peer}
+        def embed_by_peer(texts: list[str]) -> np.ndarray:
+            torch.set_num_threads(threads)
+            return np.asarray(peer.encode(texts, show_progress_bar=False))
+
+        out[PEER] = embed_by_peer
     for engine, precision in ENGINES:
-        encoder = load_encoder(engine=engine, precision=precision, offline=True, threads=threads)
-        out[f"{engine}, {precision}"] = lambda texts, encoder=encoder: encoder.encode(texts)[0]
-    return {name: embed for name, embed in out.items() if not names or any(part in name for part in names)}
+        name = f"{engine}, {precision}"
+        if wanted(name):
+            encoder = load_encoder(engine=engine, precision=precision, offline=True, threads=threads)
+            out[name] = lambda texts, encoder=encoder: encoder.encode(texts)[0]
+    return out
 
 
 def speed(names: list[str], threads: int, n: int, rounds: int) -> None:

@@ -78,38 +78,35 @@ def candidates(*args: Any) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that plays a machine: products in bf16 or not, packages there or not."""
+    """Return a function that plays a machine: products in bf16 or not."""
 
-    def play(*, bf16: bool, installed: bool) -> None:
-        monkeypatch.setattr(choice, "cpu_has_bf16", lambda: bf16)
+    def play(*, bf16: bool) -> None:
         monkeypatch.setattr(hardware, "cpu_has_bf16", lambda: bf16)
-        monkeypatch.setattr(choice, "is_installed", lambda engine: installed)
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 0))
 
     return play
 
 
-def test_the_fastest_comes_first(tiny: Path, machine: Callable[..., None]) -> None:
-    layout, cpu, cuda = engines.read_layout(tiny), torch.device("cpu"), torch.device("cuda")
-    machine(bf16=True, installed=True)
-    assert candidates("auto", "auto", cpu, layout) == [("openvino", "bf16"), ("torch", "bf16"), ("torch", "fp32")]
-    assert candidates("auto", "bf16", cpu, layout) == [("openvino", "bf16"), ("torch", "bf16")]
-    assert candidates("auto", "auto", cpu, None) == [("torch", "bf16"), ("torch", "fp32")]
-    assert candidates("auto", "fp32", cpu, layout) == [("torch", "fp32")]
-    assert candidates("openvino", "auto", cpu, layout) == [("openvino", "bf16"), ("openvino", "fp32")]
-    assert candidates("auto", "int8", cpu, layout) == [("onnx", "int8")]
-    assert candidates("auto", "auto", cuda, layout) == [("torch", "bf16"), ("torch", "fp16"), ("torch", "fp32")]
-    machine(bf16=True, installed=False)
-    assert candidates("auto", "auto", cpu, layout) == [("torch", "bf16"), ("torch", "fp32")]
-    machine(bf16=False, installed=True)
-    assert candidates("auto", "auto", cpu, layout) == [("torch", "fp32")]
+def test_the_fastest_comes_first(machine: Callable[..., None]) -> None:
+    cpu, cuda = torch.device("cpu"), torch.device("cuda")
+    machine(bf16=True)
+    assert candidates("auto", "auto", cpu) == [("torch", "bf16"), ("torch", "fp32")]
+    assert candidates("auto", "bf16", cpu) == [("torch", "bf16")]
+    assert candidates("auto", "fp32", cpu) == [("torch", "fp32")]
+    assert candidates("openvino", "auto", cpu) == [("openvino", "bf16"), ("openvino", "fp32")]
+    assert candidates("onnx", "auto", cpu) == [("onnx", "fp32")]
+    assert candidates("auto", "int8", cpu) == [("onnx", "int8")]
+    assert candidates("auto", "auto", cuda) == [("torch", "bf16"), ("torch", "fp16"), ("torch", "fp32")]
+    machine(bf16=False)
+    assert candidates("auto", "auto", cpu) == [("torch", "fp32")]
+    assert candidates("openvino", "auto", cpu) == [("openvino", "fp32")]
 
 
 @pytest.mark.parametrize(("noise", "taken"), [(0.0, "bf16"), (0.1, "fp32")])
 def test_a_candidate_that_is_not_close_is_left_out(
     tiny: Path, monkeypatch: pytest.MonkeyPatch, machine: Callable[..., None], noise: float, taken: str
 ) -> None:
-    machine(bf16=True, installed=False)
+    machine(bf16=True)
     exact = choice.probe_vectors
 
     def probe(engine: Any) -> Any:

@@ -1,8 +1,8 @@
 """The choice of an engine and a precision for a model, and how close its vectors are to those in fp32.
 
-Candidates stand in a fixed order, the fastest first, as measured in docs/benchmarks/embeddings.md; the first that is installed,
-that can run the model, and whose vectors of the probe have a cosine of at least CLOSE to those of torch in fp32 is taken. So the
-choice depends on the model, the machine and what is installed, and never on a clock or on the documents.
+Candidates stand in a fixed order, the fastest first; the first whose vectors of the probe have a cosine of at least CLOSE to those of
+torch in fp32 is taken. So the choice depends on the model and the machine, and never on a clock or on the documents. The other engines
+are no candidates unless they are named: they are no faster than torch in the same precision (docs/benchmarks/embeddings.md).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nlpkit.embed import bert, use
 from nlpkit.embed.batching import plan_batches
 from nlpkit.embed.engines import EncoderEngine, load_engine
 from nlpkit.embed.graphs import GraphEngine
-from nlpkit.embed.hardware import choose_precision, cpu_has_bf16
+from nlpkit.embed.hardware import choose_precision
 from nlpkit.embed.kinds import GRAPHS, PRECISIONS_OF, is_installed
 from nlpkit.embed.layout import ModelLayout, read_layout
 from nlpkit.embed.static_engine import StaticEngine, static_folder
@@ -70,7 +70,7 @@ def choose_engine(
     if layout is not None and not bert.supports(layout.config):
         layout = None
     _check(engine, precision, device, path, layout)
-    candidates = list(_candidates(engine, precision, device, layout))
+    candidates = list(_candidates(engine, precision, device))
     reference = None
     for i, (name, products) in enumerate(candidates):
         loaded = _load(path, layout, name, products, device=device, max_tokens=max_tokens, threads=threads)
@@ -101,9 +101,7 @@ def probe_vectors(engine: EncoderEngine) -> npt.NDArray[np.float64]:
     return unit
 
 
-def _candidates(
-    engine: str, precision: str, device: torch.device, layout: ModelLayout | None
-) -> Iterator[tuple[str, str]]:
+def _candidates(engine: str, precision: str, device: torch.device) -> Iterator[tuple[str, str]]:
     """Yield pairs of an engine and a precision, the fastest first; the last is taken whatever its cosine is."""
     if precision == "int8":
         yield "onnx", "int8"
@@ -116,9 +114,6 @@ def _candidates(
     if engine == "openvino":
         yield from (("openvino", name) for name in wanted)
         return
-    native = fastest == "bf16" and device.type == "cpu" and cpu_has_bf16()
-    if engine == "auto" and native and layout is not None and is_installed("openvino") and _fits(layout):
-        yield "openvino", "bf16"
     if device.type == "cuda" and wanted == ["bf16", "fp32"]:
         wanted = ["bf16", "fp16", "fp32"]
     yield from (("torch", name) for name in wanted)

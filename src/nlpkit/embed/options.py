@@ -39,9 +39,8 @@ class EncoderOptions:
     engine: Annotated[
         str,
         Param(
-            "Engine of the encoder: torch, openvino, onnx, or auto (the fastest that is installed and whose cosine to fp32 is at least "
-            "0.9999); in sbert-embed and bertopic also static: vectors of tokens, tuned on a sample of the documents, as in "
-            "static(sample=20000).",
+            "Engine of the encoder: torch, openvino, onnx, or auto (the fastest here with a cosine to fp32 of at least 0.9999: torch); "
+            "in sbert-embed and bertopic also static(sample=20000): token vectors tuned on a sample of the documents.",
             metavar="NAME",
         ),
     ] = "auto"
