@@ -29,7 +29,7 @@ SHARES, RIDGES = (3e-3, 1e-2, 3e-2), (0.03, 0.1, 0.3)
 
 def corpus(path: str) -> tuple[list[str], list[str]]:
     """Return different texts of a file, in the order of their hashes, and their labels."""
-    table = nk.read_corpus(path).read()
+    table = nk.read_corpus(path).table()
     labels = dict(zip(table["text"].to_pylist(), table["label"].to_pylist(), strict=True))
     sample = static.TextSample(LARGEST, 0)
     sample.add([text for text in labels if text])
