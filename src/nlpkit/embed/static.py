@@ -111,8 +111,8 @@ def static_encoder(
 ) -> Encoder:
     """Return the encoder of files and facts of a `StaticModel`. Raises ValueError for files that are damaged."""
     engine = StaticEngine.from_files(files, max_tokens=max_tokens)
-    found = ModelFiles(f"static({facts['teacher']['encoder']})", Path(), "tuned on these documents")
-    encoder = Encoder(found, engine, device="cpu", batch_tokens=STATIC_BATCH_TOKENS, threads=threads)
+    model = ModelFiles(f"static({facts['teacher']['encoder']})", Path(), "tuned on these documents")
+    encoder = Encoder(model, engine, device="cpu", batch_tokens=STATIC_BATCH_TOKENS, threads=threads)
     encoder.fingerprint = hashlib.sha256(files["model.safetensors"]).hexdigest()
     encoder.static = dict(facts)
     return encoder
@@ -202,9 +202,9 @@ def tune_static(
     every, done = len(train) + len(test) + len(words), 0
 
     def encode(part: Sequence[str], stage: str) -> Float32Array:
-        def advance(more: int) -> None:
+        def advance(n_embedded: int) -> None:
             nonlocal done
-            done += more
+            done += n_embedded
             progress(90 * done // every, stage)
 
         return teacher.encode(part, progress=advance)[0]
