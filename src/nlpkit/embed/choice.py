@@ -22,6 +22,7 @@ from nlpkit.embed.graphs import GraphEngine
 from nlpkit.embed.hardware import choose_precision
 from nlpkit.embed.kinds import GRAPHS, PRECISIONS_OF, is_installed
 from nlpkit.embed.layout import ModelLayout, read_layout
+from nlpkit.embed.static_engine import StaticEngine, static_folder
 from nlpkit.errors import UsageError, missing_extra
 
 logger = logging.getLogger("nlpkit.embed")
@@ -52,6 +53,19 @@ def choose_engine(
     Raises MissingError for an engine that is not installed, UsageError for one that does not run this model, on this device or in
     this precision, and what `load_engine` raises.
     """
+    static = static_folder(path)
+    if static is None and engine == "static":
+        raise UsageError(
+            f"`engine=static`: {path} is no static encoder; nlpkit sbert-embed and nlpkit bertopic tune one to it on their "
+            "documents, nlpkit train-encoder `objective=static` makes one for all commands",
+            parameter="engine",
+        )
+    if static is not None:
+        if engine not in ("auto", "static"):
+            raise UsageError(
+                f"`engine={engine}`: {path} is a static encoder, which has no other engine", parameter="engine"
+            )
+        return StaticEngine.from_folder(static, max_tokens=max_tokens), 1.0
     layout = None if use.is_use(path) else read_layout(path)
     if layout is not None and not bert.supports(layout.config):
         layout = None

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from queue import SimpleQueue
 from threading import Event
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,8 @@ from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, find_model, weights_f
 from nlpkit.errors import InputError, OutOfMemoryError, UsageError, missing_extra, unknown_value
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from nlpkit.embed.engines import EncoderEngine, MovableTexts, Texts
 
 FloatArray = npt.NDArray[np.float32]
@@ -39,6 +41,7 @@ IntArray = npt.NDArray[np.int64]
 logger = logging.getLogger("nlpkit.embed")
 
 BATCH_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
+STATIC_BATCH_TOKENS = 16384
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,13 @@ class Encoder:
         self.engine, self.precision, self.cosine = engine.name, engine.precision, cosine
         self.device, self.batch_tokens, self.threads = device, batch_tokens, threads
         self._engine, self._others = engine, others
+        self.static: dict[str, Any] | None = None  # figures of an encoder that was tuned on the documents themselves
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer, without cut and padding; None for a model whose tokenizer is not of the library tokenizers."""
+        tokenizer: Tokenizer | None = self._engine.tokenizer
+        return tokenizer
 
     @cached_property
     def fingerprint(self) -> str:
@@ -261,8 +271,8 @@ def load_encoder(
     """Find a model, load it and return its encoder.
 
     device        "cpu", "cuda", "cuda:1", "mps", or several GPUs, "cuda:0,cuda:1"; None takes the best there is
-    engine        what runs the model: "torch", "openvino", "onnx"; "auto" is the fastest whose vectors have a cosine of
-                  at least 0.9999 to those in fp32: torch, in one of its precisions (choice.py)
+    engine        what runs the model: "torch", "openvino", "onnx", "static" (of a static encoder); "auto" is the fastest
+                  whose vectors have a cosine of at least 0.9999 to those in fp32: torch, in one of its precisions (choice.py)
     precision     of the products: "fp32", "bf16", "fp16" (cuda only), "int8" (onnx only); "auto" is bf16 where the hardware
                   computes in it and where that is as close
     batch_tokens  tokens run at once; None takes what suits the device (BATCH_TOKENS)
@@ -299,11 +309,13 @@ def load_encoder(
         if not is_out_of_memory(error):
             raise
         raise OutOfMemoryError(f"no memory on {where} to load {files.name}; take a smaller model") from None
+    static = loaded.name == "static"
+    usual = STATIC_BATCH_TOKENS if static else BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"])
     return Encoder(
         files,
         loaded,
-        device=",".join(map(str, (where, *more))),
-        batch_tokens=batch_tokens or BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"]),
+        device="cpu" if static else ",".join(map(str, (where, *more))),
+        batch_tokens=batch_tokens or usual,
         threads=threads,
         cosine=cosine,
         others=others,

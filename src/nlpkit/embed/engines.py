@@ -18,14 +18,13 @@ from nlpkit.embed import bert, use
 from nlpkit.embed.batching import Batch
 from nlpkit.embed.layout import ModelLayout, read_layout
 from nlpkit.embed.pooling import pool
-from nlpkit.embed.tokens import IntArray, TokenIds, iterate_ids, load_tokenizer, plain, special_ids
+from nlpkit.embed.tokens import NO_LIMIT, IntArray, TokenIds, iterate_ids, load_tokenizer, plain, special_ids
 from nlpkit.errors import MissingError, UsageError, missing_extra
 
 FloatArray = npt.NDArray[np.float32]
 logger = logging.getLogger("nlpkit.embed")
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-NO_LIMIT = 2**31 - 1  # max_tokens of a model that takes texts of any length
 
 
 class Texts(Protocol):
@@ -54,6 +53,7 @@ class EncoderEngine(Protocol):
     max_tokens: int
     precision: str
     pads: bool  # documents of a batch are padded to one width
+    tokenizer: Any  # of the library tokenizers, None for a model that has another
 
     def read(self, texts: Sequence[str]) -> Texts:
         """Tokenise texts."""

@@ -8,7 +8,7 @@ from typing import Any
 
 PRECISIONS_OF = {"torch": ("fp32", "bf16", "fp16"), "openvino": ("fp32", "bf16"), "onnx": ("fp32", "int8")}
 GRAPHS = ("openvino", "onnx")  # which run a graph on a CPU
-ENGINES = ("auto", *PRECISIONS_OF)
+ENGINES = ("auto", *PRECISIONS_OF, "static")
 PRECISIONS = ("auto", "fp32", "bf16", "fp16", "int8")
 
 
