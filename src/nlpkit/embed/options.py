@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import READ, Param
+from nlpkit.parameters import FOLDER_WRITTEN, READ, Param
 
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
@@ -39,6 +39,25 @@ class EncoderOptions:
         Param("Tokens of a text that the model sees; default: its own.", min=2),
     ] = None
     offline: Annotated[bool, Param("Never ask the hub.")] = False
+    long: Annotated[
+        str | None,
+        Param(
+            "Texts longer than the model reads: truncate, or windows whose vectors are averaged (mean, by tokens) or maximised (max); "
+            "default: truncate.",
+            metavar="HOW",
+        ),
+    ] = None
+    prompt: Annotated[
+        str | None, Param("Put this before every text, as some models need it: 'query: ' (e5).", metavar="TEXT")
+    ] = None
+    truncate_dim: Annotated[
+        int | None, Param("Keep the first N numbers of each vector (of a Matryoshka model).", metavar="N", min=1)
+    ] = None
+    cache: Annotated[
+        Path | None,
+        Param("Folder where embeddings are kept by text and model, and found again in later runs.", metavar="DIR"),
+        FOLDER_WRITTEN,
+    ] = None
 
     @classmethod
     def from_value(cls, value: EncoderOptions | str | Path | None) -> EncoderOptions:
@@ -54,11 +73,8 @@ class EncoderOptions:
 
     def requested(self) -> list[str]:
         """Return the options that request certain embeddings, as messages name them."""
-        asked = {
-            "`encoder`": self.encoder is not None,
-            "`max_tokens`": self.max_tokens is not None,
-        }
-        return [name for name, yes in asked.items() if yes]
+        names = ("encoder", "max_tokens", "long", "prompt", "truncate_dim")
+        return [f"`{name}`" for name in names if getattr(self, name) is not None]
 
     def refuse(self, why: str) -> None:
         """Raise UsageError when one of these options is given and would change nothing."""
@@ -70,7 +86,8 @@ class EncoderOptions:
         from nlpkit.embed.encoder import load_encoder
 
         return load_encoder(
-            self.name, device=self.device, precision=self.precision, max_tokens=self.max_tokens, threads=threads, offline=self.offline
+            self.name, device=self.device, precision=self.precision, max_tokens=self.max_tokens, threads=threads, offline=self.offline,
+            long=self.long, prompt=self.prompt, truncate_dim=self.truncate_dim,
         )  # fmt: skip
 
 
@@ -123,5 +140,5 @@ class DocumentMethodOptions:
             raise UsageError("`method=mean-words` needs word vectors: give `vectors`", parameter="vectors")
         if self.method == "sbert" and self.vectors is not None:
             raise UsageError("`vectors` go with `method=mean-words` or `method=doc2vec`", parameter="vectors")
-        if self.method != "sbert" and (encoder.name != DEFAULT_ENCODER or encoder.max_tokens is not None):
-            raise UsageError(f"a model and `max_tokens` are for `method=sbert`, not {self.method}", parameter="method")
+        if self.method != "sbert" and (encoder.name != DEFAULT_ENCODER or len(encoder.requested()) > 1):
+            raise UsageError(f"options of a model are for `method=sbert`, not {self.method}", parameter="method")

@@ -90,6 +90,28 @@ class TokenIds:
         return out
 
 
+def windows(tokenizer: Tokenizer, text: str, size: int) -> list[str]:
+    """Return a text in parts of at most `size` tokens, which together are the text.
+
+    A part ends with the last sentence that ends in its second half, else with a word, else with a token.
+    """
+    from nlpkit.text.sentences import sentence_spans
+
+    offsets = tokenizer.encode(text, add_special_tokens=False).offsets
+    starts = np.fromiter((start for start, _ in offsets), np.int64, count=len(offsets))
+    sentences = np.searchsorted(starts, [start for start, _ in sentence_spans(text)])  # their first tokens
+    parts, at, begin = [], 0, 0
+    while len(starts) - at > size:
+        ends = sentences[(sentences > at + size // 2) & (sentences <= at + size)]
+        if not len(ends):
+            later = np.arange(at + size, at + size // 2, -1)
+            ends = next(([i] for i in later.tolist() if text[max(0, starts[i] - 1) : starts[i] + 1].strip() == text[starts[i]]), [at + size])
+        at = int(ends[-1])
+        parts.append(text[begin : starts[at]])
+        begin = int(starts[at])
+    return [*parts, text[begin:]]
+
+
 def unknown_share(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
     """Return the share of the tokens of some texts that the vocabulary does not have, 0 for one that has all bytes."""
     unknown = getattr(tokenizer.model, "unk_token", None)
