@@ -214,11 +214,15 @@ class Encoder:
 
         tokenizer = getattr(self._engine, "tokenizer", None)
         if tokenizer is None:
-            raise UsageError(f"`long={self.long}`: {self.name} has no tokenizer that tells where tokens begin; use `long=truncate`")
+            raise UsageError(
+                f"`long={self.long}`: {self.name} has no tokenizer that tells where tokens begin; use `long=truncate`"
+            )
         prompt = len(tokenizer.encode(self.prompt, add_special_tokens=False).ids) if self.prompt else 0
         size = self.max_tokens - sum(map(len, special_ids(tokenizer))) - prompt
         if size < 1:
-            raise UsageError(f"`prompt`: its {prompt} tokens leave no room for a text in the {self.max_tokens} that the model reads")
+            raise UsageError(
+                f"`prompt`: its {prompt} tokens leave no room for a text in the {self.max_tokens} that the model reads"
+            )
         return [self.prompt + part for part in windows(tokenizer, text[len(self.prompt) :], size)]
 
     def _run(self, read: Texts, done: Callable[[IntArray], None]) -> FloatArray:
@@ -333,7 +337,12 @@ def load_encoder(
     long = DEFAULT_LONG if long is None else long
     if long not in LONG:
         raise unknown_value("long", long, LONG)
-    for option, value in (("batch_tokens", batch_tokens), ("max_tokens", max_tokens), ("threads", threads), ("truncate_dim", truncate_dim)):
+    for option, value in (
+        ("batch_tokens", batch_tokens),
+        ("max_tokens", max_tokens),
+        ("threads", threads),
+        ("truncate_dim", truncate_dim),
+    ):
         if value is not None and value < 1:
             raise UsageError(f"`{option}={value}`: at least 1 is needed")
     if any(importlib.util.find_spec(module) is None for module in ("torch", "tokenizers", "safetensors")):

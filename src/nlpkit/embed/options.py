@@ -106,6 +106,7 @@ class SbertOptions(EncoderOptions):
 
 
 METHODS = ("sbert", "doc2vec", "mean-words")
+DTYPES = ("float32", "float16", "int8", "binary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +128,31 @@ class DocumentMethodOptions:
         Param("Word vectors of mean-words (run of embed-words, or file), or a run of doc2vec.", metavar="VECTORS"),
         READ,
     ] = None
+    dtype: Annotated[
+        str,
+        Param(
+            "Numbers as they are stored: float32, float16, int8, or binary (one bit each); the last two hold directions alone.",
+            metavar="TYPE",
+        ),
+    ] = "float32"
 
-    def check(self, encoder: EncoderOptions) -> None:
+    def check(self, encoder: EncoderOptions, *, normalize: bool = True) -> None:
         """Refuse options that do not go together.
 
         Raises:
-            UsageError: an unknown method, mean-words without vectors, sbert with them, an encoder for another method.
+            UsageError: an unknown method or type, mean-words without vectors, sbert with them, an encoder for another method, a type
+                that has no length for vectors that are not normalised, one that has no zero for the vectors of words.
         """
+        if self.dtype not in DTYPES:
+            raise unknown_value("dtype", self.dtype, DTYPES)
+        if self.dtype in ("int8", "binary") and not normalize:
+            raise UsageError(
+                f"`dtype={self.dtype}` keeps the directions of vectors and not their lengths; leave `normalize=False` out"
+            )
+        if self.dtype == "binary" and self.method != "sbert":
+            raise UsageError(
+                "`dtype=binary` has no vector of zeros, which a document without known words gets; take int8"
+            )
         if self.method not in METHODS:
             raise unknown_value("method", self.method, METHODS)
         if self.method == "mean-words" and self.vectors is None:

@@ -98,17 +98,20 @@ def windows(tokenizer: Tokenizer, text: str, size: int) -> list[str]:
     from nlpkit.text.sentences import sentence_spans
 
     offsets = tokenizer.encode(text, add_special_tokens=False).offsets
-    starts = np.fromiter((start for start, _ in offsets), np.int64, count=len(offsets))
-    sentences = np.searchsorted(starts, [start for start, _ in sentence_spans(text)])  # their first tokens
+    starts = [start for start, _ in offsets]
+    sentences = np.searchsorted(starts, [start for start, _ in sentence_spans(text)])  # the first token of each
+
+    def begins_word(token: int) -> bool:
+        return text[starts[token] - 1].isspace() or text[starts[token]].isspace()
+
     parts, at, begin = [], 0, 0
     while len(starts) - at > size:
-        ends = sentences[(sentences > at + size // 2) & (sentences <= at + size)]
-        if not len(ends):
-            later = np.arange(at + size, at + size // 2, -1)
-            ends = next(([i] for i in later.tolist() if text[max(0, starts[i] - 1) : starts[i] + 1].strip() == text[starts[i]]), [at + size])
-        at = int(ends[-1])
+        half = at + size // 2
+        ends = sentences[(sentences > half) & (sentences <= at + size)]
+        words = (end for end in range(at + size, half, -1) if begins_word(end))
+        at = int(ends[-1]) if len(ends) else next(words, at + size)
         parts.append(text[begin : starts[at]])
-        begin = int(starts[at])
+        begin = starts[at]
     return [*parts, text[begin:]]
 
 

@@ -32,7 +32,7 @@ from nlpkit.io.atomic import LITTER
 from nlpkit.plain import to_json
 from nlpkit.types import BoolArray, Float32Array, LongArray
 
-ENTRY = np.dtype([("key", "V16"), ("tokens", "<i4"), ("cut", "<i4"), ("vector_sum", "<u4"), ("entry_sum", "<u4")])
+ENTRY = np.dtype([("key", "<u8", 2), ("tokens", "<i4"), ("cut", "<i4"), ("vector_sum", "<u4"), ("entry_sum", "<u4")])
 IDENTITY, ENTRIES, VECTORS = "identity.json", ".entries", ".vectors"
 _ROWS = 1 << 32  # place of a vector = shard · _ROWS + row
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D, 0xFD7046C5], np.uint32)
@@ -90,7 +90,7 @@ class VectorStore:
         """
         self._update()
         keys = self._keys(texts)
-        places = self._places(keys["half"])
+        places = self._places(keys[:, 0])
         found = places >= 0
         at = np.flatnonzero(found)
         at = at[np.argsort(places[at])]
@@ -98,7 +98,7 @@ class VectorStore:
         whole = (entries["entry_sum"] == _sums(entries)) & (entries["vector_sum"] == _checksums(rows))
         for number in np.unique(places[at][~whole] // _ROWS).tolist():
             self._shards[number].tell_damage()
-        whole &= entries["key"] == keys["key"][at]
+        whole &= (entries["key"] == keys[at]).all(axis=1)
         found[at] = whole
         counts, vectors = np.zeros((len(texts), 2), np.int64), np.zeros((len(texts), self.dim), np.float32)
         counts[at[whole]] = np.column_stack([entries["tokens"], entries["cut"]])[whole]
@@ -111,7 +111,7 @@ class VectorStore:
             return
         rows = np.ascontiguousarray(vectors, "<f4")
         entries = np.empty(len(rows), ENTRY)
-        entries["key"] = self._keys(texts)["key"]
+        entries["key"] = self._keys(texts)
         entries["tokens"], entries["cut"] = counts.T
         entries["vector_sum"] = _checksums(rows)
         entries["entry_sum"] = _sums(entries)
@@ -137,11 +137,10 @@ class VectorStore:
             part.replace(identity)
         return _Shard(self.folder / f"{name}{ENTRIES}")
 
-    def _keys(self, texts: Sequence[str]) -> npt.NDArray[Any]:
-        """Return the keys (n,) of texts, and the first half of each as a number."""
+    def _keys(self, texts: Sequence[str]) -> npt.NDArray[np.uint64]:
+        """Return the keys (n, 2) of texts."""
         digests = [hashlib.blake2b(text.encode(), digest_size=16, key=self._salt).digest() for text in texts]
-        kinds = {"names": ["key", "half"], "formats": ["V16", "<u8"], "offsets": [0, 0]}
-        return np.frombuffer(b"".join(digests), np.dtype(kinds))
+        return np.frombuffer(b"".join(digests), "<u8").reshape(-1, 2)
 
     def _places(self, halves: npt.NDArray[np.uint64]) -> LongArray:
         """Return the places (n,) of the newest vectors whose keys begin so, -1 where there is none."""
@@ -160,12 +159,12 @@ class VectorStore:
         for number, of_shard in groupby(runs, lambda run: run[0] // _ROWS):
             wanted = [(first % _ROWS, start, stop) for first, (start, stop) in of_shard]
             for file, array in ((self._shards[number].entries, entries), (self._shards[number].vectors, vectors)):
-                view, size = memoryview(array).cast("B"), array.nbytes // len(places)
+                view, size = array.view(np.uint8).reshape(-1).data, array.nbytes // len(places)
                 try:
                     with file.open("rb", buffering=0) as opened:
                         for row, start, stop in wanted:
                             opened.seek(row * size)
-                            opened.readinto(view[start * size : stop * size])  # type: ignore[attr-defined]
+                            opened.readinto(view[start * size : stop * size])
                 except FileNotFoundError:
                     continue
                 except OSError as error:
@@ -194,7 +193,7 @@ class VectorStore:
         whole = entries["entry_sum"] == _sums(entries)
         if not whole.all():
             shard.tell_damage()
-        halves = entries["key"][whole].view("<u8")[::2].copy()
+        halves = entries["key"][whole, 0]
         places = place + np.flatnonzero(whole)
         while self._index and len(self._index[-1][0]) <= 2 * len(halves):
             before = self._index.pop()
@@ -210,12 +209,18 @@ def stored_identity(folder: Path) -> dict[str, Any]:
         identity = json.loads((folder / IDENTITY).read_text(encoding="utf-8"))
         return {str(key): value for key, value in identity.items()}
     except (OSError, ValueError, AttributeError):
-        raise InputError(f"{folder} does not say what its embeddings were made with; `force` without `resume` drops it") from None
+        raise InputError(
+            f"{folder} does not say what its embeddings were made with; `force` without `resume` drops it"
+        ) from None
 
 
 def remove_store(folder: Path) -> None:
     """Remove the folder of a store. Raises UsageError where it holds anything else."""
-    others = [file.name for file in folder.iterdir() if file.name != IDENTITY and file.suffix not in (ENTRIES, VECTORS, ".part")]
+    others = [
+        file.name
+        for file in folder.iterdir()
+        if file.name != IDENTITY and file.suffix not in (ENTRIES, VECTORS, ".part")
+    ]
     others = sorted(set(others) - set(LITTER))
     if others:
         raise UsageError(f"{folder} holds {others[0]}, which nlpkit did not write; move it, or give another -o")
@@ -223,9 +228,9 @@ def remove_store(folder: Path) -> None:
 
 
 def _append(file: Path, array: npt.NDArray[Any]) -> None:
-    """Add the bytes of an array to the end of a file; what part of them fits when a disk is full is no whole row, or one without an entry."""
+    """Add the bytes of an array to the end of a file; of rows that a full disk takes in part, no entry is read."""
     with file.open("ab", buffering=0) as opened:
-        rest = memoryview(array).cast("B")
+        rest = array.view(np.uint8).reshape(-1).data
         while rest:
             rest = rest[opened.write(rest) :]
 
@@ -237,6 +242,6 @@ def _checksums(vectors: Float32Array) -> npt.NDArray[np.uint32]:
 
 def _sums(entries: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
     """Return a checksum of each entry without its last field (n,): Σ word · odd factor mod 2³², 1 for zeros."""
-    words = np.ascontiguousarray(entries).view("<u4").reshape(len(entries), -1)[:, :-1]
+    words = np.ascontiguousarray(entries).view("<u4").reshape(len(entries), ENTRY.itemsize // 4)[:, :-1]
     sums: npt.NDArray[np.uint32] = (words * _FACTORS).sum(axis=1, dtype=np.uint32) + np.uint32(1)
     return sums

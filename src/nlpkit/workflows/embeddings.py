@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import ColumnError, InputError, MissingError, UsageError
+from nlpkit.io.atomic import naming
 from nlpkit.io.documents import add_column, embedding_column, embedding_matrix, has_unit_rows
 from nlpkit.io.footers import step_parameters, steps_of
+from nlpkit.io.vector_store import VectorStore
+from nlpkit.plain import to_json
 
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
@@ -60,6 +67,34 @@ class EmbedTotals:
         return {"docs": self.docs, "tokens": self.tokens, "tokens_cut": self.tokens_cut, "docs_cut": self.docs_cut}
 
 
+def open_encoder(options: EncoderOptions, threads: int) -> Encoder:
+    """Return the encoder, which looks into the cache first where there is one.
+
+    Raises:
+        MissingError: the model or the extra is not there; InputError: the cache cannot be read; UsageError: it is a file.
+    """
+    encoder = options.load(threads)
+    if options.cache is not None:
+        encoder.cache = open_cache(options.cache, encoder)
+    return encoder
+
+
+def open_cache(folder: Path, encoder: Encoder) -> VectorStore:
+    """Return the part of a cache that holds vectors by an encoder with its settings.
+
+    Raises:
+        InputError: it cannot be read or made; UsageError: it is a file.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"`cache={folder}` is a file, a folder was needed", parameter="cache")
+    identity = encoder.identity
+    mark = hashlib.sha256(to_json(identity).encode()).hexdigest()[:12]
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", encoder.name.rstrip("/").rpartition("/")[2]) or "model"
+    with naming(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    return VectorStore(folder / f"{name}-{mark}", identity, encoder.whole_dim)
+
+
 def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str, Any]:
     """Return what identifies an encoder, for footers and models."""
     return {
@@ -68,6 +103,8 @@ def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str,
         "dim": encoder.dim,
         "max_tokens": encoder.max_tokens,
         "precision": encoder.precision,
+        "long": encoder.long,
+        "prompt": encoder.prompt,
         "normalize": normalize,
     }
 
@@ -78,11 +115,11 @@ def embed_batches(
     totals: EmbedTotals,
     *,
     normalize: bool = True,
-    rows: int | None = None,
+    dtype: str = "float32",
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches with their embedding column, counting into `totals`; `rows` is their number if it is known."""
+    """Yield the batches with their embedding column, counting into `totals`."""
     done = 0
-    with reporting.progress("embeddings", rows) as update:
+    with reporting.progress("embeddings", None) as update:
 
         def advance(n: int) -> None:
             nonlocal done
@@ -93,10 +130,18 @@ def embed_batches(
             texts = [t or "" for t in batch.column("text").to_pylist()]
             vectors, report = encoder.encode(texts, normalize=normalize, progress=advance)
             totals.add(report)
-            yield add_column(batch, "embedding", embedding_column(vectors))
+            yield add_column(batch, "embedding", embedding_column(vectors, dtype))
 
 
-ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "precision", "normalize", "method")
+BATCH = 10_000  # texts that are Python strings at a time
+ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "precision", "long", "prompt", "normalize", "method")
+SAME = {
+    "fingerprint": None,
+    "max_tokens": None,
+    "dim": None,
+    "long": "truncate",
+    "prompt": "",
+}  # and what older footers mean
 
 
 def embedded_by(documents: DocumentStream | Provenance) -> dict[str, Any] | None:
@@ -138,7 +183,7 @@ def embeddings_of(
             "the documents have embeddings already, which this would not change; name the model too (`encoder`) to make them "
             "anew, or leave it out"
         )
-    model = flags.load(threads) if flags.encoder is not None or not there else None
+    model = open_encoder(flags, threads) if flags.encoder is not None or not there else None
     if there and (model is None or _same_embeddings(made_by, encoder_parameters(model))):
         if made_by is None:
             reporting.warn(
@@ -160,18 +205,40 @@ def embeddings_of(
         )
     totals = EmbedTotals()
     wanted = np.ones(table.num_rows, bool) if needed is None else needed
-    texts = table.select(["text"]).filter(pa.array(wanted))
-    embeddings = np.zeros((table.num_rows, model.dim), np.float32)
-    parts = [b.column("embedding") for b in embed_batches(iter(texts.to_batches()), model, totals, rows=texts.num_rows)]
-    if parts:
-        embeddings[wanted] = embedding_matrix(pa.chunked_array(parts))
+    texts = pc.fill_null(table.column("text"), "")
+    texts = texts if wanted.all() else texts.filter(pa.array(wanted))
+    distinct = texts.unique()
+    which = pc.index_in(texts, value_set=distinct).to_numpy()
+    copies = np.bincount(which, minlength=len(distinct))
+    vectors = np.zeros((len(distinct), model.dim), np.float32)
+    done = 0
+    with reporting.progress("embeddings", len(texts)) as update:
+
+        def advance(n: int) -> None:
+            nonlocal done
+            done += n
+            update(done)
+
+        for start in range(0, len(distinct), BATCH):
+            part = slice(start, start + BATCH)
+            vectors[part], report = model.encode(distinct[part].to_pylist(), copies=copies[part], progress=advance)
+            totals.add(report)
     reporting.note(totals.describe(model))
+    if len(distinct) == table.num_rows:
+        return vectors, encoder_parameters(model)
+    embeddings = np.zeros((table.num_rows, model.dim), np.float32)
+    embeddings[wanted] = vectors[which]
     return embeddings, encoder_parameters(model)
 
 
 def _same_embeddings(made_by: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:
     """Whether two models, as footers tell them, give a text the same vector up to the precision of the products."""
-    return made_by is not None and all(made_by.get(key) == wanted.get(key) for key in ("fingerprint", "max_tokens"))
+    return made_by is not None and not different_settings(made_by, wanted)
+
+
+def different_settings(made_by: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
+    """Return the settings in which two models, as footers tell them, differ so that they give a text different vectors."""
+    return [key for key, usual in SAME.items() if made_by.get(key, usual) != wanted.get(key, usual)]
 
 
 class RunEmbeddings:
@@ -186,12 +253,19 @@ class RunEmbeddings:
         self.made_by: dict[str, Any] | None = None
         self.encoder: Any = None
         wanted = config["encoder"]
-        if flags.max_tokens is not None and flags.max_tokens != (wanted or {}).get("max_tokens"):
-            raise UsageError(
-                f"`max_tokens={flags.max_tokens}`: new documents are embedded as those of the run were"
-                + (f", by {wanted['max_tokens']} tokens of a text" if wanted else "")
-                + "; leave it out"
-            )
+        for flag, key in (
+            ("max_tokens", "max_tokens"),
+            ("long", "long"),
+            ("prompt", "prompt"),
+            ("truncate_dim", "dim"),
+        ):
+            value, of_run = getattr(flags, flag), {**SAME, **(wanted or {})}[key]
+            if value is not None and value != of_run:
+                raise UsageError(
+                    f"`{flag}={value}`: new documents are embedded as those of the run were"
+                    + (f", with {of_run!r}" if wanted else "")
+                    + "; leave it out"
+                )
         if flags.encoder is not None:
             self._load()
         self.has_column = "embedding" in stream.schema.names
@@ -245,16 +319,9 @@ class RunEmbeddings:
                 f"the run was fitted on vectors by {wanted['encoder']}, which no model makes anew; give the new documents a column "
                 "'embedding' made in the same way: nlpkit sbert-embed `method=mean-words` `vectors=VECTORS`"
             )
-        from nlpkit.embed.encoder import load_encoder
-
-        self.encoder = load_encoder(
-            self.flags.encoder or wanted["encoder"],
-            device=self.flags.device,
-            precision=self.flags.precision,
-            max_tokens=wanted["max_tokens"],
-            threads=self.threads,
-            offline=self.flags.offline,
-        )
+        settings = {key: wanted.get(key, SAME[key]) for key in ("max_tokens", "long", "prompt")}
+        name = self.flags.encoder or wanted["encoder"]
+        self.encoder = open_encoder(replace(self.flags, encoder=name, truncate_dim=None, **settings), self.threads)
         if encoder_parameters(self.encoder)["fingerprint"] != wanted["fingerprint"]:
             named = self.flags.encoder
             differ = f"(sha256 {self.encoder.fingerprint[:12]}… against {wanted['fingerprint'][:12]}…)"
@@ -265,6 +332,7 @@ class RunEmbeddings:
             raise MissingError(
                 f"the weights of {wanted['encoder']} here are not those the run was fitted with {differ}; fit again"
             )
+        self.encoder.dim = wanted.get("dim", self.encoder.dim)
 
     def _check(self, dim: int, made_by: dict[str, Any] | None) -> None:
         wanted = self.config["encoder"]
@@ -279,7 +347,9 @@ class RunEmbeddings:
                 "embed with the same model, leave the column out, or name the model of the run with `encoder`"
             )
         if wanted and made_by and not _same_embeddings(made_by, wanted):
+            name = different_settings(made_by, wanted)[0]
+            theirs, ours = ({**SAME, **made}[name] for made in (made_by, wanted))
             raise ColumnError(
-                f"column 'embedding' was made from {made_by.get('max_tokens')} tokens of a text, those of the run from "
-                f"{wanted.get('max_tokens')}; embed alike, leave the column out, or name the model of the run with `encoder`"
+                f"column 'embedding' was made with `{name}={theirs}`, the embeddings of the run with `{name}={ours}`; embed alike, leave "
+                "the column out, or name the model of the run with `encoder`"
             )
