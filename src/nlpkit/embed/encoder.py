@@ -48,7 +48,8 @@ class EncodeReport:
     """Statistics of one call of `encode`; tokens are those of the texts, without special ones, over all documents."""
 
     n_docs: int
-    n_unique: int  # texts that were run through the model
+    n_unique: int  # different texts
+    n_known: int  # documents whose vectors the cache had
     tokens: int
     tokens_cut: int  # tokens the model did not see
     docs_cut: int
@@ -104,7 +105,6 @@ class Encoder:
     def identity(self) -> dict[str, Any]:
         """All that the stored vector of a text depends on, which is whole (`whole_dim`) and not normalised."""
         return {
-            "encoder": self.name,
             "files": files_fingerprint(self.path),
             "engine": type(self._engine).__name__,
             "device": self.device.partition(":")[0],
@@ -146,7 +146,7 @@ class Encoder:
             unique.setdefault(text, len(unique))
         which = np.fromiter((unique[text] for text in texts), np.int64, count=len(texts))
         documents = np.bincount(which, copies, minlength=len(unique)).astype(np.int64)
-        counts, vectors = self._look_up([encodable(self.prompt + text) for text in unique], documents, progress)
+        known, counts, vectors = self._look_up([encodable(self.prompt + text) for text in unique], documents, progress)
         vectors = vectors[:, : self.dim]
         if normalize:
             vectors = unit_length(vectors)
@@ -154,6 +154,7 @@ class Encoder:
         return embeddings, EncodeReport(
             n_docs=int(documents.sum()),
             n_unique=len(unique),
+            n_known=int(documents[known].sum()),
             tokens=int(counts[:, 0] @ documents),
             tokens_cut=int(counts[:, 1] @ documents),
             docs_cut=int(documents[counts[:, 1] > 0].sum()),
@@ -165,18 +166,18 @@ class Encoder:
 
     def _look_up(
         self, texts: Sequence[str], documents: IntArray, progress: Callable[[int], None] | None
-    ) -> tuple[IntArray, FloatArray]:
-        """Return tokens and tokens cut (U, 2) and vectors (U, E) of distinct texts, from the cache or else made and stored there."""
+    ) -> tuple[npt.NDArray[np.bool_], IntArray, FloatArray]:
+        """Return which distinct texts the cache has (U,), tokens and tokens cut (U, 2) and vectors (U, E), made and stored if need be."""
+        known = np.zeros(len(texts), bool)
         counts, vectors = np.zeros((len(texts), 2), np.int64), np.zeros((len(texts), self.whole_dim), np.float32)
         step = _STEP if self.device == "cpu" else max(1, len(texts))
         for start in range(0, len(texts), step):
             part = slice(start, start + step)
-            missing = np.arange(len(texts))[part]
             if self.cache is not None:
-                known, counts[part], vectors[part] = self.cache.get(texts[part])
-                missing = missing[~known]
-                if progress is not None and known.any():
-                    progress(int(documents[part][known].sum()))
+                known[part], counts[part], vectors[part] = self.cache.get(texts[part])
+                if progress is not None and known[part].any():
+                    progress(int(documents[part][known[part]].sum()))
+            missing = start + np.flatnonzero(~known[part])
             if not len(missing):
                 continue
 
@@ -188,7 +189,7 @@ class Encoder:
             counts[missing], vectors[missing] = self._embed_texts(new, done)
             if self.cache is not None:
                 self.cache.put(new, counts[missing], vectors[missing])
-        return counts, vectors
+        return known, counts, vectors
 
     def _embed_texts(self, texts: Sequence[str], done: Callable[[IntArray], None]) -> tuple[IntArray, FloatArray]:
         """Return tokens and tokens cut (U, 2) and vectors (U, E) of texts; `done` gets the rows of those that are done."""

@@ -143,12 +143,9 @@ def embedding_matrix(column: pa.ChunkedArray, *, unit: bool = True) -> Float32Ar
         ColumnError: not lists of numbers of one length, or a null or non-finite row.
     """
     kind = column.type
-    if pa.types.is_fixed_size_binary(kind) and not column.null_count:
-        rows = [np.frombuffer(b"".join(chunk.to_pylist()), np.uint8) for chunk in column.chunks]
-        bits = np.unpackbits(np.concatenate([np.zeros(0, np.uint8), *rows]).reshape(-1, kind.byte_width), axis=1)
-        return (bits.astype(np.float32) * 2 - 1) / np.float32(np.sqrt(max(1, kind.byte_width * 8)))
+    packed = pa.types.is_fixed_size_binary(kind)
     lists = pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    if not lists or not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
+    if not packed and not (lists and (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))):
         raise ColumnError(
             f"column 'embedding' holds {kind}, lists of numbers were needed; make it with: nlpkit sbert-embed"
         )
@@ -156,14 +153,18 @@ def embedding_matrix(column: pa.ChunkedArray, *, unit: bool = True) -> Float32Ar
     chunks = column.chunks
     lengths = (
         {n for chunk in chunks for n in chunk.value_lengths().unique().to_pylist()}
-        if not pa.types.is_fixed_size_list(kind)
-        else {kind.list_size}
+        if not packed and not pa.types.is_fixed_size_list(kind)
+        else {kind.byte_width if packed else kind.list_size}
     )
     if column.null_count or len(lengths) > 1:
         raise ColumnError(
             "column 'embedding' has rows without a vector or of different lengths; make it again with: nlpkit sbert-embed"
         )
     size = lengths.pop() if lengths else 0
+    if packed:
+        rows = [np.frombuffer(b"".join(chunk.to_pylist()), np.uint8) for chunk in column.chunks]
+        bits = np.unpackbits(np.concatenate([np.zeros(0, np.uint8), *rows]).reshape(-1, size), axis=1)
+        return (bits.astype(np.float32) * 2 - 1) / np.float32(np.sqrt(size * 8))
     parts = [chunk.flatten().to_numpy(zero_copy_only=False).astype(np.float32) for chunk in chunks]
     matrix = np.concatenate([np.zeros(0, np.float32), *parts]).reshape(len(column), size)
     if not np.isfinite(matrix).all():

@@ -34,6 +34,7 @@ class EmbedTotals:
     """What encoding a corpus came to."""
 
     docs: int = 0
+    known: int = 0  # of them, in the cache
     tokens: int = 0
     tokens_cut: int = 0
     docs_cut: int = 0
@@ -42,6 +43,7 @@ class EmbedTotals:
     def add(self, report: Any) -> None:
         """Count one more batch."""
         self.docs += report.n_docs
+        self.known += report.n_known
         self.tokens += report.tokens
         self.tokens_cut += report.tokens_cut
         self.docs_cut += report.docs_cut
@@ -54,12 +56,13 @@ class EmbedTotals:
             cut = (
                 f"; the model reads the first {wording.counted(encoder.max_tokens, 'token')} of a text: "
                 f"{wording.counted(self.docs_cut, 'document')} cut off, {wording.percent(self.tokens_cut / self.tokens)} of all tokens "
-                "never seen (`max_tokens` reads more where the model can, nlpkit preprocess `unit=chunk:200` cuts texts into parts)"
+                "never seen (`long=mean` reads all of them in parts, `max_tokens` more where the model can)"
             )
         rate = self.docs / self.seconds if self.seconds else 0.0
+        kept = f"; {wording.counted(self.known, 'document')} embedded before" if self.known else ""
         return (
             f"embeddings: {wording.counted(self.docs, 'document')} by {encoder.name} ({encoder.origin}, {encoder.device}, "
-            f"{encoder.precision}, {rate:,.0f} docs/s){cut}"
+            f"{encoder.precision}, {rate:,.0f} docs/s){kept}{cut}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -92,7 +95,8 @@ def open_cache(folder: Path, encoder: Encoder) -> VectorStore:
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", encoder.name.rstrip("/").rpartition("/")[2]) or "model"
     with naming(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    return VectorStore(folder / f"{name}-{mark}", identity, encoder.whole_dim)
+    of_model = next(folder.glob(f"*-{mark}"), folder / f"{name}-{mark}")  # the model may have had another name
+    return VectorStore(of_model, identity, encoder.whole_dim)
 
 
 def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str, Any]:
