@@ -2,8 +2,8 @@
 
     python tests/benchmarks/bench_vector_store.py --rows 1000000 --folder DIR
 
-Vectors of 384 float32 in batches of 2,048: seconds of the process (CPU) and of the clock to store, to find in the same order and in a random
-one; bytes on disk; peak memory.
+Vectors of 384 float32 in batches of 2,048: seconds of the process (CPU) and of the clock to store, to find in the same order and in
+a random one; bytes on disk; peak memory.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def test_resume_without_anything_to_resume(tiny: Path, corpus: Path) -> None:
 @pytest.mark.slow
 def test_kill_9_in_the_middle(tiny: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    rows = [{"text": " ".join(rng.choice(WORDS, 12))} for _ in range(30_000)]
+    rows = [{"text": " ".join(rng.choice(WORDS, 12))} for _ in range(6_000)]
     corpus = write_jsonl(tmp_path / "many.jsonl", rows)
     embed(tiny, corpus, "whole.parquet")
     command = [sys.executable, "-m", "nlpkit", "sbert-embed", str(corpus), "--model", str(tiny), "-o", "x.parquet"]

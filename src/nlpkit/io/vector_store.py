@@ -91,19 +91,19 @@ class VectorStore:
         self._update()
         keys = self._keys(texts)
         places = self._places(keys[:, 0])
-        found = places >= 0
-        at = np.flatnonzero(found)
+        there = places >= 0
+        at = np.flatnonzero(there)
         at = at[np.argsort(places[at])]
         entries, rows = self._read(places[at])
         whole = (entries["entry_sum"] == _sums(entries)) & (entries["vector_sum"] == _checksums(rows))
         for number in np.unique(places[at][~whole] // _ROWS).tolist():
             self._shards[number].tell_damage()
         whole &= (entries["key"] == keys[at]).all(axis=1)
-        found[at] = whole
+        there[at] = whole
         counts, vectors = np.zeros((len(texts), 2), np.int64), np.zeros((len(texts), self.dim), np.float32)
         counts[at[whole]] = np.column_stack([entries["tokens"], entries["cut"]])[whole]
         vectors[at[whole]] = rows[whole]
-        return found, counts, vectors
+        return there, counts, vectors
 
     def put(self, texts: Sequence[str], counts: LongArray, vectors: Float32Array) -> None:
         """Store the vectors (n, E) of texts, their tokens and tokens cut (n, 2); once that fails nothing more is stored, with a warning."""

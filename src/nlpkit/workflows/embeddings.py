@@ -352,7 +352,7 @@ class RunEmbeddings:
             )
         if wanted and made_by and not _same_embeddings(made_by, wanted):
             name = different_settings(made_by, wanted)[0]
-            theirs, ours = ({**SAME, **made}[name] for made in (made_by, wanted))
+            theirs, ours = ({**SAME, **model}[name] for model in (made_by, wanted))
             raise ColumnError(
                 f"column 'embedding' was made with `{name}={theirs}`, the embeddings of the run with `{name}={ours}`; embed alike, leave "
                 "the column out, or name the model of the run with `encoder`"

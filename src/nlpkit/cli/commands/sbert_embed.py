@@ -35,7 +35,7 @@ def sbert_embed_cli(
     Examples:
       nlpkit sbert-embed data/samples/news.jsonl -o embedded.parquet
       nlpkit sbert-embed data/samples/news.jsonl --limit 20 --precision fp32 -o twenty.parquet
-      nlpkit sbert-embed data/samples/news.jsonl --limit 20 --long mean --dtype int8 --offline -o small.parquet
+      nlpkit sbert-embed data/samples/news.jsonl --limit 20 --long mean --dtype int8 -o small.parquet
     """
     kind.check(encoder, normalize=normalize)
     if run.dry_run:
