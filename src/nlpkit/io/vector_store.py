@@ -5,8 +5,8 @@ whose row says which text the vector is of. A vector is written before its entry
 tail that nobody reads. A row that does not agree with its checksums counts as absent. There are no locks, which network file systems
 do not keep: what others write is seen at the next look, and a text that two processes embed at the same moment is stored twice.
 
-SQLite (WAL) took 74 s to store and 30 s to find a million vectors of 384 numbers where this takes 14 s and 5 s, cannot be shared over a
-network, and loses all vectors behind a damaged page (docs/benchmarks/embeddings.md).
+SQLite, which would be less code, cannot be shared over a network, loses all that lies behind a damaged page, and takes a third more space
+(docs/benchmarks/embeddings.md).
 """
 
 from __future__ import annotations
