@@ -162,9 +162,10 @@ def embeddings_of(
     wanted = np.ones(table.num_rows, bool) if needed is None else needed
     texts = table.select(["text"]).filter(pa.array(wanted))
     embeddings = np.zeros((table.num_rows, model.dim), np.float32)
-    parts = [b.column("embedding") for b in embed_batches(iter(texts.to_batches()), model, totals, rows=texts.num_rows)]
-    if parts:
-        embeddings[wanted] = embedding_matrix(pa.chunked_array(parts))
+    at, rows = 0, np.flatnonzero(wanted)
+    for batch in embed_batches(iter(texts.to_batches()), model, totals, rows=texts.num_rows):
+        embeddings[rows[at : at + len(batch)]] = embedding_matrix(pa.chunked_array([batch.column("embedding")]))
+        at += len(batch)
     reporting.note(totals.describe(model))
     return embeddings, encoder_parameters(model)
 
