@@ -81,7 +81,7 @@ def fit_topics(
     progress("neighbours", 0.0)
     X = embeddings if distinct.n == len(embeddings) else embeddings[distinct.first]
     vectors = X if rows is None else rows[distinct.first]
-    size, order = sample_size(options.fit_sample, distinct.n), np.arange(distinct.n)
+    size, order = sample_size(options, distinct.n), np.arange(distinct.n)
     if size < distinct.n:
         order = sampling_order(X, seed=execution.seed)
     fitted = np.sort(order[:size])

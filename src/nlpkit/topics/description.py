@@ -66,9 +66,9 @@ class FitSample:
     @classmethod
     def from_dict(cls, recorded: Mapping[str, Any]) -> FitSample:
         """Return what `as_dict` gave; raises LookupError, TypeError, ValueError for other things."""
-        counts = (int(recorded[name]) for name in ("n_fitted", "n_assigned", "n_compared"))
+        fitted, assigned, compared = (int(recorded[name]) for name in ("n_fitted", "n_assigned", "n_compared"))
         agreement = recorded["agreement"]
-        return cls(*counts, agreement=np.nan if agreement is None else float(agreement))
+        return cls(fitted, assigned, compared, np.nan if agreement is None else float(agreement))
 
 
 @dataclass(frozen=True, slots=True)

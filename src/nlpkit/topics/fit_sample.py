@@ -6,20 +6,36 @@ from dataclasses import replace
 
 import numpy as np
 
+from nlpkit.errors import InputError
 from nlpkit.topics.assign import rule, vote
 from nlpkit.topics.clustering import Clustering, Points
 from nlpkit.topics.neighbours import Neighbours, nearest_neighbours, row_digests
-from nlpkit.topics.options import FIT_ALL_UP_TO, FIT_SAMPLE
+from nlpkit.topics.options import FIT_ALL_UP_TO, FIT_SAMPLE, FITTED_PER_TOPIC, BertopicOptions
 from nlpkit.types import NO_TOPIC, Float32Array, IntArray, LongArray
 
 BLOCK_ROWS = 65_536
 
 
-def sample_size(wanted: int | str, n: int) -> int:
-    """Return how many of n points a fit takes: `all`, a number, or `auto`: all up to FIT_ALL_UP_TO, else FIT_SAMPLE."""
+def sample_size(options: BertopicOptions, n: int) -> int:
+    """Return how many of n points a fit takes: `all`, a number, or `auto`.
+
+    `auto` is all up to FIT_ALL_UP_TO, else FIT_SAMPLE, or FITTED_PER_TOPIC for each topic that is asked for where that is more.
+
+    Raises:
+        InputError: more topics are asked for than points are fitted.
+    """
+    wanted, number = options.fit_sample, options.number_of_topics()
+    k = number.exactly or number.within.high or 1
     if wanted == "auto":
-        return n if n <= FIT_ALL_UP_TO else FIT_SAMPLE
-    return n if wanted == "all" else min(int(wanted), n)
+        return n if n <= FIT_ALL_UP_TO else min(max(FIT_SAMPLE, FITTED_PER_TOPIC * k), n)
+    size = n if wanted == "all" else min(int(wanted), n)
+    if size < n and (number.exactly or 0) > size:
+        raise InputError(
+            f"`fit_sample={size}`: {k} topics cannot be made of so many documents; give `fit_sample={FITTED_PER_TOPIC * k}`, auto or "
+            f"all, or `k={size}` or less",
+            parameter="fit_sample",
+        )
+    return size
 
 
 def sampling_order(rows: Float32Array, *, seed: int) -> LongArray:

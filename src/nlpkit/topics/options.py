@@ -10,7 +10,7 @@ from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
 
 NOVELTY_QUANTILE = 0.95
-FIT_ALL_UP_TO, FIT_SAMPLE = 100_000, 20_000  # different documents
+FIT_ALL_UP_TO, FIT_SAMPLE, FITTED_PER_TOPIC = 100_000, 20_000, 50  # different documents
 LEAST_FITTED = 10
 ENGINES = ("kmeans", "hdbscan", "agglomerative", "gmm")
 REDUCTIONS = ("auto", "pca", "umap", "none")

@@ -300,6 +300,7 @@ def fit_bertopic(
         embeddings, encoder_info = embeddings_of(table, made_by, embedding, execution.n_threads(), usable)
         if "embedding" in table.column_names:
             table = table.drop_columns("embedding")
+            pa.default_memory_pool().release_unused()  # of a million documents: 1.5 GB
     if not usable.all():
         n_empty = int((~usable).sum())
         reporting.note(f"{wording.counted(n_empty, 'document')} without text: no embedding, no topic")
@@ -336,6 +337,7 @@ def fit_bertopic(
             for name, value in asdict(guide).items()
         },
         "k": str(options.k),
+        "fit_sample": str(options.fit_sample),
         "min_topic_size_in_force": model.min_topic_size,
         "encoder": encoder_info,
         "tokens": token_info(token_options, report, stream.steps),

@@ -277,7 +277,7 @@ def _fitted(fit: StoredFit, X: Float32Array, distinct: DistinctTexts, seed: int)
         distinct, np.concatenate([fit.fitted, np.zeros(len(distinct.of_document) - len(fit.fitted), bool)])
     )
     new = np.flatnonzero(distinct.first >= len(fit.topics))
-    size = sample_size(fit.options.fit_sample, len(new))
+    size = sample_size(fit.options, len(new))
     chosen = new if size == len(new) else new[sampling_order(X[new], seed=seed)[:size]]
     return np.union1d(old, chosen)
 

@@ -230,13 +230,13 @@ def edit_bertopic(
     run, options = fit.run, fit.options
     distinct = distinct_texts(fit.embeddings, fit.usable)
     X = fit.embeddings[distinct.first]
-    fitted = fitted_points(distinct, fit.fitted)
+    chosen = fitted_points(distinct, fit.fitted)
     with stopwatch(seconds, "neighbours"), reporting.progress("neighbours", None):
-        neighbours = neighbours_among(X, fitted, k=options.n_neighbors - 1, threads=execution.n_threads())
+        neighbours = neighbours_among(X, chosen, k=options.n_neighbors - 1, threads=execution.n_threads())
     number = {term: i for i, term in enumerate(fit.words.terms)}
     dtm = count_terms(fit.counted)
     counts = without_terms(group_rows(dtm, distinct.of_document, distinct.n), [number[t] for t in stop_words])
-    points = Points(X, neighbours, counts, dtm, options, execution, lambda stage, share: None, Clock(), fitted)
+    points = Points(X, neighbours, counts, dtm, options, execution, lambda stage, share: None, Clock(), chosen)
     members = _members(fit, distinct)
     K = len(labels)
     with stopwatch(seconds, "topics"):

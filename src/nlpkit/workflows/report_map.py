@@ -16,7 +16,7 @@ from nlpkit.io.run_reading import numbers
 from nlpkit.parameters import Execution
 from nlpkit.report.figures import PALETTE
 from nlpkit.topics.map import document_map, share_vectors, spread_colours, topic_places
-from nlpkit.types import Float32Array
+from nlpkit.types import Float32Array, IntArray
 from nlpkit.workflows.report_topics import TopicRunContent
 
 
@@ -49,7 +49,7 @@ def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
     for row, key in enumerate(zip(*(training.column(name).to_pylist() for name in columns), strict=True)):
         queues.setdefault(key, deque()).append(row)
     places = np.full(content.documents.num_rows, -1, np.int64)
-    others = np.arange(len(places))
+    others: IntArray = np.arange(len(places), dtype=np.int32)
     if "row" in training.column_names:
         with content.run.intact():
             places[numbers(training, "row", least=0)] = np.arange(training.num_rows)
