@@ -139,10 +139,10 @@ if __name__ == "__main__":
     one.add_argument("-o", type=Path, required=True)
     table = commands.add_parser("compare")
     table.add_argument("runs", type=Path, nargs="+")
-    given, rest = parser.parse_known_args()
-    if given.command == "corpus":
-        write_corpus(given.o, given.docs)
-    elif given.command == "fit":
-        fit(given.corpus, given.o, given.docs, rest)
+    arguments, rest = parser.parse_known_args()
+    if arguments.command == "corpus":
+        write_corpus(arguments.o, arguments.docs)
+    elif arguments.command == "fit":
+        fit(arguments.corpus, arguments.o, arguments.docs, rest)
     else:
-        compare(given.runs)
+        compare(arguments.runs)

@@ -61,9 +61,9 @@ def test_the_others_have_the_topic_of_their_neighbours_in_the_sample(corpus: Pla
     points = corpus.embeddings[model.fitted]
     near = neighbours_among(corpus.embeddings, np.flatnonzero(model.fitted), k=14, threads=1)
     assert model.fitted[near.index].all()
-    given, _ = rule(vote(near, model.topics))
+    by_rule, _ = rule(vote(near, model.topics))
     others = ~model.fitted
-    assert np.array_equal(given[others], model.topics[others])
+    assert np.array_equal(by_rule[others], model.topics[others])
     exact = np.argsort(-(corpus.embeddings[others].astype(np.float64) @ points.T), axis=1, kind="stable")[:, :14]
     assert np.array_equal(np.flatnonzero(model.fitted)[exact], near.index[others])
 
@@ -131,9 +131,9 @@ def test_topics_that_are_given_come_first(corpus: Planted) -> None:
     directions = np.stack([corpus.embeddings[corpus.labels == k].mean(axis=0) for k in (3, 2)])
     directions -= corpus.embeddings.mean(axis=0)
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    given = PredefinedTopics(("small", "middling"), lambda X, counts: directions.astype(np.float32), 0.5)
+    predefined = PredefinedTopics(("small", "middling"), lambda X, counts: directions.astype(np.float32), 0.5)
     model = fit_topics(
-        corpus.embeddings, corpus.tokens, corpus.usable, BertopicOptions(k=4, fit_sample=150), predefined=given
+        corpus.embeddings, corpus.tokens, corpus.usable, BertopicOptions(k=4, fit_sample=150), predefined=predefined
     )
     assert model.labels[:2] == ("small", "middling")
     assert (corpus.labels[model.topics == 0] == 3).mean() > 0.9

@@ -157,9 +157,9 @@ def _compared(
         second = _clustered(again, X if vectors is points.embeddings else vectors[both], predefined)
     except InputError:  # so many topics cannot be made of these documents
         return FitSample(n, points.n - n, len(held_out), np.nan)
-    given = by_neighbours(points, first.labels)[held_out]
-    labels = second.labels[np.searchsorted(both, held_out)]
-    return FitSample(n, points.n - n, len(held_out), adjusted_mutual_information(given, labels))
+    by_first = by_neighbours(points, first.labels)[held_out]
+    by_second = second.labels[np.searchsorted(both, held_out)]
+    return FitSample(n, points.n - n, len(held_out), adjusted_mutual_information(by_first, by_second))
 
 
 def _membership(points: Points, clusters: IntArray) -> Membership:

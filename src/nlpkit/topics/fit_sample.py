@@ -78,9 +78,9 @@ def by_neighbours(points: Points, labels: IntArray) -> IntArray:
         return labels
     every = np.full(points.n, NO_TOPIC, np.int32)
     every[points.fitted] = labels
-    given, _ = rule(vote(points.neighbours, every))
-    given[points.fitted] = labels
-    return given
+    labelled, _ = rule(vote(points.neighbours, every))
+    labelled[points.fitted] = labels
+    return labelled
 
 
 def for_all(clustering: Clustering, points: Points) -> Clustering:
