@@ -40,7 +40,7 @@ from nlpkit.text.options import TopicTokenOptions
 from nlpkit.text.token_settings import NO_LANGUAGE
 from nlpkit.topics.bertopic import fit_topics
 from nlpkit.topics.debias import debiased_tokens
-from nlpkit.topics.description import TopicModel
+from nlpkit.topics.description import FitSample, TopicModel
 from nlpkit.topics.guided_options import GuidedOptions
 from nlpkit.topics.novelty import least_similarity
 from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions, check_quantile
@@ -68,7 +68,8 @@ STAGES = {
     "neighbours": (0, 5, "neighbours"),
     "layout": (5, 95, "layout"),
     "evidence": (5, 90, "their number"),
-    "topics": (95, 100, "choice and words"),
+    "topics": (95, 98, "choice and words"),
+    "sample": (98, 100, "second fit"),
 }
 
 
@@ -190,6 +191,7 @@ class FittedBertopic(BertopicModel):
             },
             "layers": [len(layer.parent) for layer in model.layers],
             "rule_agreement": round(model.rule_agreement, 6),
+            "fit_sample": None if model.sample is None else model.sample.as_dict(),
             "doc_topics_left_out": round(self._tables[1], 6),
             **self.guidance,
             "evidence": [rounded(candidate.as_dict()) for candidate in model.candidates],
@@ -205,21 +207,18 @@ class FittedBertopic(BertopicModel):
 
     def training(self, threads: int) -> Training:
         """Return the distinct training texts with their topics."""
-        tables = training_tables(self.table, self.embeddings, self.model, self.usable)
-        return training_of(
-            tables["training"],
-            tables["centroids"],
-            self.model.n_topics,
-            n_neighbors=self.options.n_neighbors,
-            threads=threads,
-        )
+        return training_of(self._training, self.model.n_topics, n_neighbors=self.options.n_neighbors, threads=threads)
+
+    @cached_property
+    def _training(self) -> dict[str, pa.Table]:
+        """What prediction needs, as tables."""
+        return training_tables(self.table, self.embeddings, self.model, self.usable)
 
     @cached_property
     def run(self) -> NewRun:  # type: ignore[override]
         """The run that can be written."""
-        training = training_tables(self.table, self.embeddings, self.model, self.usable)
         return new_run(
-            "bertopic", RunTables(self.tables(), training, self.config, model_files=self.encoder_files), self.source,
+            "bertopic", RunTables(self.tables(), self._training, self.config, model_files=self.encoder_files), self.source,
             parameters=self.parameters,
             command="bertopic" if self.lineage is None else "edit", results=self.results(), execution=self.execution,
             seconds={**self.seconds, **{f"topics.{k}": v for k, v in self.model.seconds.items()}}, lineage=self.lineage,
@@ -326,6 +325,9 @@ def fit_bertopic(
             None if static is None else static.encoder(threads=execution.n_threads(), max_tokens=embedding.max_tokens)
         )
         embeddings, encoder_info = embeddings_of(table, made_by, embedding, execution.n_threads(), usable, tuned)
+        if "embedding" in table.column_names:
+            table = table.drop_columns("embedding")
+            pa.default_memory_pool().release_unused()  # of a million documents: 1.5 GB
     if not usable.all():
         n_empty = int((~usable).sum())
         reporting.note(f"{wording.counted(n_empty, 'document')} without text: no embedding, no topic")
@@ -345,6 +347,8 @@ def fit_bertopic(
         debiased = None if knowledge.groups is None else debiased_tokens(words, knowledge.groups, seed=execution.seed)
         model = fit(words if debiased is None else debiased.tokens, options=options, rows=rows, progress=step)
         update(100)
+    if model.sample is not None:
+        note_sample(model.sample)
     guidance = {}
     if knowledge.groups is not None and debiased is not None:
         with stopwatch(seconds, "debias"):
@@ -360,6 +364,7 @@ def fit_bertopic(
             for name, value in asdict(guide).items()
         },
         "k": str(options.k),
+        "fit_sample": str(options.fit_sample),
         "min_topic_size_in_force": model.min_topic_size,
         "encoder": encoder_info,
         "tokens": token_info(token_options, report, stream.steps),
@@ -373,6 +378,21 @@ def fit_bertopic(
     )  # fmt: skip
     fitted.corpus = corpus
     return fitted
+
+
+def note_sample(sample: FitSample) -> None:
+    """Say how many documents were fitted, and how far a fit with more of them agrees."""
+    share = "could not be made"
+    if np.isfinite(sample.agreement):
+        share = (
+            f"gives {wording.count(sample.n_compared)} of these the same topics at AMI {sample.agreement:.2f} "
+            "(1: the same, 0: by chance)"
+        )
+    reporting.note(
+        f"fitted to {wording.count(sample.n_fitted)} of {wording.counted(sample.n_fitted + sample.n_assigned, 'different document')}; "
+        f"the others have the topic of their neighbours among these; a second fit that includes more of them {share}; `fit_sample=N` "
+        "takes other numbers"
+    )
 
 
 def _warn_of_language(report: PreprocessReport, encoder: EncoderOptions, table: pa.Table) -> None:
