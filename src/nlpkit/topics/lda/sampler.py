@@ -1,4 +1,14 @@
-"""LDA by collapsed Gibbs sampling: the state of a chain and its sweeps."""
+"""LDA by collapsed Gibbs sampling: the state of a chain and its sweeps.
+
+The sampler of this module cuts a corpus into a grid of P × P cells: P blocks of documents, P blocks of words (as Yan, Xu & Qi 2009
+do for GPUs). A sweep has P rounds, and the P cells of a round share neither documents nor words, so n_dk and n_kv are those of
+all draws before; only the totals n_k that a cell sees are P − 1 cells behind. It needs memory that all cells share, and P waits.
+
+AD-LDA (`distributed`; Newman, Asuncion, Smyth & Welling 2009) cuts documents alone: each of P shards makes its whole sweep against
+a copy of n_kv and n_k of the sweep's start, and the differences are added up after it. A shard keeps its tokens and their topics
+and exchanges counts once a sweep, so it can be in another process or on another machine; what it does not see are the draws of
+the other P − 1 shards in the same sweep. With P = 1 both are the sampler without any approximation, draw for draw.
+"""
 
 from __future__ import annotations
 
