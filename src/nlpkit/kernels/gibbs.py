@@ -25,6 +25,7 @@ from nlpkit.kernels.idtable import prefetch
 
 AHEAD = 12  # tokens between asking for the list of a document and reading it
 BLOCK = 32  # topics in a block of the smoothing part
+COUNTER_STEP = 0x9E3779B97F4A7C15  # between the numbers of a random stream: key + i · step is the key of the i-th and on
 COUNT_BITS = 32  # an entry of a list is count << 32 | topic
 
 
@@ -84,7 +85,7 @@ class Scratch(NamedTuple):
 @numba.njit(nogil=True, cache=True, inline="always")
 def random_bits(key, counter):  # type: ignore[no-untyped-def]
     """Return 64 random bits of a counter: SplitMix64 (Steele, Lea & Flood 2014), the counter-th number of the stream `key`."""
-    x = key + counter * np.uint64(0x9E3779B97F4A7C15)
+    x = key + counter * np.uint64(COUNTER_STEP)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))

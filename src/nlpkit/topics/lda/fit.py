@@ -140,7 +140,7 @@ def fit_lda(
             stop.step(state.sweep, options.n_sweeps)
             while state.sweep < options.n_sweeps and stopped is None:
                 whole = False
-                point = _sweep(sampler, state, options, guidance, tokens.n_docs)
+                point = _sweep(sampler, state, options, guidance)
                 whole = True
                 due = (
                     time.monotonic() > saved + pause
@@ -268,14 +268,14 @@ def make_sampler(
 
 
 def _sweep(
-    sampler: GibbsSampler, state: FitState, options: LdaOptions, guidance: Guidance | None, n_docs: int
+    sampler: GibbsSampler, state: FitState, options: LdaOptions, guidance: Guidance | None
 ) -> TracePoint | None:
     """Sweep once and bring the state to its end: priors, samples, the trace."""
     sampler.run(1)
     sweep, every = sampler.sweep, options.optimize_interval
     if every and sweep >= options.optimize_from and sweep % every == 0 and sweep < options.n_sweeps:
         free = sampler.topic_term()[0 if guidance is None else guidance.n_fixed :]
-        alpha = estimate_alpha(sampler.doc_topic()[:n_docs], sampler.alpha, symmetric=options.symmetric_alpha)
+        alpha = estimate_alpha(sampler.topic_histogram(), sampler.alpha, symmetric=options.symmetric_alpha)
         sampler.set_priors(alpha, estimate_eta(free, sampler.eta) if options.optimize_eta else sampler.eta)
         state.alpha, state.eta = sampler.alpha, sampler.eta
     counts = sweep > options.samples_from

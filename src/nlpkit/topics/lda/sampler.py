@@ -23,7 +23,8 @@ from scipy import sparse
 from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs, gibbs_layout
 from nlpkit.kernels.topic_counts import count_topics
-from nlpkit.topics.lda.likelihood import dirichlet_multinomial
+from nlpkit.topics.lda.likelihood import dirichlet_multinomial, log_words
+from nlpkit.topics.lda.priors import TopicHistogram
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
@@ -58,6 +59,7 @@ class GibbsSampler:
         frozen: (D,) documents whose tokens count but keep their topics, which must be given.
         fixed: (K,) topics whose word counts are those of the frozen documents alone.
         weights: (N,) weight of each token, up to 255; rounded to 1/256, at least that.
+        first_token: tokens of the documents before these in a larger corpus; theirs are the random numbers before.
 
     Raises:
         UsageError: an argument is out of its range. InputError: tokens that do not fit their vocabulary.
@@ -77,23 +79,11 @@ class GibbsSampler:
         frozen: BoolArray | None = None,
         fixed: BoolArray | None = None,
         weights: FloatArray | None = None,
+        first_token: int = 0,
     ) -> None:
-        if not 1 <= n_topics <= MAX_TOPICS:
-            raise UsageError(
-                f"{n_topics} topics cannot be fitted: from 1 to {MAX_TOPICS:,} are possible", parameter="k"
-            )
-        if len(tokens.term_ids) > MAX_TOKENS:
-            raise UsageError(f"{len(tokens.term_ids):,} tokens are more than one model takes ({MAX_TOKENS:,})")
-        tokens.check()
-        for name, values, n in (
-            ("alpha", alpha if np.ndim(alpha) else None, n_topics),
-            ("fixed", fixed, n_topics),
-            ("frozen", frozen, tokens.n_docs),
-            ("weights", weights, len(tokens.term_ids)),
-        ):
-            if values is not None and np.shape(values) != (n,):
-                raise UsageError(f"{name} must be {n:,} values, found {np.shape(values)}")
+        check_arguments(tokens, n_topics, alpha=alpha, fixed=fixed, frozen=frozen, weights=weights)
         self.n_topics, self.seed, self.threads, self.sweep = n_topics, int(seed), threads, 0
+        self._first_token = first_token
         wanted = shards_for(len(tokens.term_ids), tokens.n_terms) if shards is None else shards
         self.shards = max(1, min(wanted, tokens.n_docs))
         self._tokens = tokens
@@ -126,10 +116,14 @@ class GibbsSampler:
         priors = self._priors()
         with ThreadPoolExecutor(max(1, min(self.threads, self.shards)), thread_name_prefix="gibbs") as pool:
             for _ in range(sweeps):
-                key = np.uint64(stream_key(self.seed, "sweep", self.sweep))
+                key = self._key("sweep", self.sweep)
                 for turn in range(self.shards):
                     self._round(priors, key, turn, pool if self.threads > 1 and self.shards > 1 else None)
                 self.sweep += 1
+
+    def _key(self, *parts: int | str) -> np.uint64:
+        """Return the key of a random stream, whose numbers begin with that of the first token."""
+        return np.uint64((stream_key(self.seed, *parts) + self._first_token * gibbs.COUNTER_STEP) % 2**64)
 
     def _round(self, priors: gibbs.Priors, key: np.uint64, turn: int, pool: ThreadPoolExecutor | None) -> None:
         def cell(block: int) -> None:
@@ -180,12 +174,19 @@ class GibbsSampler:
         Of the documents that are sampled, given the frozen ones: the words of these count as if they had come before. The words of
         fixed topics have the probabilities that the frozen documents give them.
         """
-        topics, free = self.topic_term(), np.flatnonzero(~self._fixed)
-        words = dirichlet_multinomial(topics[free], self.eta)
-        if self._order is not None or self._fixed.any():
-            frozen_counts = self._frozen_topic_term()
-            words += self._log_fixed(topics, frozen_counts) - dirichlet_multinomial(frozen_counts[free], self.eta)
-        return words + dirichlet_multinomial(self._sampled_documents(), self.alpha)
+        guided = self._order is not None or self._fixed.any()
+        words = log_words(
+            self.topic_term(), self.eta, fixed=self._fixed, frozen_counts=self._frozen_topic_term() if guided else None
+        )
+        return words + self.log_documents()
+
+    def log_documents(self) -> float:
+        """Return log p(z | alpha) of the documents that are sampled."""
+        return dirichlet_multinomial(self._sampled_documents(), self.alpha)
+
+    def topic_histogram(self) -> TopicHistogram:
+        """Return how many of the documents that are sampled have so many tokens of a topic."""
+        return TopicHistogram.of(self._sampled_documents())
 
     def _frozen_topic_term(self) -> CsrMatrix:
         """Return n_kv (K, V) of the frozen documents."""
@@ -194,16 +195,6 @@ class GibbsSampler:
         amount = np.ones(len(z)) if self._units is None else self._internal_order(self._units) / UNIT
         places = (z[thawed:], self._term_ids[thawed:])
         return sparse.coo_array((amount[thawed:], places), shape=(self.n_topics, self._tokens.n_terms)).tocsr()
-
-    def _log_fixed(self, counts: CsrMatrix, frozen_counts: CsrMatrix) -> float:
-        """Return log p of the sampled words in fixed topics; counts, frozen_counts (K, V) are those of all and of the frozen documents."""
-        fixed = np.flatnonzero(self._fixed)
-        sampled = sparse.coo_array(counts[fixed] - frozen_counts[fixed])
-        if not sampled.nnz:
-            return 0.0
-        sizes = np.asarray(frozen_counts.sum(axis=1)).ravel()[fixed] + self._tokens.n_terms * self.eta
-        phi = (frozen_counts[fixed[sampled.row], sampled.col] + self.eta) / sizes[sampled.row]
-        return float((sampled.data * np.log(phi)).sum())
 
     def topic_sizes(self) -> LongArray | FloatArray:
         """Return the tokens of each topic in the documents that are sampled (K,), their weight where tokens have weights."""
@@ -340,7 +331,7 @@ class GibbsSampler:
             raise UsageError("frozen documents need the topics of their tokens")
         self._z = np.empty(len(tokens.term_ids), np.uint16)
         with np.errstate(over="ignore"):
-            gibbs_layout.start_topics(initial, np.uint64(stream_key(self.seed, "start")), K, self._z)
+            gibbs_layout.start_topics(initial, self._key("start"), K, self._z)
         gibbs_layout.fill_lists(self._layout, self._lists, self._z, thawed)
         self._count_words()
 
@@ -357,6 +348,24 @@ class GibbsSampler:
         indptr, topics, n = counts
         data = n.astype(np.int32) if self._units is None else n / UNIT
         return sparse.csr_array((data, topics, indptr), shape=(rows, self.n_topics))
+
+
+def check_arguments(tokens: TokenTable, n_topics: int, **values: Any) -> None:
+    """Refuse a corpus or K that is out of range, and values that are not one for each topic, document or token.
+
+    Raises:
+        UsageError: there is one. InputError: tokens that do not fit their vocabulary.
+    """
+    if not 1 <= n_topics <= MAX_TOPICS:
+        raise UsageError(f"{n_topics} topics cannot be fitted: from 1 to {MAX_TOPICS:,} are possible", parameter="k")
+    if len(tokens.term_ids) > MAX_TOKENS:
+        raise UsageError(f"{len(tokens.term_ids):,} tokens are more than one model takes ({MAX_TOKENS:,})")
+    tokens.check()
+    sizes = {"alpha": n_topics, "fixed": n_topics, "frozen": tokens.n_docs, "weights": len(tokens.term_ids)}
+    for name, value in values.items():
+        is_number = name == "alpha" and not np.ndim(value)
+        if value is not None and not is_number and np.shape(value) != (sizes[name],):
+            raise UsageError(f"{name} must be {sizes[name]:,} values, found {np.shape(value)}")
 
 
 def shards_for(n_tokens: int, n_terms: int) -> int:
