@@ -25,7 +25,9 @@ from nlpkit.kernels.idtable import prefetch
 
 AHEAD = 12  # tokens between asking for the list of a document and reading it
 BLOCK = 32  # topics in a block of the smoothing part
-COUNTER_STEP = 0x9E3779B97F4A7C15  # between the numbers of a random stream: key + i · step is the key of the i-th and on
+COUNTER_STEP = (
+    0x9E3779B97F4A7C15  # between the numbers of a random stream: key + i · step is the key of the i-th and on
+)
 COUNT_BITS = 32  # an entry of a list is count << 32 | topic
 
 

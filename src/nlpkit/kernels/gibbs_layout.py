@@ -130,6 +130,19 @@ def fill_word_lists(layout, word_lists, z, step):  # type: ignore[no-untyped-def
 
 
 @numba.njit(nogil=True, cache=True)
+def fill_from_counts(lists, indptr, topics, counts):  # type: ignore[no-untyped-def]
+    """Write counts (R, K), CSR without zeros, to the lists of the rows that have room for them; the others stay empty."""
+    start, length, entries = lists
+    for r in range(len(length)):
+        if start[r + 1] == start[r]:
+            continue
+        length[r] = indptr[r + 1] - indptr[r]
+        for j in range(length[r]):
+            i = indptr[r] + j
+            entries[start[r] + j] = np.uint64(counts[i]) << np.uint64(COUNT_BITS) | np.uint64(topics[i])
+
+
+@numba.njit(nogil=True, cache=True)
 def read_lists(lists, n_docs):  # type: ignore[no-untyped-def]
     """Return the counts of the first documents as CSR (n_docs, K): indptr int64, topics int32 ascending, counts int64."""
     start, length, entries = lists

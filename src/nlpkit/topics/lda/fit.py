@@ -267,9 +267,7 @@ def make_sampler(
     )
 
 
-def _sweep(
-    sampler: GibbsSampler, state: FitState, options: LdaOptions, guidance: Guidance | None
-) -> TracePoint | None:
+def _sweep(sampler: GibbsSampler, state: FitState, options: LdaOptions, guidance: Guidance | None) -> TracePoint | None:
     """Sweep once and bring the state to its end: priors, samples, the trace."""
     sampler.run(1)
     sweep, every = sampler.sweep, options.optimize_interval

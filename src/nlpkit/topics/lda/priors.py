@@ -59,9 +59,7 @@ class TopicHistogram:
         return cls(parts[0].n_topics, topics[new], counts[new], summed, lengths, documents)
 
 
-def estimate_alpha(
-    documents: TopicHistogram | CsrMatrix, alpha: FloatArray, *, symmetric: bool = False
-) -> FloatArray:
+def estimate_alpha(documents: TopicHistogram | CsrMatrix, alpha: FloatArray, *, symmetric: bool = False) -> FloatArray:
     """Return the alpha (K,) of highest p(z | alpha), by Minka's fixed point from the given one.
 
     α_k ← α_k · Σ_d [ψ(n_dk + α_k) − ψ(α_k)] / Σ_d [ψ(N_d + Σα) − ψ(Σα)] (Minka 2000, eq. 55; Wallach 2008, ch. 2). An

@@ -101,12 +101,7 @@ class GibbsSampler:
         Raises:
             UsageError: one is not above 0.
         """
-        each: FloatArray = np.broadcast_to(np.asarray(alpha, np.float64), (self.n_topics,)).copy()
-        if not (np.all(each > 0) and np.all(np.isfinite(each)) and 0 < eta < np.inf):
-            raise UsageError(
-                f"alpha and eta must be above 0, found alpha {each.min():g} and eta {eta:g}", parameter="alpha"
-            )
-        self.alpha, self.eta = each, float(eta)
+        self.alpha, self.eta = checked_priors(alpha, eta, self.n_topics)
 
     def run(self, sweeps: int) -> None:
         """Draw every token's topic `sweeps` times; the GIL is free meanwhile."""
@@ -180,9 +175,9 @@ class GibbsSampler:
         )
         return words + self.log_documents()
 
-    def log_documents(self) -> float:
-        """Return log p(z | alpha) of the documents that are sampled."""
-        return dirichlet_multinomial(self._sampled_documents(), self.alpha)
+    def log_documents(self, alpha: FloatArray | None = None) -> float:
+        """Return log p(z | alpha) of the documents that are sampled; alpha (K,): that of the chain where it is not given."""
+        return dirichlet_multinomial(self._sampled_documents(), self.alpha if alpha is None else alpha)
 
     def topic_histogram(self) -> TopicHistogram:
         """Return how many of the documents that are sampled have so many tokens of a topic."""
@@ -278,7 +273,7 @@ class GibbsSampler:
         steps = np.searchsorted(self._word_start, np.linspace(0, len(term_ids), P + 1)[1:-1])
         ends = np.concatenate([[0], np.minimum(steps, tokens.n_terms), [tokens.n_terms]])
         self._words = [np.arange(a, max(a, b)) for a, b in pairwise(ends)]
-        self._units = None if weights is None else _as_units(weights)
+        self._units = None if weights is None else as_units(weights)
         units = np.zeros(0, np.uint16)
         if self._units is not None:
             units = np.empty(len(term_ids), np.uint16)
@@ -350,6 +345,16 @@ class GibbsSampler:
         return sparse.csr_array((data, topics, indptr), shape=(rows, self.n_topics))
 
 
+def checked_priors(alpha: FloatArray | float, eta: float, n_topics: int) -> tuple[FloatArray, float]:
+    """Return alpha (K,) and eta. Raises UsageError where one is not above 0."""
+    each: FloatArray = np.broadcast_to(np.asarray(alpha, np.float64), (n_topics,)).copy()
+    if not (np.all(each > 0) and np.all(np.isfinite(each)) and 0 < eta < np.inf):
+        raise UsageError(
+            f"alpha and eta must be above 0, found alpha {each.min():g} and eta {eta:g}", parameter="alpha"
+        )
+    return each, float(eta)
+
+
 def check_arguments(tokens: TokenTable, n_topics: int, **values: Any) -> None:
     """Refuse a corpus or K that is out of range, and values that are not one for each topic, document or token.
 
@@ -380,7 +385,8 @@ def _scratch(K: int) -> gibbs.Scratch:
     return gibbs.Scratch(whole[0], whole[1], np.zeros(K), whole[2], whole[3], blocks, whole[4])
 
 
-def _as_units(weights: FloatArray) -> np.ndarray:
+def as_units(weights: FloatArray) -> np.ndarray:
+    """Return weights of tokens as whole numbers of 1/256, at least 1. Raises UsageError where one is out of range."""
     if len(weights) and not (np.all(weights >= 0) and weights.max() * UNIT <= 65_535):
         raise UsageError(
             f"weights of tokens must be from 0 to {65_535 // UNIT}, found {weights.min():g} to {weights.max():g}"
