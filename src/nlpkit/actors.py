@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import signal
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, Protocol, TypeAlias
@@ -72,7 +73,8 @@ class Host:
 
     def __init__(self, build: Build) -> None:
         """Begin without any."""
-        self._build, self._objects = build, {}
+        self._build = build
+        self._objects: dict[int, Any] = {}
 
     def add(self, number: int, arguments: tuple[Any, ...]) -> None:
         """Make the object of a number."""
@@ -160,17 +162,23 @@ class ProcessActors(HostedActors):
 
     def _ask(self, method: str, arguments: dict[int, tuple[Any, ...]]) -> list[Any]:
         for host, each in arguments.items():
-            self._exchange(host, lambda connection, each=each: connection.send((method, each)))
-        answers = [self._exchange(host, lambda connection: connection.recv()) for host in arguments]
+            with self._watched(host) as connection:
+                connection.send((method, each))
+        answers = []
+        for host in arguments:
+            with self._watched(host) as connection:
+                answers.append(connection.recv())
         for went_well, answer in answers:
             if not went_well:
                 raise answer
         return [answer for _, answer in answers]
 
-    def _exchange(self, host: int, step: Callable[[Connection], Any]) -> Any:
+    @contextmanager
+    def _watched(self, host: int) -> Iterator[Connection]:
+        """Give the connection to a process. Raises ActorLostError where nobody is at its other end."""
         process, connection = self._processes[host]
         try:
-            return step(connection)
+            yield connection
         except (EOFError, ConnectionError) as error:
             process.join(1)
             raise ActorLostError(
@@ -217,8 +225,8 @@ class RayActors(HostedActors):
         if not ray.is_initialized():
             ray.init(address=cluster, log_to_driver=False)
         self._ray = ray
-        remote = ray.remote(num_cpus=1, max_restarts=0)(Host)
-        self._hosts = [remote.remote(build) for _ in range(max(1, min(workers, len(arguments))))]
+        remote: Any = ray.remote(num_cpus=1, max_restarts=0)(Host)
+        self._hosts: list[Any] = [remote.remote(build) for _ in range(max(1, min(workers, len(arguments))))]
         super().__init__(len(self._hosts), arguments)
 
     def close(self) -> None:

@@ -104,7 +104,10 @@ class Shard(GibbsSampler):
     def _places(self, length: IntArray) -> LongArray:
         """Return where the entries are that lists of some lengths fill."""
         ends = np.cumsum(length, dtype=np.int64)
-        return np.arange(ends[-1] if len(ends) else 0) + np.repeat(self._lists.start[:-1] - (ends - length), length)
+        places: LongArray = np.arange(ends[-1] if len(ends) else 0) + np.repeat(
+            self._lists.start[:-1] - (ends - length), length
+        )
+        return places
 
 
 class DistributedSampler:
@@ -152,6 +155,7 @@ class DistributedSampler:
         self._parts = {"assignments": assignments, "weights": weights}
         self._start = partial(ThreadActors, threads=threads) if start is None else start
         self.set_priors(alpha, eta)
+        self._priors_at_start = self.alpha, self.eta
         self._actors = self._started()
         self._count()
 
@@ -227,7 +231,7 @@ class DistributedSampler:
         self._actors.close()
         self._actors = self._started()
         self.sweep = 0
-        self.set_priors(self._options["alpha"], self._options["eta"])
+        self.alpha, self.eta = self._priors_at_start
         self._count()
 
     @property

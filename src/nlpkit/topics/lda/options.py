@@ -11,12 +11,13 @@ from nlpkit.parameters import Execution, Param
 from nlpkit.topics.mixtures.options import TermOptions
 
 USUAL = Execution()
+GRID, AD_LDA = SCHEMES = ("grid", "ad-lda")
 SWEEPS = 1000
 SWEEPS_OF_MANY = 200  # of each of many chains
 
 _IN_FORCE = (
     "n_topics", "alpha", "eta", "sweeps", "burn_in", "thin", "estimate", "trace_every", "early_stop", "optimize_interval",
-    "optimize_burn_in", "symmetric_alpha", "optimize_eta", "shards",
+    "optimize_burn_in", "symmetric_alpha", "optimize_eta", "shards", "scheme",
 )  # fmt: skip
 
 
@@ -26,7 +27,8 @@ class LdaOptions:
 
     k: a number of topics, "auto", or a range such as "10:50:10". alpha and eta are each, by default 1 / k. estimate: the `last`
     state, the `mean` of the counts of every thin-th state after burn_in, or the `best` state in the trace (highest log p(w, z))
-    after burn_in. trace_every: sweeps between two points of the trace. symmetric_alpha and optimize_eta as in MALLET.
+    after burn_in. scheme: how `shards` parts are sampled side by side (nlpkit.topics.lda.sampler).
+    trace_every: sweeps between two points of the trace. symmetric_alpha and optimize_eta as in MALLET.
     """
 
     PANEL: ClassVar[str] = "Model"
@@ -80,6 +82,10 @@ class LdaOptions:
             min=1,
         ),
     ] = None
+    scheme: Annotated[
+        str,
+        Param("What shards share in a sweep: all but totals (grid) or nothing (ad-lda, for processes and clusters)."),
+    ] = GRID
     trace_every: int = 10
 
     @property
