@@ -6,6 +6,7 @@ where they stay or on how many work at a time.
 
 from __future__ import annotations
 
+import os
 import signal
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -87,6 +88,10 @@ class Host:
     def call_one(self, number: int, method: str, arguments: tuple[Any, ...]) -> Any:
         """Call a method of one object."""
         return getattr(self._objects[number], method)(*arguments)
+
+    def pid(self) -> int:
+        """Return the number of the process."""
+        return os.getpid()
 
 
 class HostedActors:
@@ -226,20 +231,20 @@ class RayActors(HostedActors):
             ray.init(address=cluster, log_to_driver=False)
         self._ray = ray
         remote: Any = ray.remote(num_cpus=1, max_restarts=0)(Host)
-        self._hosts: list[Any] = [remote.remote(build) for _ in range(max(1, min(workers, len(arguments))))]
-        super().__init__(len(self._hosts), arguments)
+        self.hosts: list[Any] = [remote.remote(build) for _ in range(max(1, min(workers, len(arguments))))]
+        super().__init__(len(self.hosts), arguments)
 
     def close(self) -> None:
         """End the actors; the cluster stays."""
-        for host in self._hosts:
+        for host in self.hosts:
             self._ray.kill(host)
-        self._hosts = []
+        self.hosts = []
 
     def _share(self, value: Any) -> Any:
         return self._ray.put(value)  # once, not once for each host
 
     def _ask(self, method: str, arguments: dict[int, tuple[Any, ...]]) -> list[Any]:
-        waiting = [getattr(self._hosts[host], method).remote(*each) for host, each in arguments.items()]
+        waiting = [getattr(self.hosts[host], method).remote(*each) for host, each in arguments.items()]
         try:
             return list(self._ray.get(waiting))
         except self._ray.exceptions.RayActorError as error:

@@ -88,8 +88,9 @@ class Shard(GibbsSampler):
         return lists
 
     def packed_state(self) -> dict[str, np.ndarray]:
-        """Return `state` without the room that lists do not fill."""
-        return self.state() | {"list_entries": self._lists.entries[self._places(self._lists.length)]}
+        """Return a copy of `state`, without the room that lists do not fill."""
+        length, entries = self._lists.length, self._lists.entries
+        return {"z": self._z.copy(), "list_length": length.copy(), "list_entries": entries[self._places(length)]}
 
     def restore_packed(self, state: Mapping[str, np.ndarray], sweep: int) -> None:
         """Continue from a `packed_state`. Raises UsageError as `restore` does."""
@@ -222,7 +223,8 @@ class DistributedSampler:
         """Return counts (V, K) without those of fixed topics, whose words are not learned from documents."""
         if not self._fixed.any():
             return counts
-        seen = sparse.csr_array(counts @ sparse.diags_array((~self._fixed).astype(np.int64)))
+        seen = counts.copy()
+        seen.data[self._fixed[seen.indices]] = 0
         seen.eliminate_zeros()
         return seen
 
