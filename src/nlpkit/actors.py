@@ -6,6 +6,7 @@ where they stay or on how many work at a time.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import traceback
@@ -16,7 +17,10 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, Protocol, TypeAlias
 
-from nlpkit.errors import ActorLostError, NlpkitError, missing_extra
+from nlpkit.errors import ActorLostError, MissingError, NlpkitError, first_line, missing_extra
+
+LOCAL = "local"  # address of processes of Ray on this machine
+STORE = 500 << 20  # bytes of the memory in which Ray keeps what goes from one of them to another
 
 Build: TypeAlias = Callable[..., Any]  # makes one object; for processes a function or class at the top of a module
 
@@ -210,32 +214,27 @@ def _serve(connection: Connection, build: Build) -> None:
 
 
 class RayActors(HostedActors):
-    """Objects on a Ray cluster, or on one that is started on this machine."""
+    """Objects in Ray actors, on this machine or on a cluster."""
 
     def __init__(
-        self, build: Build, arguments: Sequence[tuple[Any, ...]], *, workers: int, cluster: str | None = None
+        self, build: Build, arguments: Sequence[tuple[Any, ...]], *, workers: int, address: str = LOCAL
     ) -> None:
         """Start up to as many Ray actors as there are objects.
 
         Args:
-            cluster: its address (ray://host:port); None for the one that the process is connected to, or one on this machine.
+            address: local (new processes here), auto (the cluster that runs here) or ray://HOST:PORT; without a meaning where the
+                process is connected to Ray already.
 
         Raises:
-            MissingError: ray is not installed. ActorLostError: one ended at once.
+            MissingError: Ray is not installed, or cannot be reached. ActorLostError: one ended at once.
         """
-        try:
-            import ray
-        except ImportError as error:
-            raise missing_extra("a cluster of machines", "ray") from error
-        if not ray.is_initialized():
-            ray.init(address=cluster, log_to_driver=False)
-        self._ray = ray
-        remote: Any = ray.remote(num_cpus=1, max_restarts=0)(Host)
+        self._ray = connected_ray(address, workers)
+        remote: Any = self._ray.remote(num_cpus=1, max_restarts=0)(Host)
         self.hosts: list[Any] = [remote.remote(build) for _ in range(max(1, min(workers, len(arguments))))]
         super().__init__(len(self.hosts), arguments)
 
     def close(self) -> None:
-        """End the actors; the cluster stays."""
+        """End the actors; what this process is connected to stays."""
         for host in self.hosts:
             self._ray.kill(host)
         self.hosts = []
@@ -244,8 +243,40 @@ class RayActors(HostedActors):
         return self._ray.put(value)  # once, not once for each host
 
     def _ask(self, method: str, arguments: dict[int, tuple[Any, ...]]) -> list[Any]:
+        errors = self._ray.exceptions
         waiting = [getattr(self.hosts[host], method).remote(*each) for host, each in arguments.items()]
         try:
             return list(self._ray.get(waiting))
-        except self._ray.exceptions.RayActorError as error:
-            raise ActorLostError("a Ray actor ended in the middle of its work") from error
+        except errors.RayTaskError as error:
+            if isinstance(error.cause, NlpkitError):
+                raise error.cause from None
+            raise
+        except (errors.RayError, ConnectionError) as error:
+            raise ActorLostError(f"a Ray actor was lost in the middle of its work ({type(error).__name__})") from error
+
+
+def connected_ray(address: str, workers: int) -> Any:
+    """Return the module ray, connected to a cluster: to that which the process is connected to, if there is one.
+
+    Raises:
+        MissingError: Ray is not installed, or the cluster cannot be reached.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise missing_extra("Ray", "ray") from None
+    if ray.is_initialized():
+        return ray
+    options: dict[str, Any] = {"address": address, "log_to_driver": False, "configure_logging": False}
+    if address == LOCAL:
+        options |= {"num_cpus": workers, "object_store_memory": STORE, "include_dashboard": False}
+    try:
+        ray.init(**options, logging_level=logging.ERROR)
+    except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+        raise MissingError(
+            f"the cluster of Ray at '{address}' cannot be reached ({first_line(error)}); start one with: ray start --head, or give "
+            "`ray=local`",
+            parameter="ray",
+        ) from None
+    return ray
