@@ -32,6 +32,7 @@ MAX_TOPICS = 65_535  # topics of tokens are stored in 16 bits
 MAX_TOKENS = 2**32 - 1
 MAX_UNITS = 2**32 - 1  # counts in lists have 32 bits
 MAX_COUNT = 2**31 - 1  # of tokens without weights, which `topic_term` and `doc_topic` give as int32
+MAX_SHORT = 2**16 - 1  # units of a document whose counts are kept in 16 bits
 LISTED_FROM = 16  # tokens, from which on a word keeps a list of its topics
 UNIT = 256  # units of a token of weight 1 when tokens have weights
 TOKENS_PER_SHARD = 50_000
@@ -293,7 +294,9 @@ class GibbsSampler:
         # a document has at most as many topics as tokens and one more while a token changes its topic, and at most K
         room = np.where(np.arange(tokens.n_docs) < thawed, np.minimum(lengths + 1, self.n_topics), 0)
         start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
-        self._lists = gibbs.Lists(start, np.zeros(tokens.n_docs, np.int32), np.zeros(int(start[-1]), np.uint64))
+        # both halves of an entry hold what they must: counts up to those of a document, topics below 2^16
+        entry = np.uint32 if self._doc_units.max(initial=0) <= MAX_SHORT else np.uint64
+        self._lists = gibbs.Lists(start, np.zeros(tokens.n_docs, np.int32), np.zeros(int(start[-1]), entry))
 
     def _room_for_words(self, units: np.ndarray) -> gibbs.Lists:
         """Return empty lists for the frequent words; with one shard, which counts the tokens of a word once a sweep, for none."""
