@@ -167,6 +167,8 @@ class DistributedSampler:
         return sparse.csr_array(sparse.coo_array((amount, (words, topics)), shape=shape))
 
     def _check_counts(self, weights: FloatArray | None) -> None:
+        if weights is None and len(self._tokens.term_ids) + self._pseudo_counts.sum() <= MAX_COUNT:
+            return
         units = None if weights is None else as_units(weights)
         most = np.bincount(self._tokens.term_ids, units, self._tokens.n_terms) + self._pseudo_counts.sum(axis=1)
         if most.max(initial=0) > (MAX_COUNT if weights is None else MAX_UNITS):

@@ -162,7 +162,7 @@ class _Saving:
     every: int | None
     kept: FitState | None
     last: float = field(default_factory=time.monotonic)
-    pause: float = SAVE_SECONDS
+    pause: float = field(default_factory=lambda: SAVE_SECONDS)
 
     def is_due(self, sweep: int) -> bool:
         """Return whether the state after a sweep is to be saved."""

@@ -12,7 +12,7 @@ the other P − 1 shards in the same sweep. With P = 1 both are the sampler with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -32,6 +32,7 @@ MAX_TOPICS = 65_535  # topics of tokens are stored in 16 bits
 MAX_TOKENS = 2**32 - 1
 MAX_UNITS = 2**32 - 1  # counts in lists have 32 bits
 MAX_COUNT = 2**31 - 1  # of tokens without weights, which `topic_term` and `doc_topic` give as int32
+DOCS_AT_ONCE = 2**16  # of which topics are counted
 MAX_SHORT = 2**16 - 1  # units of a document whose counts are kept in 16 bits
 LISTED_FROM = 16  # tokens, from which on a word keeps a list of its topics
 UNIT = 256  # units of a token of weight 1 when tokens have weights
@@ -159,7 +160,7 @@ class GibbsSampler:
     def doc_topic(self) -> CsrMatrix:
         """Return n_dk (D, K) of all documents, frozen ones included; types as of `topic_term`, indices ascending."""
         if self._order is None:
-            return self._sampled_documents()
+            return self._sampled_documents(0, self._tokens.n_docs)
         z = self.assignments()
         units = self._units if self._units is not None else np.zeros(0, np.uint16)
         return self._as_matrix(count_topics(self._tokens.offsets, z, units, self.n_topics), self._tokens.n_docs)
@@ -178,11 +179,12 @@ class GibbsSampler:
 
     def log_documents(self, alpha: FloatArray | None = None) -> float:
         """Return log p(z | alpha) of the documents that are sampled; alpha (K,): that of the chain where it is not given."""
-        return dirichlet_multinomial(self._sampled_documents(), self.alpha if alpha is None else alpha)
+        prior = self.alpha if alpha is None else alpha
+        return sum(dirichlet_multinomial(block, prior) for block in self._document_blocks())
 
     def topic_histogram(self) -> TopicHistogram:
         """Return how many of the documents that are sampled have so many tokens of a topic."""
-        return TopicHistogram.of(self._sampled_documents())
+        return TopicHistogram.merged([TopicHistogram.of(block) for block in self._document_blocks()])
 
     def _frozen_topic_term(self) -> CsrMatrix:
         """Return n_kv (K, V) of the frozen documents."""
@@ -194,12 +196,20 @@ class GibbsSampler:
 
     def topic_sizes(self) -> LongArray | FloatArray:
         """Return the tokens of each topic in the documents that are sampled (K,), their weight where tokens have weights."""
-        return np.asarray(self._sampled_documents().sum(axis=0)).ravel()
+        sizes: LongArray | FloatArray = np.sum([block.sum(axis=0) for block in self._document_blocks()], axis=0)
+        return sizes
 
-    def _sampled_documents(self) -> CsrMatrix:
-        """Return n_dk of the documents that are sampled, in their order among them."""
+    def _document_blocks(self) -> Iterator[CsrMatrix]:
+        """Yield n_dk of the documents that are sampled, some at a time: of all, it would need more than the chain itself."""
         n_docs = int(np.count_nonzero(~self._frozen))
-        return self._as_matrix(gibbs_layout.read_lists(self._lists, n_docs), n_docs)
+        for first in range(0, max(n_docs, 1), DOCS_AT_ONCE):
+            yield self._sampled_documents(first, min(first + DOCS_AT_ONCE, n_docs))
+
+    def _sampled_documents(self, first: int, end: int) -> CsrMatrix:
+        """Return n_dk of some documents that are sampled, by their order among them."""
+        start, length, entries = self._lists
+        lists = gibbs.Lists(start[first : end + 1], length[first:end], entries)
+        return self._as_matrix(gibbs_layout.read_lists(lists, end - first), end - first)
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `restore` goes on to the same bytes; the priors and `sweep` are not in it."""
