@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from nlpkit import reporting
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Execution
-from nlpkit.topics.lda.fit import Chain, make_sampler
+from nlpkit.topics.lda.chain import Chain, make_sampler
 from nlpkit.topics.lda.guide import Guidance
 from nlpkit.topics.lda.options import LdaOptions, PrototypeOptions
 from nlpkit.topics.lda.prototype import Prototype, Replications, run_prototype

@@ -22,18 +22,10 @@ from nlpkit.actors import Actors, Start, ThreadActors
 from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs, gibbs_layout
 from nlpkit.kernels.topic_counts import count_topics
+from nlpkit.topics.lda.arguments import UNIT, as_units, check_arguments, checked_priors
 from nlpkit.topics.lda.likelihood import log_words
 from nlpkit.topics.lda.priors import TopicHistogram
-from nlpkit.topics.lda.sampler import (
-    MAX_COUNT,
-    MAX_UNITS,
-    UNIT,
-    GibbsSampler,
-    as_units,
-    check_arguments,
-    checked_priors,
-    shards_for,
-)
+from nlpkit.topics.lda.sampler import MAX_COUNT, MAX_UNITS, GibbsSampler, shards_for
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -15,15 +14,14 @@ from nlpkit.actors import Start
 from nlpkit.errors import ActorLostError, UsageError, unknown_value
 from nlpkit.interrupts import between_steps
 from nlpkit.parameters import Execution
+from nlpkit.topics.lda.arguments import MAX_TOPICS
+from nlpkit.topics.lda.chain import Chain, make_sampler
 from nlpkit.topics.lda.distributed import DistributedSampler
-from nlpkit.topics.lda.guide import Guidance, seeded_start
-from nlpkit.topics.lda.options import AD_LDA, SCHEMES, USUAL, LdaOptions, check_priors
+from nlpkit.topics.lda.guide import Guidance
+from nlpkit.topics.lda.options import SCHEMES, USUAL, LdaOptions, check_priors
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
-from nlpkit.topics.lda.sampler import MAX_TOPICS, GibbsSampler
 from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel, order_by_size
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
-
-Chain: TypeAlias = GibbsSampler | DistributedSampler
 
 ESTIMATES = ("last", "mean", "best")
 SAVE_SECONDS = 60.0  # between two checkpoints that nobody asked for
@@ -277,60 +275,6 @@ def check_options(options: LdaOptions) -> None:
             f"`sweeps={options.n_sweeps}`; give more sweeps, or a smaller burn-in",
             parameter="burn_in",
         )
-
-
-def make_sampler(
-    tokens: TokenTable,
-    options: LdaOptions,
-    execution: Execution = USUAL,
-    guidance: Guidance | None = None,
-    weights: FloatArray | None = None,
-    start: IntArray | None = None,
-    *,
-    shards: Start | None = None,
-) -> Chain:
-    """Return the chain of a fit at its start: over the corpus and, as one frozen document more, the pseudo-counts.
-
-    Args:
-        start: topics of all tokens to start from; those of pseudo-counts, which may come after them, are known.
-        shards: where those of ad-lda are; by default in threads.
-    """
-    K = options.n_topics
-    common: dict[str, Any] = {
-        "n_topics": K,
-        "alpha": options.start_alpha,
-        "eta": options.start_eta,
-        "seed": execution.seed,
-        "threads": execution.n_threads(),
-        "shards": options.shards,
-    }
-    if guidance is None and options.scheme == AD_LDA:
-        return DistributedSampler(tokens, weights=weights, assignments=start, start=shards, **common)
-    if guidance is None:
-        return GibbsSampler(tokens, weights=weights, assignments=start, **common)
-    start = seeded_start(tokens, guidance, execution.seed) if start is None else start[: len(tokens.term_ids)]
-    fixed = np.arange(K) < guidance.n_fixed
-    if options.scheme == AD_LDA:
-        pseudo_tokens = (guidance.term_ids, guidance.topics)
-        return DistributedSampler(
-            tokens, weights=weights, assignments=start, start=shards, fixed=fixed, pseudo_tokens=pseudo_tokens, **common
-        )
-    extra = len(guidance.term_ids)
-    whole = TokenTable(
-        np.append(tokens.offsets, tokens.offsets[-1] + extra),
-        np.concatenate([tokens.term_ids, guidance.term_ids]),
-        tokens.terms,
-    )
-    frozen = np.zeros(whole.n_docs, bool)
-    frozen[-1] = True
-    return GibbsSampler(
-        whole,
-        assignments=np.concatenate([start, guidance.topics]),
-        frozen=frozen,
-        fixed=fixed,
-        weights=None if weights is None else np.concatenate([weights, np.ones(extra)]),
-        **common,
-    )
 
 
 def _sweep(sampler: Chain, state: FitState, options: LdaOptions, guidance: Guidance | None) -> TracePoint | None:

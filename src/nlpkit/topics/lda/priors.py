@@ -32,7 +32,7 @@ class TopicHistogram:
     documents: LongArray
 
     @classmethod
-    def of(cls, doc_topic: CsrMatrix) -> Self:
+    def of_documents(cls, doc_topic: CsrMatrix) -> Self:
         """Return that of documents, n_dk (D, K) CSR."""
         columns, K = doc_topic.tocsc(), doc_topic.shape[1]
         ends = columns.indptr
@@ -69,7 +69,7 @@ def estimate_alpha(documents: TopicHistogram | CsrMatrix, alpha: FloatArray, *, 
         documents: n_dk (D, K) CSR, or its histogram; documents without tokens say nothing.
         symmetric: one value for all topics.
     """
-    histogram = documents if isinstance(documents, TopicHistogram) else TopicHistogram.of(documents)
+    histogram = documents if isinstance(documents, TopicHistogram) else TopicHistogram.of_documents(documents)
     K, topic, counts, weights = histogram.n_topics, histogram.topics, histogram.counts, histogram.times
     lengths, times = histogram.lengths, histogram.documents
     estimate = np.full(K, alpha.mean()) if symmetric else alpha.astype(np.float64)

@@ -23,19 +23,17 @@ from scipy import sparse
 from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs, gibbs_layout
 from nlpkit.kernels.topic_counts import count_topics
+from nlpkit.topics.lda.arguments import UNIT, as_units, check_arguments, checked_priors
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial, log_words
 from nlpkit.topics.lda.priors import TopicHistogram
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
-MAX_TOPICS = 65_535  # topics of tokens are stored in 16 bits
-MAX_TOKENS = 2**32 - 1
 MAX_UNITS = 2**32 - 1  # counts in lists have 32 bits
 MAX_COUNT = 2**31 - 1  # of tokens without weights, which `topic_term` and `doc_topic` give as int32
 DOCS_AT_ONCE = 2**16  # of which topics are counted
 MAX_SHORT = 2**16 - 1  # units of a document whose counts are kept in 16 bits
 LISTED_FROM = 16  # tokens, from which on a word keeps a list of its topics
-UNIT = 256  # units of a token of weight 1 when tokens have weights
 TOKENS_PER_SHARD = 50_000
 TOKENS_OF_A_WORD = 16  # on average in a shard: each visit of a word costs as much as a few draws
 MAX_SHARDS = 16
@@ -184,7 +182,7 @@ class GibbsSampler:
 
     def topic_histogram(self) -> TopicHistogram:
         """Return how many of the documents that are sampled have so many tokens of a topic."""
-        return TopicHistogram.merged([TopicHistogram.of(block) for block in self._document_blocks()])
+        return TopicHistogram.merged([TopicHistogram.of_documents(block) for block in self._document_blocks()])
 
     def _frozen_topic_term(self) -> CsrMatrix:
         """Return n_kv (K, V) of the frozen documents."""
@@ -358,34 +356,6 @@ class GibbsSampler:
         return sparse.csr_array((data, topics, indptr), shape=(rows, self.n_topics))
 
 
-def checked_priors(alpha: FloatArray | float, eta: float, n_topics: int) -> tuple[FloatArray, float]:
-    """Return alpha (K,) and eta. Raises UsageError where one is not above 0."""
-    each: FloatArray = np.broadcast_to(np.asarray(alpha, np.float64), (n_topics,)).copy()
-    if not (np.all(each > 0) and np.all(np.isfinite(each)) and 0 < eta < np.inf):
-        raise UsageError(
-            f"alpha and eta must be above 0, found alpha {each.min():g} and eta {eta:g}", parameter="alpha"
-        )
-    return each, float(eta)
-
-
-def check_arguments(tokens: TokenTable, n_topics: int, **values: Any) -> None:
-    """Refuse a corpus or K that is out of range, and values that are not one for each topic, document or token.
-
-    Raises:
-        UsageError: there is one. InputError: tokens that do not fit their vocabulary.
-    """
-    if not 1 <= n_topics <= MAX_TOPICS:
-        raise UsageError(f"{n_topics} topics cannot be fitted: from 1 to {MAX_TOPICS:,} are possible", parameter="k")
-    if len(tokens.term_ids) > MAX_TOKENS:
-        raise UsageError(f"{len(tokens.term_ids):,} tokens are more than one model takes ({MAX_TOKENS:,})")
-    tokens.check()
-    sizes = {"alpha": n_topics, "fixed": n_topics, "frozen": tokens.n_docs, "weights": len(tokens.term_ids)}
-    for name, value in values.items():
-        is_number = name == "alpha" and not np.ndim(value)
-        if value is not None and not is_number and np.shape(value) != (sizes[name],):
-            raise UsageError(f"{name} must be {sizes[name]:,} values, found {np.shape(value)}")
-
-
 def shards_for(n_tokens: int, n_terms: int) -> int:
     """Return P for a corpus: a power of two up to 16, a shard having 50,000 tokens and 16 of each term on average."""
     most = min(MAX_SHARDS, n_tokens // TOKENS_PER_SHARD, n_tokens // (TOKENS_OF_A_WORD * max(n_terms, 1)))
@@ -396,17 +366,6 @@ def _scratch(K: int) -> gibbs.Scratch:
     whole = [np.zeros(K, np.int64) for _ in range(5)]
     blocks = np.zeros(-(-K // gibbs.BLOCK), np.int64)
     return gibbs.Scratch(whole[0], whole[1], np.zeros(K), whole[2], whole[3], blocks, whole[4])
-
-
-def as_units(weights: FloatArray) -> np.ndarray:
-    """Return weights of tokens as whole numbers of 1/256, at least 1. Raises UsageError where one is out of range."""
-    if len(weights) and not (np.all(weights >= 0) and weights.max() * UNIT <= 65_535):
-        raise UsageError(
-            f"weights of tokens must be from 0 to {65_535 // UNIT}, found {weights.min():g} to {weights.max():g}"
-        )
-    return np.maximum(np.rint(np.asarray(weights) * UNIT), 1).astype(
-        np.uint16
-    )  # none without weight: lists hold counts above 0
 
 
 def _token_order(tokens: TokenTable, order: LongArray) -> LongArray:
