@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import psi
 
 from nlpkit.types import CsrMatrix, FloatArray, LongArray
 
@@ -69,6 +68,8 @@ def estimate_alpha(documents: TopicHistogram | CsrMatrix, alpha: FloatArray, *, 
         documents: n_dk (D, K) CSR, or its histogram; documents without tokens say nothing.
         symmetric: one value for all topics.
     """
+    from scipy.special import psi
+
     histogram = documents if isinstance(documents, TopicHistogram) else TopicHistogram.of_documents(documents)
     K, topic, counts, weights = histogram.n_topics, histogram.topics, histogram.counts, histogram.times
     lengths, times = histogram.lengths, histogram.documents
@@ -96,6 +97,8 @@ def estimate_eta(topic_term: CsrMatrix, eta: float) -> float:
     Args:
         topic_term: (K, V) counts.
     """
+    from scipy.special import psi
+
     values, times = np.unique(topic_term.data, return_counts=True)
     sizes = np.asarray(topic_term.sum(axis=1)).ravel()
     V = topic_term.shape[1]
