@@ -407,7 +407,8 @@ SMALL = {"prototype": [1, 2, 3], "l2s_resamples": [1, 2], "cv": [0, 1, 2, 3], "s
 "hidden": [1, 4],
          "items": [0, 1, 3], "particles": [1, 5], "threads": [0, 1, 2], "limit": [1, 3, 30],
          "max_tokens": [1, 4, 512],
-         "n": [0, 1, 2, 5], "shards": [1, 2, 9], "checkpoint_every": [0, 1, 5], "lsa": [0, 1, 2, 50], "pca": [1, 2, 50]}  # fmt: skip
+         "n": [0, 1, 2, 5], "shards": [1, 2, 9], "workers": [1, 2],
+         "checkpoint_every": [0, 1, 5], "lsa": [0, 1, 2, 50], "pca": [1, 2, 50]}  # fmt: skip
 
 
 def bare(annotation: Any) -> tuple[Any, bool]:
