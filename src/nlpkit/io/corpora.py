@@ -10,7 +10,7 @@ Order is kept, and a row that cannot be used is listed in `dropped`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.io.footers import steps_of
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Batches
@@ -32,6 +32,7 @@ from nlpkit.io.readers.opened import OpenedInput, reader_of
 from nlpkit.io.readers.parquet import ArrowInput, BatchesInput, TableInput
 from nlpkit.io.readers.schema import TableLayout, check_vocabularies, unify, with_date_format
 from nlpkit.io.selection import Sample, Selection, check_selection
+from nlpkit.io.shards import Share, parse_share
 from nlpkit.io.sources import STDIN, Source, resolve
 
 log = logging.getLogger("nlpkit.io")
@@ -74,7 +75,8 @@ class DocumentStream:
     `where` names the inputs in messages. `spool_directory`: where work that needs a second pass may put its copy, None for the
     temporary directory.
     `blocks` holds the footer block of each input, None when nlpkit did not write it; `kept`, once an input is read, how many
-    documents it had.
+    documents it had. `share`: which share of the documents it gives, None for all; `inputs` are whole all the same. `opening`: the
+    first batches of the whole input, where the stream is one share of it and another has them.
     Iterating raises InputError with path and line for a row that cannot be read, a value that does not fit its
     column and an id that is there twice; EncodingError for bytes that are not text.
     """
@@ -89,6 +91,8 @@ class DocumentStream:
         self.origin: Sequence[InputInfo] | None = None  # what the documents were made from, where a step made them
         self.kept: list[int] = []
         self.dropped: list[DroppedRow] = []
+        self.share: Share | None = None
+        self.opening: Sequence[pa.RecordBatch] = ()
         readers = [one.reader for one in inputs]
         self.blocks = [r.metadata if isinstance(r, ArrowInput) else None for r in readers]  # the footer of each input
         self.metadata: dict[str, Any] | None = self.blocks[0] if len(inputs) == 1 else None
@@ -230,6 +234,41 @@ class DocumentStream:
             left -= min(left, part.num_rows)
 
 
+    def keep_share(self, share: Share, whole: DocumentStream, opening_rows: int) -> None:
+        """Yield from now on only a share of the documents, as a stream of the whole input divides them, which is read to its end.
+
+        Rows that are dropped belong to the share whose batch comes next, those at the end to the last. opening_rows: how many
+        documents of the beginning `opening` has, where there are as many.
+
+        Raises:
+            UsageError: there are more shares than batches.
+        """
+        dropped_before, opening, n_rows = [], [], 0
+        for batch in whole:
+            dropped_before.append(len(whole.dropped))
+            if n_rows < opening_rows:
+                opening.append(batch)
+                n_rows += batch.num_rows
+        n_batches = len(dropped_before)
+        places = share.places(n_batches) if n_batches else range(0)
+        first = dropped_before[places.start - 1] if places.start else 0
+        last = dropped_before[places.stop - 1] if places.stop < n_batches else len(whole.dropped)
+        self.share, self.opening, batches = share, opening if places.start else (), self._batches
+
+        def shared() -> Iterator[pa.RecordBatch]:
+            for _, batch in zip(range(places.start), batches, strict=False):
+                del batch  # of another share
+            for _, batch in zip(places, batches, strict=False):
+                yield batch
+            self.close()
+            self.inputs, self.kept, self.dropped = whole.inputs, whole.kept, whole.dropped[first:last]
+
+        self._batches = shared()
+
+
+OPENING_ROWS = 1000
+
+
 def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return an array that may have come in chunks as one; none of no rows."""
     if isinstance(array, pa.ChunkedArray):
@@ -240,11 +279,33 @@ def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
 def open_documents(
     inputs: Sequence[str], options: ReadOptions = _DEFAULTS, *, stdin: BinaryIO | None = None
 ) -> DocumentStream:
-    """Open files, directories, globs or '-' as one stream of documents and look at the first rows of each.
+    """Open files, directories, globs or '-' as one stream of documents and look at the first rows of each; a share is known when
+    all have been read once.
 
     Raises UsageError for invalid options, InputError for inputs that cannot be found or read,
     ColumnError for a column that was named but is not there, SchemaError for a Parquet file of another kind.
     """
+    if options.shard is not None:
+        if STDIN in inputs:
+            raise UsageError("`shard`: stdin can be read once, and a share is known at its end; give a file", parameter="shard")
+        return _shared(lambda: _open_whole(inputs, options, stdin), options.shard)
+    return _open_whole(inputs, options, stdin)
+
+
+def _shared(open_whole: Callable[[], DocumentStream], shard: str) -> DocumentStream:
+    """Return the stream of a share."""
+    share = parse_share(shard)
+    stream = open_whole()
+    try:
+        with open_whole() as whole:
+            stream.keep_share(share, whole, OPENING_ROWS)
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def _open_whole(inputs: Sequence[str], options: ReadOptions, stdin: BinaryIO | None) -> DocumentStream:
     check_options(options)
     check_selection(options)
     sources = resolve(inputs, options.format)
@@ -270,9 +331,13 @@ def open_table(table: pa.Table, options: ReadOptions = _DEFAULTS, *, name: str =
     """Open a table in memory as a stream of documents, as `open_documents` does a file. `name`: what messages call it."""
     check_options(options)
     check_selection(options)
-    one = OpenedInput(Source(name, "row", None), TableInput(Source(name, "row", None), table))
-    one.look(options)
-    return _stream([one], options, ReadingNotes(), name)
+
+    def open_whole() -> DocumentStream:
+        one = OpenedInput(Source(name, "row", None), TableInput(Source(name, "row", None), table))
+        one.look(options)
+        return _stream([one], options, ReadingNotes(), name)
+
+    return open_whole() if options.shard is None else _shared(open_whole, options.shard)
 
 
 def open_batches(

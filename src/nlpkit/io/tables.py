@@ -32,6 +32,7 @@ from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import DICTIONARY_BYTES, dropped_table, stored, stored_schema, with_footer, write_table
 from nlpkit.io.atomic import atomic_file, check_target, scratch_beside
 from nlpkit.io.corpora import DroppedRow
+from nlpkit.io.shards import SHARD
 
 FORMATS = {
     ".parquet": "parquet",
@@ -125,7 +126,13 @@ def _opened(format: str, name: Path, path: Path, schema: pa.Schema, block: dict[
         _note_lists(name, schema)
     if format == "parquet":
         full = with_footer(stored_schema(schema), block)
-        with pq.ParquetWriter(path, full, compression="zstd", dictionary_pagesize_limit=DICTIONARY_BYTES) as writer:
+        with pq.ParquetWriter(
+            path,
+            full,
+            compression="zstd",
+            dictionary_pagesize_limit=DICTIONARY_BYTES,
+            write_page_checksum=SHARD in block,  # a part is checked when it is put together with the others
+        ) as writer:
             yield _Arrow(full, lambda table: writer.write_table(table))
     elif format == "arrow":
         full = with_footer(_plain_schema(schema), block)

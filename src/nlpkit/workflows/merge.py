@@ -1,0 +1,54 @@
+"""Parts of a document table, each made on its own, put together: the bytes are those of the table that one process makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nlpkit.io.corpora import DroppedRow
+from nlpkit.io.selection import KEEP_IF, WHERE
+from nlpkit.io.shard_files import ShardFile, merged_parameters, read_shards
+from nlpkit.io.tables import check_table, table_sink, write_dropped
+
+READING = ("read", WHERE, KEEP_IF)  # stages at which rows are dropped while they are read
+
+
+def merge(shards: Sequence[str | Path], target: str | Path, *, force: bool = False) -> dict[str, Any]:
+    """Put the parts that a command wrote with `shard` together, and return the numbers of parts, documents and dropped rows.
+
+    The bytes are those that the command writes without `shard`. Of preprocess, whose parts hold all words, the words that stay are
+    chosen here, by the counts of all parts.
+
+    Args:
+        shards: the files, in any order, or a folder of them. target: the table to write, in any format, or "-" for JSON lines.
+
+    Raises:
+        InputError: a part is missing, there twice, corrupt, or of another input, command, setting or version than the first;
+        UsageError: the name of the target is that of no table; OutputExistsError: it is there and `force` was not given.
+    """
+    if str(target) != "-":
+        check_table(target, force=force)
+    parts = read_shards(shards)
+    if parts[0].block["command"] == "preprocess":
+        from nlpkit.workflows.preprocess_shards import merge_preprocessed
+
+        with merge_preprocessed(parts) as corpus:
+            counts = corpus.save(target, force=force)
+        return {"parts": len(parts), "rows": counts["rows"], "dropped": counts["dropped"]}
+    block = {**parts[0].block, "parameters": merged_parameters(parts)}
+    n_rows = 0
+    with table_sink(target, parts[0].schema, block, force=force) as sink:
+        for part in parts:
+            for batch in part.batches():
+                sink.write(batch)
+                n_rows += batch.num_rows
+        dropped = merged_dropped(parts)  # before the table is there
+    write_dropped(str(target), dropped, block)
+    return {"parts": len(parts), "rows": n_rows, "dropped": len(dropped)}
+
+
+def merged_dropped(parts: Sequence[ShardFile]) -> list[DroppedRow]:
+    """Return the rows that were dropped in the order of one process: while all were read, then at the steps after it."""
+    dropped = [row for part in parts for row in part.dropped()]
+    return sorted(dropped, key=lambda row: row.stage not in READING)
