@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,7 @@ from nlpkit.io.readers.schema import TableLayout, check_vocabularies, unify, wit
 from nlpkit.io.selection import Sample, Selection, check_selection
 from nlpkit.io.shards import Share, parse_share
 from nlpkit.io.sources import STDIN, Source, resolve
+from nlpkit.text.language import SAMPLE_DOCS
 
 log = logging.getLogger("nlpkit.io")
 
@@ -75,8 +76,8 @@ class DocumentStream:
     `where` names the inputs in messages. `spool_directory`: where work that needs a second pass may put its copy, None for the
     temporary directory.
     `blocks` holds the footer block of each input, None when nlpkit did not write it; `kept`, once an input is read, how many
-    documents it had. `share`: which share of the documents it gives, None for all; `inputs` are whole all the same. `opening`: the
-    first batches of the whole input, where the stream is one share of it and another has them.
+    documents it had. `share`: which share of the documents it gives, None for all; `inputs` are whole all the same. `opening`: of
+    a share, the first batches of the whole input, which have the texts by which languages are detected.
     Iterating raises InputError with path and line for a row that cannot be read, a value that does not fit its
     column and an id that is there twice; EncodingError for bytes that are not text.
     """
@@ -234,26 +235,27 @@ class DocumentStream:
             left -= min(left, part.num_rows)
 
 
-    def keep_share(self, share: Share, whole: DocumentStream, opening_rows: int) -> None:
+    def keep_share(self, share: Share, whole: DocumentStream) -> None:
         """Yield from now on only a share of the documents, as a stream of the whole input divides them, which is read to its end.
 
-        Rows that are dropped belong to the share whose batch comes next, those at the end to the last. opening_rows: how many
-        documents of the beginning `opening` has, where there are as many.
+        Rows that are dropped belong to the share whose batch comes next, those at the end to the last.
 
         Raises:
             UsageError: there are more shares than batches.
         """
-        dropped_before, opening, n_rows = [], [], 0
+        dropped_before: list[int] = []
+        opening: list[pa.RecordBatch] = []
+        n_texts = 0
         for batch in whole:
             dropped_before.append(len(whole.dropped))
-            if n_rows < opening_rows:
+            if n_texts < OPENING_TEXTS:
                 opening.append(batch)
-                n_rows += batch.num_rows
+                n_texts += pc.sum(pc.not_equal(batch.column("text"), "")).as_py() or 0
         n_batches = len(dropped_before)
         places = share.places(n_batches) if n_batches else range(0)
         first = dropped_before[places.start - 1] if places.start else 0
         last = dropped_before[places.stop - 1] if places.stop < n_batches else len(whole.dropped)
-        self.share, self.opening, batches = share, opening if places.start else (), self._batches
+        self.share, self.opening, batches = share, opening, self._batches
 
         def shared() -> Iterator[pa.RecordBatch]:
             for _, batch in zip(range(places.start), batches, strict=False):
@@ -266,7 +268,7 @@ class DocumentStream:
         self._batches = shared()
 
 
-OPENING_ROWS = 1000
+OPENING_TEXTS = SAMPLE_DOCS
 
 
 def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -298,7 +300,7 @@ def _shared(open_whole: Callable[[], DocumentStream], shard: str) -> DocumentStr
     stream = open_whole()
     try:
         with open_whole() as whole:
-            stream.keep_share(share, whole, OPENING_ROWS)
+            stream.keep_share(share, whole)
     except BaseException:
         stream.close()
         raise
@@ -340,12 +342,24 @@ def open_table(table: pa.Table, options: ReadOptions = _DEFAULTS, *, name: str =
     return open_whole() if options.shard is None else _shared(open_whole, options.shard)
 
 
+class Origin(Protocol):
+    """What a step made documents of."""
+
+    @property
+    def where(self) -> str:
+        """Name of the inputs in messages."""
+
+    @property
+    def inputs(self) -> Sequence[InputInfo]:
+        """What was read."""
+
+
 def open_batches(
     schema: pa.Schema,
     batches: Iterable[pa.RecordBatch],
     options: ReadOptions,
     block: dict[str, Any],
-    earlier: DocumentStream,
+    earlier: Origin,
 ) -> DocumentStream:
     """Open what a step made of a stream that has been read, with the footer block that a file of it would have."""
     source = Source(earlier.where, "row", None)

@@ -15,12 +15,14 @@ import pyarrow.parquet as pq
 from nlpkit.errors import InputError, SchemaError, first_line
 from nlpkit.io.artifacts import read_footer, read_table
 from nlpkit.io.corpora import DroppedRow
+from nlpkit.io.documents import DICTIONARY_TOKENS
 from nlpkit.io.footers import FOOTER_KEY, check_footer
 from nlpkit.io.shards import SHARD, Share
 from nlpkit.io.tables import dropped_path
 from nlpkit.wording import counted, listed
 
 DROPPED = "dropped"
+_TOKENS = "tokens.list.element"  # the column of tokens, as Parquet names it
 _UNREADABLE = (pa.ArrowException, OSError, ValueError)
 
 
@@ -36,24 +38,27 @@ class ShardFile:
     block: dict[str, Any]
     schema: pa.Schema
 
-    def batches(self, read_dictionary: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-        """Yield its batches as they were written, one for each row group, without the footer.
+    def batches(self, *, encoded: bool = False) -> Iterator[pa.RecordBatch]:
+        """Yield its batches as they were written, one for each row group, without the footer; encoded: tokens as dictionary codes.
 
         Raises:
             InputError: it is corrupt.
         """
-        fields = pa.schema(list(self.schema))
-        with pq.ParquetFile(
-            self.path, page_checksum_verification=True, read_dictionary=list(read_dictionary)
-        ) as file:
+        fields = [f.with_type(DICTIONARY_TOKENS) if encoded and f.name == "tokens" else f for f in self.schema]
+        codes = [_TOKENS] if encoded else []
+        with pq.ParquetFile(self.path, page_checksum_verification=True, read_dictionary=codes) as file:
             for number in range(file.num_row_groups):
                 try:
-                    table = file.read_row_group(number)
-                    table = table if read_dictionary else table.cast(fields)
+                    table = file.read_row_group(number).combine_chunks()
+                    columns = [
+                        _one(column) if encoded and field.name == "tokens" else _one(column.cast(field.type))
+                        for field, column in zip(fields, table.columns, strict=True)
+                    ]
                 except _UNREADABLE as error:
                     raise _corrupt(self.path, error) from None
-                table = table.combine_chunks()
-                yield table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], fields)
+                yield pa.RecordBatch.from_arrays(columns, [field.name for field in fields]) if encoded else (
+                    pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+                )
 
     def verify(self) -> int:
         """Read it to its end and return its number of rows. Raises what `batches` and `dropped` do."""
@@ -206,6 +211,11 @@ def _written_schema(path: Path) -> pa.Schema:
             raise InputError(f"{path} was not written by nlpkit: it has no Arrow schema; make the part again")
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(packed)))
     return schema.with_metadata({k: v for k, v in (schema.metadata or {}).items() if k != FOOTER_KEY} or None)
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column of one row group as one array."""
+    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
 
 
 def _corrupt(path: Path, error: BaseException) -> InputError:
