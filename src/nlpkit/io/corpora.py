@@ -235,27 +235,19 @@ class DocumentStream:
             left -= min(left, part.num_rows)
 
 
-    def keep_share(self, share: Share, whole: DocumentStream) -> None:
-        """Yield from now on only a share of the documents, as a stream of the whole input divides them, which is read to its end.
+    def keep_share(self, share: Share, scan: Scan) -> None:
+        """Yield from now on only a share of the documents; the scan is that of the whole input.
 
         Rows that are dropped belong to the share whose batch comes next, those at the end to the last.
 
         Raises:
             UsageError: there are more shares than batches.
         """
-        dropped_before: list[int] = []
-        opening: list[pa.RecordBatch] = []
-        n_texts = 0
-        for batch in whole:
-            dropped_before.append(len(whole.dropped))
-            if n_texts < OPENING_TEXTS:
-                opening.append(batch)
-                n_texts += pc.sum(pc.not_equal(batch.column("text"), "")).as_py() or 0
-        n_batches = len(dropped_before)
+        n_batches = len(scan.dropped_before)
         places = share.places(n_batches) if n_batches else range(0)
-        first = dropped_before[places.start - 1] if places.start else 0
-        last = dropped_before[places.stop - 1] if places.stop < n_batches else len(whole.dropped)
-        self.share, self.opening, batches = share, opening, self._batches
+        first = scan.dropped_before[places.start - 1] if places.start else 0
+        last = scan.dropped_before[places.stop - 1] if places.stop < n_batches else len(scan.dropped)
+        self.share, self.opening, batches = share, scan.opening, self._batches
 
         def shared() -> Iterator[pa.RecordBatch]:
             for _, batch in zip(range(places.start), batches, strict=False):
@@ -263,9 +255,39 @@ class DocumentStream:
             for _, batch in zip(places, batches, strict=False):
                 yield batch
             self.close()
-            self.inputs, self.kept, self.dropped = whole.inputs, whole.kept, whole.dropped[first:last]
+            self.inputs, self.kept, self.dropped = list(scan.inputs), list(scan.kept), list(scan.dropped[first:last])
 
         self._batches = shared()
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What is known of the documents of all inputs when they have been read once, which shares of them need.
+
+    dropped_before (B,): how many rows had been dropped when batch b came. opening: the first batches, which have the texts by which
+    languages are detected.
+    """
+
+    inputs: tuple[InputInfo, ...]
+    kept: tuple[int, ...]
+    dropped: tuple[DroppedRow, ...]
+    dropped_before: tuple[int, ...]
+    opening: tuple[pa.RecordBatch, ...]
+
+    @classmethod
+    def of(cls, stream: DocumentStream) -> Scan:
+        """Return what a stream tells that is read to its end here."""
+        dropped_before: list[int] = []
+        opening: list[pa.RecordBatch] = []
+        n_texts = 0
+        for batch in stream:
+            dropped_before.append(len(stream.dropped))
+            if n_texts < OPENING_TEXTS:
+                opening.append(batch)
+                n_texts += pc.sum(pc.not_equal(batch.column("text"), "")).as_py() or 0
+        return cls(
+            tuple(stream.inputs), tuple(stream.kept), tuple(stream.dropped), tuple(dropped_before), tuple(opening)
+        )
 
 
 OPENING_TEXTS = SAMPLE_DOCS
@@ -279,10 +301,15 @@ def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def open_documents(
-    inputs: Sequence[str], options: ReadOptions = _DEFAULTS, *, stdin: BinaryIO | None = None
+    inputs: Sequence[str],
+    options: ReadOptions = _DEFAULTS,
+    *,
+    stdin: BinaryIO | None = None,
+    scan: Scan | None = None,
 ) -> DocumentStream:
-    """Open files, directories, globs or '-' as one stream of documents and look at the first rows of each; a share is known when
-    all have been read once.
+    """Open files, directories, globs or '-' as one stream of documents and look at the first rows of each.
+
+    scan: of all documents, for a share of them; where there is none, all are read for it first.
 
     Raises UsageError for invalid options, InputError for inputs that cannot be found or read,
     ColumnError for a column that was named but is not there, SchemaError for a Parquet file of another kind.
@@ -290,17 +317,19 @@ def open_documents(
     if options.shard is not None:
         if STDIN in inputs:
             raise UsageError("`shard`: stdin can be read once, and a share is known at its end; give a file", parameter="shard")
-        return _shared(lambda: _open_whole(inputs, options, stdin), options.shard)
+        return _shared(lambda: _open_whole(inputs, options, stdin), options.shard, scan)
     return _open_whole(inputs, options, stdin)
 
 
-def _shared(open_whole: Callable[[], DocumentStream], shard: str) -> DocumentStream:
+def _shared(open_whole: Callable[[], DocumentStream], shard: str, scan: Scan | None) -> DocumentStream:
     """Return the stream of a share."""
     share = parse_share(shard)
+    if scan is None:
+        with open_whole() as whole:
+            scan = Scan.of(whole)
     stream = open_whole()
     try:
-        with open_whole() as whole:
-            stream.keep_share(share, whole)
+        stream.keep_share(share, scan)
     except BaseException:
         stream.close()
         raise
@@ -329,7 +358,9 @@ def _open_whole(inputs: Sequence[str], options: ReadOptions, stdin: BinaryIO | N
         raise
 
 
-def open_table(table: pa.Table, options: ReadOptions = _DEFAULTS, *, name: str = "the table") -> DocumentStream:
+def open_table(
+    table: pa.Table, options: ReadOptions = _DEFAULTS, *, name: str = "the table", scan: Scan | None = None
+) -> DocumentStream:
     """Open a table in memory as a stream of documents, as `open_documents` does a file. `name`: what messages call it."""
     check_options(options)
     check_selection(options)
@@ -339,7 +370,7 @@ def open_table(table: pa.Table, options: ReadOptions = _DEFAULTS, *, name: str =
         one.look(options)
         return _stream([one], options, ReadingNotes(), name)
 
-    return open_whole() if options.shard is None else _shared(open_whole, options.shard)
+    return open_whole() if options.shard is None else _shared(open_whole, options.shard, scan)
 
 
 class Origin(Protocol):

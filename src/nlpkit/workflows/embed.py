@@ -50,6 +50,12 @@ class EmbeddedDocuments(Predictions):
         """Say nothing more: how much was encoded is said as soon as it is known."""
 
 
+def load_encoder(options: SbertOptions, execution: Execution) -> Encoder:
+    """Return the encoder of the options. Raises MissingError when the model or the extra is not there."""
+    check_encoder(options.encoder, verify=execution.verify)
+    return options.load(execution.n_threads())
+
+
 @contextmanager
 def embed_batched(
     corpus: Corpus,
@@ -58,17 +64,21 @@ def embed_batched(
     kind: DocumentMethodOptions | None = None,
     normalize: bool = True,
     execution: Execution,
+    encoder: Encoder | None = None,
 ) -> Iterator[EmbeddedDocuments | WordMeans]:
-    """Return a context with the documents and their embeddings, made batch by batch. Raises what `embed` raises."""
+    """Return a context with the documents and their embeddings, made batch by batch. Raises what `embed` raises.
+
+    encoder: that of the options, where it has been loaded.
+    """
     kind = kind or DocumentMethodOptions()
     kind.check(options)
     if kind.method != "sbert":
         with embed_by_words(corpus, options=kind, normalize=normalize, execution=execution) as documents:
             yield documents
         return
-    check_encoder(options.encoder, verify=execution.verify)
+    encoder = encoder or load_encoder(options, execution)
     with corpus.open() as stream:
-        yield EmbeddedDocuments(stream, options.load(execution.n_threads()), normalize=normalize)
+        yield EmbeddedDocuments(stream, encoder, normalize=normalize)
 
 
 def embed(
