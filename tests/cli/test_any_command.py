@@ -353,6 +353,10 @@ SUFFIXES = {
 COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "prediction_col",
            "prob_col", "topic_col", "positive", "majority", "xml_record", "xml_field")  # fmt: skip
 FIXED = (
+    "workers",
+    "ray",
+    "resume",
+    "shard_timeout",
     "budget",
     "config",
     "debug",

@@ -234,7 +234,6 @@ class DocumentStream:
                 yield part.slice(0, left)
             left -= min(left, part.num_rows)
 
-
     def keep_share(self, share: Share, scan: Scan) -> None:
         """Yield from now on only a share of the documents; the scan is that of the whole input.
 
@@ -316,7 +315,9 @@ def open_documents(
     """
     if options.shard is not None:
         if STDIN in inputs:
-            raise UsageError("`shard`: stdin can be read once, and a share is known at its end; give a file", parameter="shard")
+            raise UsageError(
+                "`shard`: stdin can be read once, and a share is known at its end; give a file", parameter="shard"
+            )
         return _shared(lambda: _open_whole(inputs, options, stdin), options.shard, scan)
     return _open_whole(inputs, options, stdin)
 

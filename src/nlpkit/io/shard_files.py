@@ -56,8 +56,10 @@ class ShardFile:
                     ]
                 except _UNREADABLE as error:
                     raise _corrupt(self.path, error) from None
-                yield pa.RecordBatch.from_arrays(columns, [field.name for field in fields]) if encoded else (
-                    pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+                yield (
+                    pa.RecordBatch.from_arrays(columns, [field.name for field in fields])
+                    if encoded
+                    else (pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
                 )
 
     def verify(self) -> int:
@@ -96,12 +98,16 @@ def read_shard(path: Path) -> ShardFile | None:
     check_footer(block, [str(block.get("kind"))] if block is not None else (), str(path))
     details = None if block is None else block.get(SHARD)
     if block is None or details is None:
-        raise InputError(f"{path} is no part of a table: it was not written with `shard`; leave it out, or make it with `shard=1/2`")
+        raise InputError(
+            f"{path} is no part of a table: it was not written with `shard`; leave it out, or make it with `shard=1/2`"
+        )
     try:
         share = Share(int(details["index"]), int(details["of"]))
         counts, n_dropped = tuple(map(str, details["counts"])), int(details["dropped"])
     except (KeyError, TypeError, ValueError):
-        raise SchemaError(f"{path}: the footer block 'nlpkit' does not say which part it is; make the part again") from None
+        raise SchemaError(
+            f"{path}: the footer block 'nlpkit' does not say which part it is; make the part again"
+        ) from None
     plain = {name: value for name, value in block.items() if name != SHARD}
     plain["inputs"] = [_whole_input(entry) for entry in block["inputs"]]
     return ShardFile(path, share, counts, n_dropped, details, plain, _written_schema(path))
@@ -200,7 +206,9 @@ def _check_alike(first: ShardFile, other: ShardFile) -> None:
 
 
 def _inputs(shard: ShardFile) -> str:
-    return ", ".join(f"{entry['path']} ({entry['sha256'][:12]}, {entry.get('reading', {})})" for entry in shard.block["inputs"])
+    return ", ".join(
+        f"{entry['path']} ({entry['sha256'][:12]}, {entry.get('reading', {})})" for entry in shard.block["inputs"]
+    )
 
 
 def _written_schema(path: Path) -> pa.Schema:

@@ -77,12 +77,19 @@ class ShardOptions:
     ] = None
     ray: Annotated[
         str | None,
-        Param("Ray cluster: local (new processes here), auto (the one that runs here), or ray://HOST:PORT.", metavar="ADDRESS"),
+        Param(
+            "Ray cluster: local (new processes here), auto (the one that runs here), or ray://HOST:PORT.",
+            metavar="ADDRESS",
+        ),
     ] = None
     resume: Annotated[bool, Param("Go on with the parts that a run with Ray has left that was stopped.")] = False
     shard_timeout: Annotated[
         float | None,
-        Param("Seconds after which Ray gives a part that is not done to another process; default: none.", metavar="SECONDS", min=0.1),
+        Param(
+            "Seconds after which Ray gives a part that is not done to another process; default: none.",
+            metavar="SECONDS",
+            min=0.1,
+        ),
     ] = None
 
     @property
@@ -97,13 +104,17 @@ class ShardOptions:
             UsageError: options contradict each other, or a part would be written to no Parquet file, whose footer says which it is.
         """
         if self.on_ray and self.shard is not None:
-            raise UsageError("`shard` is one part of the work, and Ray does all of them; leave one out", parameter=SHARD)
+            raise UsageError(
+                "`shard` is one part of the work, and Ray does all of them; leave one out", parameter=SHARD
+            )
         if not self.on_ray:
             alone = {"resume": self.resume, "shard_timeout": self.shard_timeout}
             for name in [name for name, value in alone.items() if value]:
                 raise UsageError(f"`{name}` belongs to work that Ray divides; give `workers` too", parameter=name)
         elif target is None or target == "-":
-            raise UsageError("`workers`: the parts are written beside the output; give a file, `output=FILE`", parameter="workers")
+            raise UsageError(
+                "`workers`: the parts are written beside the output; give a file, `output=FILE`", parameter="workers"
+            )
         if self.shard is None:
             return read
         parse_share(self.shard)

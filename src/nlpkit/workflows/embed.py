@@ -24,7 +24,7 @@ class EmbeddedDocuments(Predictions):
     """Documents with the column 'embedding'."""
 
     command, gives = "sbert-embed", "embeddings"
-    counts = tuple(EmbedTotals().as_dict())
+    summed = tuple(EmbedTotals().as_dict())
 
     def __init__(self, stream: DocumentStream, encoder: Encoder, *, normalize: bool) -> None:
         super().__init__(encoder.name, stream, None)

@@ -61,7 +61,8 @@ class MapJob:
         values = self.settings
         whole = {
             "method": self.command == "sbert-embed" and values["kind"].method != "sbert",
-            "bins": self.command == "features" and any(parse_bins(text).method != "edges" for text in values["options"].bins),
+            "bins": self.command == "features"
+            and any(parse_bins(text).method != "edges" for text in values["options"].bins),
             "lex2sent": self.command == "sentiment" and values["options"].lex2sent,
             "dedupe": self.command == "preprocess" and values["rows"].dedupe is not None,
             "explain": self.command == "predict" and bool(values["options"].explain),
@@ -108,7 +109,13 @@ class MapJob:
         return None
 
     def run(
-        self, target: str, *, force: bool, prepared: Open | None = None, shard: str | None = None, scan: Scan | None = None
+        self,
+        target: str,
+        *,
+        force: bool,
+        prepared: Open | None = None,
+        shard: str | None = None,
+        scan: Scan | None = None,
     ) -> dict[str, Any]:
         """Do the work, on a share where there is one, and write the table; return the summary of the command.
 

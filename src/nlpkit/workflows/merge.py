@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from nlpkit.errors import UsageError
+from nlpkit.io.artifacts import file_size, parquet_shape
 from nlpkit.io.corpora import DroppedRow
 from nlpkit.io.selection import KEEP_IF, WHERE
 from nlpkit.io.shard_files import ShardFile, merged_parameters, read_shards
@@ -14,7 +16,9 @@ from nlpkit.io.tables import check_table, table_sink, write_dropped
 READING = ("read", WHERE, KEEP_IF)  # stages at which rows are dropped while they are read
 
 
-def merge(shards: Sequence[str | Path], target: str | Path, *, force: bool = False) -> dict[str, Any]:
+def merge(
+    shards: Sequence[str | Path], target: str | Path, *, vocab: str | Path | None = None, force: bool = False
+) -> dict[str, Any]:
     """Put the parts that a command wrote with `shard` together, and return the numbers of parts, documents and dropped rows.
 
     The bytes are those that the command writes without `shard`. Of preprocess, whose parts hold all words, the words that stay are
@@ -22,6 +26,7 @@ def merge(shards: Sequence[str | Path], target: str | Path, *, force: bool = Fal
 
     Args:
         shards: the files, in any order, or a folder of them. target: the table to write, in any format, or "-" for JSON lines.
+        vocab: a table of the terms that stay, of parts of preprocess. force: replace what is there.
 
     Raises:
         InputError: a part is missing, there twice, corrupt, or of another input, command, setting or version than the first;
@@ -34,8 +39,13 @@ def merge(shards: Sequence[str | Path], target: str | Path, *, force: bool = Fal
         from nlpkit.workflows.preprocess_shards import merge_preprocessed
 
         with merge_preprocessed(parts) as corpus:
-            counts = corpus.save(target, force=force)
+            counts = corpus.save(target, vocab=vocab, force=force)
         return {"parts": len(parts), "rows": counts["rows"], "dropped": counts["dropped"]}
+    if vocab is not None:
+        raise UsageError(
+            f"`save_vocab`: parts of {parts[0].block['command']} have no vocabulary; leave it out",
+            parameter="save_vocab",
+        )
     block = {**parts[0].block, "parameters": merged_parameters(parts)}
     n_rows = 0
     with table_sink(target, parts[0].schema, block, force=force) as sink:
@@ -46,6 +56,13 @@ def merge(shards: Sequence[str | Path], target: str | Path, *, force: bool = Fal
         dropped = merged_dropped(parts)  # before the table is there
     write_dropped(str(target), dropped, block)
     return {"parts": len(parts), "rows": n_rows, "dropped": len(dropped)}
+
+
+def size_of(shards: Sequence[str | Path]) -> dict[str, Any]:
+    """Return the size of the work of `merge`: rows, and bytes of the parts. Raises what `merge` does of the parts, but for corrupt ones."""
+    parts = read_shards(shards)
+    n_rows = sum(parquet_shape(part.path)[0] for part in parts)
+    return {"rows": n_rows, "input_bytes": sum(file_size(part.path) for part in parts)}
 
 
 def merged_dropped(parts: Sequence[ShardFile]) -> list[DroppedRow]:

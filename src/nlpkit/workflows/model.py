@@ -32,7 +32,7 @@ class Predictions(ABC):
     """Documents with the columns that a model gives them, made while they are read, once.
 
     model: what the model is called in footers and messages. stream: the documents. gives: "topics", "classes" or "embeddings".
-    counts: the parameters that are numbers of documents or the like, see `nlpkit.io.shards.shard_block`.
+    summed: the parameters that are numbers of documents or the like, see `nlpkit.io.shards.shard_block`.
     reads_first: all documents are read before the first batch is given, so that `block` is complete with it.
     What `block`, `summary` and `report` tell is complete when all batches have been taken.
     """
@@ -40,7 +40,7 @@ class Predictions(ABC):
     command = "predict"
     gives = ""
     reads_first = False
-    counts: tuple[str, ...] = ()
+    summed: tuple[str, ...] = ()
 
     def __init__(self, model: str, stream: DocumentStream, seed: int | None) -> None:
         self.model, self.stream, self.seed = model, stream, seed
@@ -85,7 +85,7 @@ class Predictions(ABC):
             "documents", self.stream, command=self.command, parameters=self.parameters(), seed=self.seed
         )
         share = self.stream.share
-        return block if share is None else shard_block(block, share, counts=self.counts, dropped=len(self.dropped))
+        return block if share is None else shard_block(block, share, counts=self.summed, dropped=len(self.dropped))
 
     def collect(self) -> Corpus:
         """Return the documents with their predictions as a corpus in memory, which says how they were made."""

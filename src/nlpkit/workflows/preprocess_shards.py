@@ -40,7 +40,13 @@ KIND = "words"  # a part has words that do not stay, so it is no table of docume
 
 
 def write_preprocessed_shard(
-    corpus: Corpus, target: str | Path, *, tokens: TextOptions, rows: RowOptions, execution: Execution, force: bool = False
+    corpus: Corpus,
+    target: str | Path,
+    *,
+    tokens: TextOptions,
+    rows: RowOptions,
+    execution: Execution,
+    force: bool = False,
 ) -> dict[str, Any]:
     """Write the documents of a share with all their words; return the numbers of documents and of dropped rows.
 
@@ -136,9 +142,7 @@ def merge_preprocessed(parts: Sequence[ShardFile]) -> PreprocessedCorpus:
         pipeline=first.details["pipeline"],
     )
     fitted = preprocessor.finish(lambda: (codes_of(batch.column(CODES)) for batch in replayed))
-    documents = EncodedDocuments(
-        fitted.terms, fitted.cf, fitted.df, counts.n_docs, first.schema, fitted, 0, replayed
-    )
+    documents = EncodedDocuments(fitted.terms, fitted.cf, fitted.df, counts.n_docs, first.schema, fitted, 0, replayed)
     inputs = [InputInfo(**{"reading": {}, **entry}) for entry in first.block["inputs"]]
     source = _Merged(", ".join(one.path for one in inputs), inputs, merged_dropped(parts))
     parameters = {**first.block["parameters"], **token_parameters(options, fitted.report)}
@@ -155,7 +159,8 @@ def _written(tokens: TextOptions) -> dict[str, Any]:
 
 def _read(tokens: Mapping[str, Any]) -> DocumentTextOptions:
     """Return the options that `_written` gives."""
-    return DocumentTextOptions(**{n: tuple(v) if isinstance(v, list) else v for n, v in tokens.items()})
+    values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in tokens.items()}
+    return DocumentTextOptions(**values)
 
 
 def _as_json(values: Mapping[str, Any]) -> dict[str, Any]:

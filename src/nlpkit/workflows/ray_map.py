@@ -10,6 +10,7 @@ when it is whole, so that a part that is there is done, unless its checksums say
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 from collections import deque
@@ -19,11 +20,19 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nlpkit import reporting, wording
-from nlpkit.errors import InputError, MissingError, NlpkitError, OutputExistsError, UsageError, first_line, missing_extra
+from nlpkit.errors import (
+    InputError,
+    MissingError,
+    NlpkitError,
+    OutputExistsError,
+    UsageError,
+    first_line,
+    missing_extra,
+)
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.corpora import Scan
 from nlpkit.io.shard_files import read_shard
-from nlpkit.io.shards import Share, ShardOptions
+from nlpkit.io.shards import ShardOptions, Share
 from nlpkit.io.tables import check_table
 from nlpkit.version import __version__
 from nlpkit.workflows.corpus import no_documents, read_corpus
@@ -67,7 +76,12 @@ class _Running:
 
 
 def do_parts(
-    workers: Workers, shares: Sequence[Share], path_of: Callable[[Share], Path], *, n_workers: int, timeout: float | None
+    workers: Workers,
+    shares: Sequence[Share],
+    path_of: Callable[[Share], Path],
+    *,
+    n_workers: int,
+    timeout: float | None,
 ) -> None:
     """Have workers make the files of all shares; a part whose worker is lost or late, or whose file is corrupt, is made again.
 
@@ -83,8 +97,8 @@ def do_parts(
     def again(share: Share, reason: str) -> None:
         if attempts[share] >= ATTEMPTS:
             raise InputError(
-                f"part {share} could not be made in {ATTEMPTS} attempts, the last time because {reason}; the parts that are done stay: go on "
-                "with `resume`"
+                f"part {share} could not be made in {ATTEMPTS} attempts, the last time because {reason}; go on with the parts "
+                "that are done: `resume`"
             )
         reporting.warn(f"part {share} is made again: {reason}")
         waiting.appendleft(share)
@@ -150,10 +164,15 @@ def map_on_ray(job: MapJob, target: Path, sharing: ShardOptions, *, force: bool)
             raise no_documents(stream)
     folder = target.with_name(f"{target.name}.parts")
     n_workers = sharing.workers or 0
-    with _ray(sharing, job) as workers:
+    with _Cluster(sharing, job) as workers:
         n_workers = n_workers or workers.n_workers
         n_parts = _prepare_folder(
-            folder, job, scan, resume=sharing.resume, force=force, n_parts=min(len(scan.dropped_before), n_workers * PARTS_PER_WORKER)
+            folder,
+            job,
+            scan,
+            resume=sharing.resume,
+            force=force,
+            n_parts=min(len(scan.dropped_before), n_workers * PARTS_PER_WORKER),
         )
         shares = [Share(i, n_parts) for i in range(1, n_parts + 1)]
 
@@ -164,7 +183,12 @@ def map_on_ray(job: MapJob, target: Path, sharing: ShardOptions, *, force: bool)
         if len(left) < n_parts:
             reporting.note(f"{wording.counted(n_parts - len(left), 'part')} of {n_parts} done before")
         workers.give(job, scan)
-        do_parts(workers, left, path_of, n_workers=n_workers, timeout=sharing.shard_timeout)
+        try:
+            do_parts(workers, left, path_of, n_workers=n_workers, timeout=sharing.shard_timeout)
+        except BaseException:
+            if not any(path_of(share).exists() for share in shares):  # nothing to resume
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
     summary = merge([path_of(share) for share in shares], target, force=force)
     shutil.rmtree(folder)
     return {**summary, "workers": n_workers}
@@ -200,7 +224,7 @@ def _prepare_folder(folder: Path, job: MapJob, scan: Scan, *, resume: bool, forc
             differing = sorted(name for name in described if described[name] != earlier.get(name))
             if differing:
                 raise UsageError(
-                    f"the parts in {folder} are of another job: {wording.listed(differing, 5)} differ; give the options of then, or `force` "
+                    f"the parts in {folder} are of another job: {wording.listed(differing, 5)} differ; give those options, or `force` "
                     "without `resume` to begin anew",
                     parameter="resume",
                 )
@@ -281,7 +305,7 @@ class RayWorkers:
         self._ray.kill(worker, no_restart=True)
 
 
-class _ray:
+class _Cluster:
     """A context with the workers of a cluster of Ray, which is started and ended here where it is a local one."""
 
     def __init__(self, sharing: ShardOptions, job: MapJob) -> None:
@@ -290,6 +314,8 @@ class _ray:
 
     def __enter__(self) -> RayWorkers:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        if not logging.getLogger("ray").handlers:
+            logging.getLogger("ray").setLevel(logging.ERROR)
         try:
             import ray
         except ImportError:
@@ -309,12 +335,12 @@ class _ray:
                 ray.init(**options)
             except (ConnectionError, OSError, RuntimeError, ValueError) as error:
                 raise MissingError(
-                    f"the cluster of Ray at '{self._address}' cannot be reached ({first_line(error)}); start one with: ray start --head, or "
-                    "give `ray=local`"
+                    f"the cluster of Ray at '{self._address}' cannot be reached ({first_line(error)}); start one with: ray start "
+                    "--head, or give `ray=local`"
                 ) from None
             self._started = True
         self._ray = ray
-        resources = ray.cluster_resources()
+        resources: dict[str, float] = ray.cluster_resources()
         gpus = int(resources.get("GPU", 0)) if self._job.command in ENCODES else 0
         n_workers = self._n_workers or gpus or max(1, int(resources.get("CPU", 1)) // threads)
         return RayWorkers(ray, n_workers, threads=threads, gpus=1 if gpus else 0)

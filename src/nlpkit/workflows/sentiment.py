@@ -130,7 +130,7 @@ class SentimentPredictions(Predictions):
     command = "sentiment"
     gives = "classes"
     reads_first = True
-    counts = ("found.documents", "found.without_sentiment", "found.predicted")
+    summed = ("found.documents", "found.without_sentiment", "found.predicted")
 
     def __init__(
         self,

@@ -7,8 +7,10 @@ from typing import Annotated
 from nlpkit.cli import console
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.cli.parts import divided
 from nlpkit.embed.options import DocumentMethodOptions, SbertOptions
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.shards import ShardOptions
 from nlpkit.parameters import Param
 
 
@@ -19,6 +21,7 @@ def sbert_embed_cli(
     run: RunFlags,
     kind: DocumentMethodOptions,
     encoder: SbertOptions,
+    sharing: ShardOptions,
     normalize: Annotated[bool, Param("Divide each vector by its length.")] = True,
 ) -> None:
     """Encode texts as sentence embeddings, column 'embedding'.
@@ -44,6 +47,9 @@ def sbert_embed_cli(
     from nlpkit.workflows.predict import write_predictions
 
     target = out.target("embedded.parquet")
+    work = {"options": encoder, "kind": kind, "normalize": normalize}
+    if divided("sbert-embed", inputs, target, sharing=sharing, read=read, out=out, run=run, **work):
+        return
     corpus = read_corpus(*inputs, options=read, beside=target)
     with embed_batched(corpus, options=encoder, kind=kind, normalize=normalize, execution=run) as documents:
         summary = write_predictions(documents, target, force=out.force)
