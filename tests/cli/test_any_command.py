@@ -204,6 +204,7 @@ COLUMN = ["text", "id", "label", "date", "split", "rating", "author"]
 WRONG = ["x", "", "0", "-1", "1000000", "nan", "NO_FILE.txt", "no such column", "("]
 STRINGS: dict[str, Sequence[str]] = {
     "what": ["map", "topics", "tree", "over-time", "stream", "by-column", "number", "confusion", "calibration", "similarity"],
+    "shard": ["1/1", "1/1", "2/2", "0/1", "1"],
     "k": ["2", "3", "4", "2:4", "2:6:2", "auto"],
     "language": ["auto", "en", "de", "none", "zh", "german"],
     "tokenizer": ["words", "sklearn", "whitespace", "chars:2-3"],

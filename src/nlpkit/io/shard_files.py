@@ -23,7 +23,7 @@ from nlpkit.wording import counted, listed
 
 DROPPED = "dropped"
 _TOKENS = "tokens.list.element"  # the column of tokens, as Parquet names it
-_UNREADABLE = (pa.ArrowException, OSError, ValueError)
+_UNREADABLE = (pa.ArrowException, OSError, ValueError, KeyError, TypeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,13 @@ class ShardFile:
             InputError: it is corrupt.
         """
         fields = [f.with_type(DICTIONARY_TOKENS) if encoded and f.name == "tokens" else f for f in self.schema]
-        codes = [_TOKENS] if encoded else []
-        with pq.ParquetFile(self.path, page_checksum_verification=True, read_dictionary=codes) as file:
+        codes, schema = [_TOKENS] if encoded else [], pa.schema(fields)
+        names = [field.name for field in fields]
+        try:
+            file = pq.ParquetFile(self.path, page_checksum_verification=True, read_dictionary=codes)
+        except _UNREADABLE as error:
+            raise _corrupt(self.path, error) from None
+        with file:
             for number in range(file.num_row_groups):
                 try:
                     table = file.read_row_group(number).combine_chunks()
@@ -54,13 +59,9 @@ class ShardFile:
                         _one(column) if encoded and field.name == "tokens" else _one(column.cast(field.type))
                         for field, column in zip(fields, table.columns, strict=True)
                     ]
+                    yield pa.RecordBatch.from_arrays(columns, **({"names": names} if encoded else {"schema": schema}))
                 except _UNREADABLE as error:
                     raise _corrupt(self.path, error) from None
-                yield (
-                    pa.RecordBatch.from_arrays(columns, [field.name for field in fields])
-                    if encoded
-                    else (pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
-                )
 
     def verify(self) -> int:
         """Read it to its end and return its number of rows. Raises what `batches` and `dropped` do."""
