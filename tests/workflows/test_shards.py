@@ -21,6 +21,7 @@ from nlpkit.errors import InputError, NlpkitError, OutputExistsError, UsageError
 from nlpkit.evaluation.options import GateOptions
 from nlpkit.io.artifacts import read_footer
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.readers.parquet import ParquetInput
 from nlpkit.io.shard_files import read_shard
 from nlpkit.io.shards import ShardOptions, Share, parse_share
 from nlpkit.lm.spelling import SpellOptions
@@ -482,3 +483,52 @@ def test_options_that_contradict_each_other(sharing: Any, target: str, match: st
         nk.map_documents(
             "features", table, target=name, read=READ, execution=Execution(), sharing=ShardOptions(**sharing)
         )
+
+
+# ---------------------------------------------------------------- what is read of a table for a share
+
+
+def test_of_parquet_only_the_rows_of_a_share_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids and texts are read once for all; then whole row groups before the share are passed over, and all columns come with it."""
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    every = [{**row, "id": f"i{i}", "text": None if 100 <= i < 140 else row["text"]} for i, row in enumerate(rows())]
+    for name, part in (("a", every[:90]), ("b", every[90:91]), ("c", every[91:])):
+        pq.write_table(pa.Table.from_pylist(part), folder / f"{name}.parquet", row_group_size=45)
+    decoded: list[tuple[tuple[str, ...], int]] = []
+    real = ParquetInput.batches
+
+    def counted(self: ParquetInput, columns: Sequence[str], *rest: Any) -> Any:
+        for batch in real(self, columns, *rest):
+            decoded.append((tuple(columns), batch.num_rows))
+            yield batch
+
+    monkeypatch.setattr(ParquetInput, "batches", counted)
+    whole = nk.read_corpus(folder, options=ReadOptions(batch_rows=20))
+    table = whole.table()
+    parts = []
+    for i in range(1, 6):
+        decoded.clear()
+        parts.append(whole.with_options(shard=f"{i}/5").table())
+        assert sum(n for columns, n in decoded if "tags" not in columns) == 250
+        assert sum(n for columns, n in decoded if "tags" in columns) <= 110
+    assert pa.concat_tables(parts).equals(table)
+    check_equal("features", folder, tmp_path, (2, 5), ReadOptions(batch_rows=20))
+    check_equal(
+        "features",
+        folder,
+        tmp_path / "of-5",
+        (3,),
+        ReadOptions(batch_rows=20, keep_if="rating > 5", types=("rating=float",)),
+    )
+
+
+def test_a_share_of_a_data_frame() -> None:
+    corpus = nk.Corpus.from_texts([f"river {i}" for i in range(100)]).with_options(batch_rows=9)
+    parts = [corpus.with_options(shard=f"{i}/4").table() for i in range(1, 5)]
+    assert pa.concat_tables(parts).equals(corpus.table())
+
+
+def test_stdin_cannot_be_divided() -> None:
+    with pytest.raises(UsageError, match="`shard`: stdin can be read once"):
+        nk.read_corpus("-", options=ReadOptions(shard="1/2")).table()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -94,12 +94,21 @@ class DocumentStream:
         self.dropped: list[DroppedRow] = []
         self.share: Share | None = None
         self.opening: Sequence[pa.RecordBatch] = ()
+        counted = options.sample is not None or options.limit is not None
+        self.starts: list[tuple[int, int]] | None = (
+            None if counted else []
+        )  # input and row of it at which each batch begins
         readers = [one.reader for one in inputs]
         self.blocks = [r.metadata if isinstance(r, ArrowInput) else None for r in readers]  # the footer of each input
         self.metadata: dict[str, Any] | None = self.blocks[0] if len(inputs) == 1 else None
         self._readers = readers
         selection = Selection(options, layout.schema)
-        self._batches: Iterator[pa.RecordBatch] = self._read(inputs, layout, options, notes, selection)
+
+        def read_from(start: tuple[int, int]) -> Iterator[pa.RecordBatch]:
+            return self._read(inputs, layout, options, notes, selection, start)
+
+        self._read_from = read_from
+        self._batches: Iterator[pa.RecordBatch] = self._read_from((0, 0))
         if options.sample is not None:
             self._batches = self._sampled(self._batches, Sample(options.sample), options.limit)
 
@@ -182,20 +191,25 @@ class DocumentStream:
         options: ReadOptions,
         notes: ReadingNotes,
         selection: Selection,
+        start: tuple[int, int],
     ) -> Iterator[pa.RecordBatch]:
+        """Yield the documents from an input on, and a row of it, which are 0 but for Parquet and tables."""
         batches = Batches(layout, options.batch_rows)
         unique = UniqueIds() if any("id" in one.header.renamed for one in inputs) else None
         late: set[str] = set()  # columns that came too late for the schema
         left = options.limit if options.sample is None else None
         reading = options.recorded()
         try:
-            for one in inputs:
+            for number, one in enumerate(inputs[start[0] :], start[0]):
                 if left == 0:
                     break
                 rows = kept = 0
                 assembler = one.assembler(layout, options, unique, late)
+                assembler.rows_before = start[1] if number == start[0] else 0
+                if not isinstance(one.reader, ArrowInput):
+                    self.starts = None  # of packed text nothing can be skipped
                 for taken, size in one.taken(assembler, options.batch_rows, None if selection else left):
-                    rows += taken.rows
+                    first_row, rows = rows, rows + taken.rows
                     self.dropped += (DroppedRow(id_, "read", reason) for id_, reason in taken.dropped)
                     batch = taken.batch
                     if selection:
@@ -207,6 +221,8 @@ class DocumentStream:
                         yield from batches.add(batch, size)
                     elif batch.num_rows:
                         yield from batches.flush()
+                        if self.starts is not None:
+                            self.starts.append((number, first_row))
                         yield batch
                     if left == 0:
                         break
@@ -246,10 +262,13 @@ class DocumentStream:
         places = share.places(n_batches) if n_batches else range(0)
         first = scan.dropped_before[places.start - 1] if places.start else 0
         last = scan.dropped_before[places.stop - 1] if places.stop < n_batches else len(scan.dropped)
-        self.share, self.opening, batches = share, scan.opening, self._batches
+        self.share, self.opening = share, scan.opening
+        skipped, batches = places.start, self._batches
+        if scan.starts is not None and skipped:
+            skipped, batches = 0, self._read_from(scan.starts[skipped])
 
         def shared() -> Iterator[pa.RecordBatch]:
-            for _, batch in zip(range(places.start), batches, strict=False):
+            for _, batch in zip(range(skipped), batches, strict=False):
                 del batch  # of another share
             for _, batch in zip(places, batches, strict=False):
                 yield batch
@@ -264,7 +283,8 @@ class Scan:
     """What is known of the documents of all inputs when they have been read once, which shares of them need.
 
     dropped_before (B,): how many rows had been dropped when batch b came. opening: the first batches, which have the texts by which
-    languages are detected.
+    languages are detected. starts (B,): the input, and the row of it, with which each batch begins; None where batches can only be
+    reached by reading those before.
     """
 
     inputs: tuple[InputInfo, ...]
@@ -272,6 +292,7 @@ class Scan:
     dropped: tuple[DroppedRow, ...]
     dropped_before: tuple[int, ...]
     opening: tuple[pa.RecordBatch, ...]
+    starts: tuple[tuple[int, int], ...] | None
 
     @classmethod
     def of(cls, stream: DocumentStream) -> Scan:
@@ -285,8 +306,9 @@ class Scan:
                 opening.append(batch)
                 n_texts += pc.sum(pc.not_equal(batch.column("text"), "")).as_py() or 0
         return cls(
-            tuple(stream.inputs), tuple(stream.kept), tuple(stream.dropped), tuple(dropped_before), tuple(opening)
-        )
+            tuple(stream.inputs), tuple(stream.kept), tuple(stream.dropped), tuple(dropped_before), tuple(opening),
+            None if stream.starts is None else tuple(stream.starts),
+        )  # fmt: skip
 
 
 OPENING_TEXTS = SAMPLE_DOCS
@@ -318,8 +340,20 @@ def open_documents(
             raise UsageError(
                 "`shard`: stdin can be read once, and a share is known at its end; give a file", parameter="shard"
             )
+        scan = scan or scan_documents(inputs, options)
         return _shared(lambda: _open_whole(inputs, options, stdin), options.shard, scan)
     return _open_whole(inputs, options, stdin)
+
+
+def scan_documents(inputs: Sequence[str], options: ReadOptions) -> Scan:
+    """Return what shares of the documents of files need to know of all of them, which are read: ids, texts, and the columns by which
+    they are chosen.
+
+    Raises what `open_documents` does.
+    """
+    typed = bool(options.types) or options.date_format is not None  # of columns that must be there
+    with _open_whole(inputs, options if typed else replace(options, columns=()), None) as whole:
+        return Scan.of(whole)
 
 
 def _shared(open_whole: Callable[[], DocumentStream], shard: str, scan: Scan | None) -> DocumentStream:

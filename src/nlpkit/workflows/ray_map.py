@@ -30,7 +30,7 @@ from nlpkit.errors import (
     missing_extra,
 )
 from nlpkit.io.atomic import atomic_file
-from nlpkit.io.corpora import Scan
+from nlpkit.io.corpora import Scan, scan_documents
 from nlpkit.io.shard_files import read_shard
 from nlpkit.io.shards import ShardOptions, Share
 from nlpkit.io.tables import check_table
@@ -158,9 +158,10 @@ def map_on_ray(job: MapJob, target: Path, sharing: ShardOptions, *, force: bool)
         OutputExistsError: the output, or parts of this job, without `force` and `resume`; and what the command raises.
     """
     check_table(target, force=force)
-    with read_corpus(*job.inputs, options=job.read).open() as stream:
-        scan = Scan.of(stream)
-        if not scan.dropped_before:
+    scan = scan_documents(job.inputs, job.read)
+    if not scan.dropped_before:
+        with read_corpus(*job.inputs, options=job.read).open() as stream:
+            stream.read_all()
             raise no_documents(stream)
     folder = target.with_name(f"{target.name}.parts")
     n_workers = sharing.workers or 0
