@@ -384,7 +384,8 @@ def test_a_process_that_is_killed(command: str, large: Path, tmp_path: Path, ray
 def test_a_driver_that_is_killed(large: Path, tmp_path: Path, ray_home: dict[str, str]) -> None:
     target, folder = tmp_path / "ray.parquet", tmp_path / "ray.parquet.parts"
     driver = drive(ray_home, "preprocess", large, target, "")
-    wait_for(lambda: done_parts(folder) >= 2)
+    wait_for(lambda: done_parts(folder) >= 2 or driver.poll() is not None)
+    assert driver.poll() is None, driver.communicate()
     os.kill(driver.pid, signal.SIGKILL)
     driver.communicate(timeout=60)
     n_done = done_parts(folder)
