@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from nlpkit.cli.options import OutputFlags, RunFlags
     from nlpkit.io.read_options import ReadOptions
     from nlpkit.text.options import TopicTokenOptions
+    from nlpkit.topics.lda.options import CheckpointOptions
     from nlpkit.topics.mixtures.options import TermOptions
 
 
@@ -23,25 +24,32 @@ def fit_mixture(
     tokens: TopicTokenOptions,
     read: ReadOptions,
     run: RunFlags,
+    checkpoints: CheckpointOptions | None = None,
     **further: Any,
 ) -> None:
-    """Fit a model to the inputs, write its run directory and show it; or only say how long it would take. further: of fit_topics."""
+    """Fit a model to the inputs, write its run directory and show it; or only say how long it would take.
+
+    Args:
+        checkpoints: None for models whose fits take seconds and are not kept before they are done. further: of fit_topics.
+    """
     from nlpkit.cli.render.mixtures import show_mixture
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.estimate import estimate
-    from nlpkit.workflows.mixtures import fit_topics, number_of_topics
+    from nlpkit.workflows.mixtures import NEURAL, fit_topics, number_of_topics
 
     target = out.run_target(inputs, kind)
     corpus = read_corpus(*inputs, options=read, beside=target)
     if run.dry_run:
-        neural = kind in ("ctm", "etm")
-        work = {"embeds": model.embeds, "epochs": model.iterations} if neural else {"sweeps": model.iterations}
+        work = {"embeds": model.embeds, "epochs": model.iterations} if kind in NEURAL else {"sweeps": model.iterations}
         console.plan(estimate(corpus, **work))
         if kind != "labeled-lda" and number_of_topics(model).exactly is None:
             reporting.note(
                 f"the time is that of one fit: `k={model.k}` makes one or more for each number that it tries"
             )
         return
-    fitted = fit_topics(kind, corpus, model, terms=terms, tokens=tokens, execution=run, **further)
+    fitted = fit_topics(
+        kind, corpus, model, terms=terms, tokens=tokens, execution=run, checkpoints=checkpoints,
+        checkpoint=None if checkpoints is None else target, force=out.force, **further,
+    )  # fmt: skip
     fitted.save(target, force=out.force)
     show_mixture(fitted, target)
