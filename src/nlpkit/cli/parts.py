@@ -37,17 +37,16 @@ def divided(
     summary = map_documents(
         command, *inputs, target=str(target), read=read, execution=run, sharing=sharing, force=out.force, **settings
     )
-    documents = summary.get("rows", summary.get("documents", summary.get("docs", 0)))
+    rows = wording.counted(summary["rows"], "row")
     if sharing.shard is not None:
         reporting.note(
-            f"wrote {target}: part {sharing.shard}, {wording.counted(documents, 'document')}; with the other parts: nlpkit merge PARTS -o "
-            "whole.parquet"
+            f"wrote {target}: part {sharing.shard}, {rows}; with the other parts: nlpkit merge PARTS -o whole.parquet"
         )
-        summary = {"part": sharing.shard, "rows": documents, "dropped": summary["dropped"]}
+        summary = {"part": sharing.shard, "rows": summary["rows"], "dropped": summary["dropped"]}
     else:
         parts = wording.counted(summary["parts"], "part")
         workers = wording.counted(summary["workers"], "process", "processes")
-        reporting.note(f"wrote {target}: {wording.counted(documents, 'row')} in {parts} by {workers}")
+        reporting.note(f"wrote {target}: {rows} in {parts} by {workers}")
     if run.json:
         console.emit_json({"output": target, **summary})
     return True

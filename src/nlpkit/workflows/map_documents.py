@@ -14,6 +14,7 @@ from nlpkit.classify.sentiment_options import SentimentOptions, SentimentTextOpt
 from nlpkit.embed.options import DocumentMethodOptions, EncoderOptions, SbertOptions
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.evaluation.options import GateOptions
+from nlpkit.io.artifacts import parquet_shape
 from nlpkit.io.corpora import Scan
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.shards import ShardOptions
@@ -117,7 +118,8 @@ class MapJob:
         shard: str | None = None,
         scan: Scan | None = None,
     ) -> dict[str, Any]:
-        """Do the work, on a share where there is one, and write the table; return the summary of the command.
+        """Do the work, on a share where there is one, and write the table; return the summary of the command, of a share
+        the numbers of rows and of dropped rows.
 
         prepared: of `prepare`, where it was called before. scan: of all documents, where they have been read before.
         """
@@ -140,7 +142,10 @@ class MapJob:
         opened = prepared or self.prepare()
         assert opened is not None
         with opened(corpus) as predictions:
-            return write_predictions(predictions, target, force=force)
+            summary = write_predictions(predictions, target, force=force)
+        if read.shard is None:
+            return summary
+        return {"rows": parquet_shape(Path(target))[0], "dropped": len(predictions.dropped)}
 
     def described(self) -> dict[str, Any]:
         """Return the job as JSON, to be compared with another."""
