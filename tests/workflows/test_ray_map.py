@@ -27,7 +27,7 @@ from nlpkit.io.shards import ShardOptions, Share
 from nlpkit.parameters import Execution
 from nlpkit.text.feature_options import TextFeatureOptions
 from nlpkit.workflows import ray_map
-from nlpkit.workflows.map_documents import MapJob
+from nlpkit.workflows.map_jobs import MapJob
 from nlpkit.workflows.ray_map import ATTEMPTS, PartMaker, RayWorkers, WorkerLostError, do_parts
 
 has_ray = importlib.util.find_spec("ray") is not None
@@ -52,7 +52,7 @@ class FakeWorkers:
 
     def __init__(self, job: MapJob, plan: dict[int, list[str]]) -> None:
         with nk.read_corpus(*job.inputs, options=job.read).open() as stream:
-            self.maker = PartMaker(job, Scan.of(stream))
+            self.maker = PartMaker(job, Scan.of_stream(stream))
         self.plan, self.started, self.stopped = plan, 0, list[int]()
         self.tasks: dict[int, tuple[Share, str, str]] = {}
         self.made: list[int] = []

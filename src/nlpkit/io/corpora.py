@@ -10,12 +10,12 @@ Order is kept, and a row that cannot be used is listed in `dropped`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Protocol, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,10 @@ import pyarrow.compute as pc
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.footers import steps_of
+from nlpkit.io.inputs import DroppedRow as DroppedRow
+from nlpkit.io.inputs import InputInfo as InputInfo
+from nlpkit.io.inputs import Origin as Origin
+from nlpkit.io.inputs import Scan as Scan
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Batches
 from nlpkit.io.readers.checks import check_options
@@ -34,40 +38,11 @@ from nlpkit.io.readers.schema import TableLayout, check_vocabularies, unify, wit
 from nlpkit.io.selection import Sample, Selection, check_selection
 from nlpkit.io.shards import Share, parse_share
 from nlpkit.io.sources import STDIN, Source, resolve
-from nlpkit.text.language import SAMPLE_DOCS
 
 log = logging.getLogger("nlpkit.io")
 
 
 _DEFAULTS = ReadOptions()
-
-
-@dataclass(frozen=True, slots=True)
-class InputInfo:
-    """One input as the manifest lists it: `rows` read (those dropped too), `sha256` of the bytes as stored.
-
-    `reading`: options of reading that were not the defaults, so that the same documents can be read again.
-    """
-
-    path: str
-    rows: int
-    sha256: str
-    encoding: str | None
-    reading: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def listed(self) -> dict[str, Any]:
-        """Return the entry of the manifest."""
-        entry = {"path": self.path, "rows": self.rows, "sha256": self.sha256, "encoding": self.encoding}
-        return {**entry, "reading": dict(self.reading)} if self.reading else entry
-
-
-@dataclass(frozen=True, slots=True)
-class DroppedRow:
-    """A row that is not yielded, and why."""
-
-    id: str
-    stage: str
-    reason: str
 
 
 class DocumentStream:
@@ -278,42 +253,6 @@ class DocumentStream:
         self._batches = shared()
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """What is known of the documents of all inputs when they have been read once, which shares of them need.
-
-    dropped_before (B,): how many rows had been dropped when batch b came. opening: the first batches, which have the texts by which
-    languages are detected. starts (B,): the input, and the row of it, with which each batch begins; None where batches can only be
-    reached by reading those before.
-    """
-
-    inputs: tuple[InputInfo, ...]
-    kept: tuple[int, ...]
-    dropped: tuple[DroppedRow, ...]
-    dropped_before: tuple[int, ...]
-    opening: tuple[pa.RecordBatch, ...]
-    starts: tuple[tuple[int, int], ...] | None
-
-    @classmethod
-    def of(cls, stream: DocumentStream) -> Scan:
-        """Return what a stream tells that is read to its end here."""
-        dropped_before: list[int] = []
-        opening: list[pa.RecordBatch] = []
-        n_texts = 0
-        for batch in stream:
-            dropped_before.append(len(stream.dropped))
-            if n_texts < OPENING_TEXTS:
-                opening.append(batch)
-                n_texts += pc.sum(pc.not_equal(batch.column("text"), "")).as_py() or 0
-        return cls(
-            tuple(stream.inputs), tuple(stream.kept), tuple(stream.dropped), tuple(dropped_before), tuple(opening),
-            None if stream.starts is None else tuple(stream.starts),
-        )  # fmt: skip
-
-
-OPENING_TEXTS = SAMPLE_DOCS
-
-
 def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return an array that may have come in chunks as one; none of no rows."""
     if isinstance(array, pa.ChunkedArray):
@@ -353,7 +292,7 @@ def scan_documents(inputs: Sequence[str], options: ReadOptions) -> Scan:
     """
     typed = bool(options.types) or options.date_format is not None  # of columns that must be there
     with _open_whole(inputs, options if typed else replace(options, columns=()), None) as whole:
-        return Scan.of(whole)
+        return Scan.of_stream(whole)
 
 
 def _shared(open_whole: Callable[[], DocumentStream], shard: str, scan: Scan | None) -> DocumentStream:
@@ -361,7 +300,7 @@ def _shared(open_whole: Callable[[], DocumentStream], shard: str, scan: Scan | N
     share = parse_share(shard)
     if scan is None:
         with open_whole() as whole:
-            scan = Scan.of(whole)
+            scan = Scan.of_stream(whole)
     stream = open_whole()
     try:
         stream.keep_share(share, scan)
@@ -406,18 +345,6 @@ def open_table(
         return _stream([one], options, ReadingNotes(), name)
 
     return open_whole() if options.shard is None else _shared(open_whole, options.shard, scan)
-
-
-class Origin(Protocol):
-    """What a step made documents of."""
-
-    @property
-    def where(self) -> str:
-        """Name of the inputs in messages."""
-
-    @property
-    def inputs(self) -> Sequence[InputInfo]:
-        """What was read."""
 
 
 def open_batches(

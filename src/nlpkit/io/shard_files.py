@@ -17,11 +17,13 @@ from nlpkit.io.artifacts import read_footer, read_table
 from nlpkit.io.corpora import DroppedRow
 from nlpkit.io.documents import DICTIONARY_TOKENS
 from nlpkit.io.footers import FOOTER_KEY, check_footer
+from nlpkit.io.selection import KEEP_IF, WHERE
 from nlpkit.io.shards import SHARD, Share
 from nlpkit.io.tables import dropped_path
 from nlpkit.wording import counted, listed
 
 DROPPED = "dropped"
+READING = ("read", WHERE, KEEP_IF)  # stages at which rows are dropped while they are read
 _TOKENS = "tokens.list.element"  # the column of tokens, as Parquet names it
 _UNREADABLE = (pa.ArrowException, OSError, ValueError, KeyError, TypeError)
 
@@ -132,10 +134,10 @@ def read_shards(paths: Sequence[str | Path]) -> list[ShardFile]:
         other = by_index.setdefault(shard.share.index, shard)
         if other is not shard:
             raise InputError(f"part {shard.share} is there twice: {other.path} and {shard.path}; leave one out")
-    missing = [str(Share(i, first.share.of)) for i in range(1, first.share.of + 1) if i not in by_index]
+    missing = [str(Share(i, first.share.total)) for i in range(1, first.share.total + 1) if i not in by_index]
     if missing:
         raise InputError(
-            f"{counted(len(missing), 'part')} of {first.share.of} missing: {listed(missing, 10)}; make them with `shard={missing[0]}`"
+            f"{counted(len(missing), 'part')} of {first.share.total} missing: {listed(missing, 10)}; make them with `shard={missing[0]}`"
         )
     return [by_index[index] for index in sorted(by_index)]
 
@@ -155,6 +157,12 @@ def merged_parameters(shards: Sequence[ShardFile]) -> dict[str, Any]:
         else:
             place[last] = sum(values)
     return parameters
+
+
+def merged_dropped(parts: Sequence[ShardFile]) -> list[DroppedRow]:
+    """Return the rows that were dropped in the order of one process: while all were read, then at the steps after it."""
+    dropped = [row for part in parts for row in part.dropped()]
+    return sorted(dropped, key=lambda row: row.stage not in READING)
 
 
 def _files(paths: Sequence[str | Path]) -> list[Path]:
@@ -191,7 +199,7 @@ def _check_alike(first: ShardFile, other: ShardFile) -> None:
         (first.block["nlpkit_version"], other.block["nlpkit_version"], "nlpkit"),
         (first.block["command"], other.block["command"], "command"),
         (_inputs(first), _inputs(other), "input"),
-        (f"of {first.share.of}", f"of {other.share.of}", "parts"),
+        (f"of {first.share.total}", f"of {other.share.total}", "parts"),
     ]
     for one, two, what in differences:
         if one != two:

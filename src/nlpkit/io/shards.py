@@ -25,13 +25,13 @@ FORM = re.compile(r"([0-9]{1,9})/([0-9]{1,9})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Share `index` (1 … of) of a document table that is cut into `of` shares."""
+    """Share `index` (1 … total) of a document table that is cut into `total` shares."""
 
     index: int
-    of: int
+    total: int
 
     def __str__(self) -> str:
-        return f"{self.index}/{self.of}"
+        return f"{self.index}/{self.total}"
 
     def places(self, n_batches: int) -> range:
         """Return which batches belong to it.
@@ -39,13 +39,13 @@ class Share:
         Raises:
             UsageError: there are fewer batches than shares.
         """
-        if n_batches < self.of:
+        if n_batches < self.total:
             raise UsageError(
                 f"`shard={self}`: the input has {n_batches:,} batches (of 10,000 documents, fewer of long ones), and a share is "
                 f"one of them at least; divide it into {n_batches:,} at most",
                 parameter=SHARD,
             )
-        return range((self.index - 1) * n_batches // self.of, self.index * n_batches // self.of)
+        return range((self.index - 1) * n_batches // self.total, self.index * n_batches // self.total)
 
 
 def parse_share(text: str) -> Share:
@@ -136,4 +136,4 @@ def shard_block(block: Mapping[str, Any], share: Share, *, counts: Sequence[str]
             and where it is a mapping, too, each of its values is one.
         dropped: number of rows that the list beside the part has.
     """
-    return {**block, SHARD: {"index": share.index, "of": share.of, "counts": list(counts), "dropped": dropped}}
+    return {**block, SHARD: {"index": share.index, "of": share.total, "counts": list(counts), "dropped": dropped}}

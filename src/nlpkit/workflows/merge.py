@@ -8,12 +8,8 @@ from typing import Any
 
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import file_size, parquet_shape
-from nlpkit.io.corpora import DroppedRow
-from nlpkit.io.selection import KEEP_IF, WHERE
-from nlpkit.io.shard_files import ShardFile, merged_parameters, read_shards
+from nlpkit.io.shard_files import merged_dropped, merged_parameters, read_shards
 from nlpkit.io.tables import check_table, table_sink, write_dropped
-
-READING = ("read", WHERE, KEEP_IF)  # stages at which rows are dropped while they are read
 
 
 def merge(
@@ -63,9 +59,3 @@ def size_of(shards: Sequence[str | Path]) -> dict[str, Any]:
     parts = read_shards(shards)
     n_rows = sum(parquet_shape(part.path)[0] for part in parts)
     return {"rows": n_rows, "input_bytes": sum(file_size(part.path) for part in parts)}
-
-
-def merged_dropped(parts: Sequence[ShardFile]) -> list[DroppedRow]:
-    """Return the rows that were dropped in the order of one process: while all were read, then at the steps after it."""
-    dropped = [row for part in parts for row in part.dropped()]
-    return sorted(dropped, key=lambda row: row.stage not in READING)

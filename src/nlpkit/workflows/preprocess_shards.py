@@ -18,7 +18,7 @@ from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.documents import token_ids
 from nlpkit.io.provenance import source_block
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.shard_files import ShardFile
+from nlpkit.io.shard_files import ShardFile, merged_dropped
 from nlpkit.io.shards import SHARD, shard_block
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.parameters import Execution
@@ -30,7 +30,6 @@ from nlpkit.text.units import unit_batch
 from nlpkit.text.vocab import CountedTerms, EncodedBatch, Frequencies
 from nlpkit.workflows.corpus import Corpus, warn_dropped
 from nlpkit.workflows.encoded import CODES, EncodedDocuments, codes_array, codes_of, cut_share
-from nlpkit.workflows.merge import merged_dropped
 from nlpkit.workflows.preprocess import Preprocessed, PreprocessedCorpus, row_parameters
 from nlpkit.workflows.rows import Rows
 from nlpkit.workflows.token_options import preprocess_options

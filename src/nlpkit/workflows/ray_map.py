@@ -36,7 +36,7 @@ from nlpkit.io.shards import ShardOptions, Share
 from nlpkit.io.tables import check_table
 from nlpkit.version import __version__
 from nlpkit.workflows.corpus import no_documents, read_corpus
-from nlpkit.workflows.map_documents import ENCODES, MapJob, Open
+from nlpkit.workflows.map_jobs import ENCODES, MapJob, Open
 from nlpkit.workflows.merge import merge
 
 JOB = "job.json"
