@@ -33,6 +33,7 @@ from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import DICTIONARY_BYTES, dropped_table, stored, stored_schema, with_footer, write_table
 from nlpkit.io.atomic import atomic_file, check_target, scratch_beside
 from nlpkit.io.corpora import DroppedRow
+from nlpkit.io.shards import SHARD
 
 FORMATS = {
     ".parquet": "parquet",
@@ -175,6 +176,7 @@ class _Parquet:
             store_schema=False,  # this one has codes; that of the reader's columns is added below
             compression="zstd",
             dictionary_pagesize_limit=DICTIONARY_BYTES,
+            write_page_checksum=SHARD in block,  # a part is checked when it is put together with the others
             use_dictionary=[leaf for leaf in leaves if leaf not in ("id", "text")],
             write_statistics=[leaf for leaf in leaves if leaf.partition(".")[0] not in ("text", "tokens")],
         )
