@@ -68,10 +68,11 @@ def embed_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
     encode = Encoder.encode
 
-    def remembered(encoder: Encoder, texts: Any, *, normalize: bool = True, progress: Any = None) -> Any:
-        key = (encoder.path, encoder.path.stat().st_mtime_ns, encoder.precision, encoder.max_tokens, normalize, *texts)
+    def remembered(encoder: Encoder, texts: Any, *, copies: Any = None, progress: Any = None, **settings: Any) -> Any:
+        counts = None if copies is None else copies.tobytes()
+        key = (repr(encoder.identity), encoder.dim, repr(settings), counts, *texts)
         if key not in _embedded:
-            _embedded[key] = encode(encoder, texts, normalize=normalize, progress=progress)
+            _embedded[key] = encode(encoder, texts, copies=copies, progress=progress, **settings)
         embeddings, report = _embedded[key]
         return embeddings.copy(), report
 
