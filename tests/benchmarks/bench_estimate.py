@@ -71,7 +71,15 @@ def compare(name: str, n_docs: int, line: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         command, *options = line.split()
-        words = [command, str(corpus(folder, n_docs)), *options, "--threads", "1", "-o", f"{folder}/out{SUFFIX.get(command, '')}"]
+        words = [
+            command,
+            str(corpus(folder, n_docs)),
+            *options,
+            "--threads",
+            "1",
+            "-o",
+            f"{folder}/out{SUFFIX.get(command, '')}",
+        ]
         plan = json.loads(run([*words, "--dry-run", "--json", "-q"])[0])
         _, seconds, memory = run([*words, "-q"])
     return {

@@ -49,7 +49,7 @@ COMMANDS: dict[str, str] = {
     "tfidf chars": "tfidf {c} -o {o}.parquet --tokenizer chars:3-5",
     "tfidf npz": "tfidf {d} -o {o}.npz",
     "tfidf chi2": "tfidf {c} -o {o}.parquet --select chi2:5000 --by label",
-    "lda-gibbs": "lda-gibbs {d} -o {lda} --k 50 --sweeps 20 --force",
+    "lda-gibbs": "lda-gibbs {d} -o {lda} --k 50 --sweeps 10 --force",
     "lda-gibbs --k 20:40:20": "lda-gibbs {d} -o {o} --k 20:40:20 --sweeps 20",
     "ctfidf": "ctfidf {d} --by label -o {o}.parquet",
     "stats": "stats {c} -o {o}.parquet",
@@ -89,7 +89,9 @@ def news(rng: np.random.Generator) -> Iterator[tuple[str, str]]:
     """Yield texts of AG News, varied, with their section."""
     with gzip.open(DATA / "ag_news" / "ag_news_train_sub.jsonl.gz", "rt", encoding="utf-8") as file:
         rows = [(row["label"], row["text"].split()) for row in map(json.loads, file)]
-    words = {label: np.array([w for name, text in rows if name == label for w in text]) for label in {row[0] for row in rows}}
+    words = {
+        label: np.array([w for name, text in rows if name == label for w in text]) for label in {row[0] for row in rows}
+    }
     while True:
         for label, text in rows:
             other = words[label][rng.integers(len(words[label]), size=len(text))]
@@ -140,7 +142,14 @@ def run(name: str, n_docs: int, threads: int) -> dict[str, Any]:
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     kept.mkdir(exist_ok=True)
-    places = {"c": corpus(n_docs), "d": kept / "docs.parquet", "lda": kept / "lda", "nb": kept / "nb", "o": out / "o", "v": VADER}
+    places = {
+        "c": corpus(n_docs),
+        "d": kept / "docs.parquet",
+        "lda": kept / "lda",
+        "nb": kept / "nb",
+        "o": out / "o",
+        "v": VADER,
+    }
     line = [part.format(**places) for part in shlex.split(COMMANDS[name])]
     result = {"command": name, "docs": n_docs, **measure([NLPKIT, *line], threads), "line": COMMANDS[name]}
     shutil.rmtree(out, ignore_errors=True)

@@ -33,7 +33,7 @@ def zero_shot_cli(
     """
     target = out.target("predictions.parquet")
     if run.dry_run:
-        dry_run(inputs, read, embeds=True)
+        dry_run(inputs, read, encoder=encoder, threads=run.n_threads())
         return
     from nlpkit.cli.render.sentiment import finish_predictions
     from nlpkit.workflows.corpus import read_corpus
