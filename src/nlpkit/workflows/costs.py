@@ -75,14 +75,14 @@ COSTS: dict[str, Rates] = {
     "": {"start": (1.5, 250), **TEXT},
     "preprocess": {"start": (2.0, 325), **TEXT},
     "tfidf": {"start": (2.4, 350), **TEXT, "million tokens": (0.4, 10)},
-    "classify": {"start": (5.0, 450), **TEXT, "million tokens": (3.0, 60)},
+    "classify": {"start": (2.4, 300), **TEXT, "million tokens": (1.0, 60)},
     "lda-gibbs": {
         "start": (2.7, 350), **TEXT, "million tokens": (0.7, 40), "million tokens · step": (0.045, 0),
         "million terms of topics": (0.5, 30),
     },
     "sbert-embed": {"start": (1.5, 300), "megabyte of text": (0.05, 0), "megabyte held": (0.0, 4), "1000 documents": (0.01, 3)},
     "bertopic": {
-        "start": (12.0, 900), **TEXT, "1000 documents": (4.0, 15), "million pairs of documents": (0.05, 0),
+        "start": (4.0, 380), **TEXT, "1000 documents": (0.15, 8.5), "million pairs of documents": (0.0057, 0),
     },
     "ctm": {"start": (4.0, 700), **TEXT, "million terms · document · step": (0.06, 0), "1000 documents": (0.1, 6)},
     "etm": {"start": (4.0, 700), **TEXT, "million terms · document · step": (0.06, 0), "1000 documents": (0.1, 6)},
@@ -92,11 +92,11 @@ COSTS: dict[str, Rates] = {
     },
     "stm": {
         "start": (2.9, 360), **TEXT, "million tokens · topic · step": (0.1, 0),
-        "million cubes of topics · document · step": (0.1, 0), "million terms of topics": (0.1, 24),
+        "million cubes of topics · document · step": (0.01, 0), "million terms of topics": (0.1, 24),
         "million terms of topics at levels · step": (50.0, 0),
     },
 }  # fmt: skip
-ENCODING: Rates = {"start": (6.0, 500), "megabyte of text": (40.0, 0.0), "1000 documents": (0.5, 4.5)}  # MiniLM, bf16
+ENCODING: Rates = {"start": (4.0, 400), "megabyte of text": (30.0, 0.0), "1000 documents": (0.5, 4.5)}  # MiniLM, bf16
 
 
 def cost_of(rates: Rates, work: Work, threads: int = 1) -> Cost:
