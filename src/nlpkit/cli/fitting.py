@@ -38,9 +38,10 @@ def fit_mixture(
         column = getattr(model, "content", None)
         exactly = 0 if kind == "labeled-lda" else number_of_topics(model).exactly
         encoder = further.get("encoder") if getattr(model, "embeds", False) else None
+        name = kind if kind in COSTS else "lda-gibbs"
         console.plan(
             estimate(
-                corpus, kind if kind in COSTS else "lda-gibbs", tokens=tokens, encoder=encoder, column=column, k=exactly, iterations=model.iterations,
+                corpus, name, tokens=tokens, encoder=encoder, column=column, k=exactly, iterations=model.iterations,
                 threads=run.n_threads(),
             )
         )  # fmt: skip

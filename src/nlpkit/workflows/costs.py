@@ -47,6 +47,7 @@ UNITS: dict[str, Callable[[Work], float]] = {
     "megabyte of text": lambda w: w.chars / 1e6,
     "megabyte held": lambda w: min(w.chars / 1e6, 60),  # of text, before a file takes the documents
     "1000 documents": lambda w: w.rows / 1e3,
+    "1000 documents at once": lambda w: min(w.rows, 8000) / 1e3,  # that are encoded together
     "1000 terms": lambda w: w.terms / 1e3,
     "million tokens": lambda w: w.tokens / 1e6,
     "million pairs of documents": lambda w: w.rows**2 / 1e6,
@@ -80,7 +81,7 @@ COSTS: dict[str, Rates] = {
         "start": (2.7, 350), **TEXT, "million tokens": (0.7, 40), "million tokens · step": (0.045, 0),
         "million terms of topics": (0.5, 30),
     },
-    "sbert-embed": {"start": (1.5, 300), "megabyte of text": (0.05, 0), "megabyte held": (0.0, 4), "1000 documents": (0.01, 3)},
+    "sbert-embed": {"start": (1.5, 300), "megabyte of text": (0.05, 0), "megabyte held": (0.0, 4), "1000 documents": (0.01, 0.5)},
     "bertopic": {
         "start": (4.0, 380), **TEXT, "1000 documents": (0.15, 8.5), "million pairs of documents": (0.0057, 0),
     },
@@ -96,7 +97,11 @@ COSTS: dict[str, Rates] = {
         "million terms of topics at levels · step": (50.0, 0),
     },
 }  # fmt: skip
-ENCODING: Rates = {"start": (4.0, 400), "megabyte of text": (30.0, 0.0), "1000 documents": (0.5, 4.5)}  # MiniLM, bf16
+ENCODING: Rates = {
+    "start": (4.0, 400),
+    "megabyte of text": (30.0, 0.0),
+    "1000 documents at once": (0.0, 80),
+}  # MiniLM, bf16
 
 
 def cost_of(rates: Rates, work: Work, threads: int = 1) -> Cost:

@@ -176,8 +176,10 @@ def _encoded(texts: pa.Table, options: PreprocessOptions) -> list[EncodedBatch]:
     if "tokens" in texts.column_names:
         known: dict[str, int] = {}
         return [EncodedBatch(*token_ids(batch.column("tokens"), known)) for batch in batches]
-    bounds = {"min_df": 1, "max_df": 1.0, "min_cf": 1, "max_cf": 1.0, "max_vocab": None, "vocab": None}
-    preprocessor = Preprocessor(replace(options, lists_must_match=False, **bounds))
+    every_term = replace(
+        options, lists_must_match=False, min_df=1, max_df=1.0, min_cf=1, max_cf=1.0, max_vocab=None, vocab=None
+    )
+    preprocessor = Preprocessor(every_term)
     encoded = [ids for _, ids in preprocessor.encode_all(batches)]
     fitted = preprocessor.finish(lambda: encoded)
     return [fitted.apply(batch) for batch in encoded]

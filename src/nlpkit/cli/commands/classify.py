@@ -70,7 +70,9 @@ def classify_cli(
         from nlpkit.workflows.classify_data import classifier_preprocessing
 
         made = encoder if sees_embeddings(classifier) else None
-        dry_run(inputs, read, "classify", tokens=classifier_preprocessing(tokens), encoder=made, threads=run.n_threads())
+        dry_run(
+            inputs, read, "classify", tokens=classifier_preprocessing(tokens), encoder=made, threads=run.n_threads()
+        )
         return
     from nlpkit.cli.render.classes import finish_classifier, spell_scores
     from nlpkit.io.score_files import write_junit
