@@ -174,3 +174,28 @@ def test_embeddings_that_are_there_are_used(planted: Path) -> None:
     assert "embeddings:" not in done.err
     assert read(Path("given/documents.parquet")).column("embedding").equals(read(planted).column("embedding"))
     assert read(Path("given/summary.parquet")).to_pylist()[0]["ami"] > 0.9
+
+
+def test_models_that_find_their_number_are_fitted_once_for_each_seed(planted: Path) -> None:
+    line = ("--models", "hdp,hlda,nmf", "--k", "2,4", "--seeds", "1", "-o", "x", "--metrics", "npmi")
+    done = run_cli("compare", planted, *line)
+    assert "found" in done.out
+    fits = read("x/fits.parquet").to_pylist()
+    assert [(row["model"], row["k"]) for row in fits] == [("hdp", None), ("hlda", None), ("nmf", 2), ("nmf", 4)]
+    assert fits[0]["topics"] > 1
+    assert fits[0]["run"] == "runs/hdp-s42"
+    run_cli("report", "x", "-o", "x.html")
+    assert "found" in Path("x.html").read_text(encoding="utf-8")
+    only = ("--models", "hdp", "--seeds", "1", "--metrics", "npmi", "-o", "y")
+    assert run_cli("compare", planted, *only, "--json").json()["summary"][0]["k"] is None
+    assert str(read("y/fits.parquet").schema.field("k").type) == "int64"
+    run_cli("report", "y", "-o", "y.html")
+
+
+def test_dynamic_topics_need_dates(planted: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "plain.jsonl", [{"text": row["text"]} for row in read(planted).to_pylist()])
+    message = run_cli(
+        "compare", "plain.jsonl", "--models", "dtm", "--k", "2", "--seeds", "1", "-o", "x", code=3
+    ).error()
+    assert "dtm-k2-s42 failed" in message
+    assert "date" in message

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn import metrics as theirs
 
-from tests.cli.conftest import NEWS, SAMPLES, run_cli
+from tests.cli.conftest import NEWS, SAMPLES, run_cli, write_jsonl
 
 PREDICTIONS = SAMPLES / "predictions.csv"
 
@@ -391,3 +391,19 @@ def test_roc_auc_average_precision_and_the_label_among_three() -> None:
     assert got["roc_auc"]["low"] < got["roc_auc"]["value"] < got["roc_auc"]["high"]
     without = run_cli("evaluate", PREDICTIONS, "--metrics", "auc")
     assert "not defined: it needs the probability of every class" in " ".join(without.out.split())
+
+
+def test_written_texts(tmp_path: Path) -> None:
+    rows = [("The cat is on the mat.", "The cat sat on the mat."), ("hello there", None), (None, "more")]
+    write_jsonl(tmp_path / "x.jsonl", [{"id": str(i), "label": a, "prediction": b} for i, (a, b) in enumerate(rows)])
+    done = run_cli("evaluate", "x.jsonl", "--metrics", "rouge,bleu,chrf")
+    assert [name for name in ("rouge_1", "rouge_2", "rouge_l", "bleu", "chrf") if name in done.out] == [
+        "rouge_1", "rouge_2", "rouge_l", "bleu", "chrf",
+    ]  # fmt: skip
+    assert "1 document without a text to compare with: left out" in done.err
+    assert "1 document without a written text: compared as an empty one" in done.err
+    run_cli("evaluate", "x.jsonl", "--fail-under", "bleu=90", "-q", code=1)
+    wrong = run_cli("evaluate", "x.jsonl", "--metrics", "rouge,accuracy", code=2).error()
+    assert "rouge_1, rouge_2, rouge_l: no score of a table of predictions" in wrong
+    write_jsonl(tmp_path / "n.jsonl", [{"label": 1, "prediction": 2}])
+    assert "texts are needed" in run_cli("evaluate", "n.jsonl", "--metrics", "bleu", code=3).error()

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import nlpkit as nk
+from nlpkit.errors import InputError
+from nlpkit.workflows import lda_choice, step_checkpoints
 from tests.cli.conftest import NEWS, footer, needs_torch, read, run_cli, write_jsonl
+from tests.refusals import refuses
 
 SMALL = ("--hidden", "20", "--batch-size", "16", "--iterations", "80")
 KINDS = ("plsa", "nmf", "gsdmm", "biterm", "stm", "lda-online")
@@ -175,3 +181,69 @@ def test_dry_run_is_of_one_fit_where_the_number_is_not_chosen(kind: str, planted
     done = run_cli(kind, planted, "--dry-run", "-o", "x")
     assert ("the time is that of one fit" in done.err) == (kind == "biterm")
     assert not Path("x").exists()
+
+
+STEPS = {
+    "slda": ("--iterations", "30"),
+    "labeled-lda": ("--iterations", "30"),
+    "gsdmm": (),
+    "biterm": ("--iterations", "20"),
+    "hdp": ("--iterations", "20"),
+    "hlda": ("--iterations", "20"),
+    "lda-online": ("--iterations", "9", "--tolerance", "0", "--batch-size", "all"),
+    "dtm": ("--iterations", "9", "--tolerance", "0", "--every", "quarter"),
+    "stm": ("--iterations", "9", "--tolerance", "0", "--prevalence", "label"),
+}
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_a_fit_that_was_interrupted_goes_on_to_the_same_bytes(
+    kind: str, planted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    k = () if kind in (*FINDERS, "labeled-lda") else ("--k", "4")
+    line = (kind, planted, *k, *STEPS[kind], "-q", "--checkpoint-every", "4")
+    run_cli(*line, "-o", "whole")
+    write = step_checkpoints.write_steps
+
+    def interrupted(path: Path, *state: Any) -> None:
+        write(path, *state)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(step_checkpoints, "write_steps", interrupted)
+        done = run_cli(*line, "-o", "run", code=130)
+    assert "the fit is saved in run.checkpoint.npz: the same command with --resume goes on with it" in done.err
+    assert not Path("run").exists()
+    assert "run.checkpoint.npz is of a run that was not finished" in run_cli(*line, "-o", "run", code=2).error()
+    other = run_cli(*line, "--seed", "1", "--resume", "-o", "run", code=3).error()
+    assert "run.checkpoint.npz is of another fit: seed 42, now 1" in other
+    assert run_cli(*line, "--resume", "-o", "run").code == 0
+    assert not Path("run.checkpoint.npz").exists()
+    for name in ("topics", "topic_terms", "doc_topics", "documents"):
+        assert read(f"run/{name}.parquet").equals(read(f"whole/{name}.parquet"))
+
+
+def test_checkpoints_need_a_run_to_lie_beside() -> None:
+    with refuses("resume"):
+        nk.fit_slda(["a river", "a bank"], resume=True)
+    Path("run.checkpoint.npz").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="damaged"):
+        nk.fit_gsdmm(["river bank river"] * 4, k=2, checkpoint="run", resume=True)
+
+
+def test_numbers_of_topics_that_were_compared_are_not_fitted_again(
+    planted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = ("gsdmm", planted, "--k", "2:6:2", "-q", "-o", "run")
+    append = lda_choice.append_score
+
+    def interrupted(*args: Any) -> None:
+        append(*args)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(lda_choice, "append_score", interrupted)
+        assert "run.k.jsonl" in run_cli(*line, code=130).err
+    again = run_cli("gsdmm", planted, "--k", "2:6:2", "-o", "run", "--resume")
+    assert "1 fits are known from run.k.jsonl" in again.err
+    assert not Path("run.k.jsonl").exists()

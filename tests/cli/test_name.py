@@ -332,6 +332,12 @@ def test_phrases_name_topics(fitted: Path, tmp_path: Path) -> None:
     assert run_cli("name", fitted, "--phrases", "--dry-run", "--json").json() == {"topics": 3, "calls": 0}
 
 
+def test_phrases_replace_given_names_with_a_word(tmp_path: Path, planted: Path) -> None:
+    (tmp_path / "seeds.toml").write_text("[topics]\nmine = ['river']\n", encoding="utf-8")
+    run_cli("bertopic", planted, "--seed-words", "seeds.toml", "--k", "4", "-q", "-o", "seeded")
+    assert "names given by --seed-words are replaced" in run_cli("name", "seeded", "--phrases", "-o", "named").err
+
+
 def test_phrases_are_of_stems_and_of_words_that_are_spelled_as_in_the_texts(tmp_path: Path) -> None:
     themes = ["Banks raised interest rates again", "Judges heard the murder trial", "Bands played a summer concert"]
     lines = [json.dumps({"id": str(n), "text": themes[n % 3] + ", " + themes[n % 3] + "."}) + "\n" for n in range(60)]

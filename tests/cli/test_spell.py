@@ -60,6 +60,13 @@ def test_corrected_documents(lm: Path, typos: Path) -> None:
     assert [json.loads(line)["n"] for line in out.splitlines()] == [0, 1, 2]
 
 
+def test_names_of_accounts_and_tags_stay(lm: Path, tmp_path: Path) -> None:
+    texts = ["the @captian and the #goverment", "the captian"]
+    path = write_jsonl(tmp_path / "tweets.jsonl", [{"text": text} for text in texts])
+    run_cli("spell", lm, path, "--min-gain", 3, "-o", "errors.parquet")
+    assert [(row["id"], row["start"]) for row in read("errors.parquet").to_pylist()] == [("tweets:2", 4)]
+
+
 def test_batches_and_threads_do_not_matter(lm: Path) -> None:
     whole = nk.correct_spelling(lm, nk.read_corpus(HARD), min_gain=0.0)
     parts = nk.correct_spelling(lm, nk.read_corpus(HARD, options=ReadOptions(batch_rows=2)), min_gain=0.0, threads=2)

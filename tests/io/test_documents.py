@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.errors import ColumnError
+from nlpkit.embed.encoder import unit_length
+from nlpkit.errors import ColumnError, UsageError
 from nlpkit.io.documents import (
     add_column,
     embedding_column,
     embedding_matrix,
+    has_unit_rows,
     token_table,
     tokens_column,
 )
@@ -114,3 +116,41 @@ def test_a_column_is_appended_or_replaced_in_place() -> None:
     batch = pa.record_batch({"a": [1], "b": [2]})
     assert add_column(batch, "c", pa.array([3])).to_pylist() == [{"a": 1, "b": 2, "c": 3}]
     assert add_column(batch, "a", pa.array(["x"])).to_pylist() == [{"a": "x", "b": 2}]
+
+
+unit_vectors = st.integers(0, 2**32 - 1).map(
+    lambda seed: unit_length(np.random.default_rng(seed).normal(size=(7, 16)).astype(np.float32))
+)
+
+
+@given(unit_vectors, st.sampled_from([("float32", 0.0), ("float16", 1e-3), ("int8", 5e-3), ("binary", 1.0)]))
+def test_small_types_keep_directions(vectors: Any, kind: tuple[str, float]) -> None:
+    dtype, error = kind
+    column = pa.chunked_array([embedding_column(vectors[:3], dtype), embedding_column(vectors[3:], dtype)])
+    for unit in (True, False):
+        back = embedding_matrix(column, unit=unit)
+        assert (back.shape, back.dtype) == (vectors.shape, np.float32)
+        assert np.abs(back - vectors).max() <= error
+    np.testing.assert_allclose(np.linalg.norm(embedding_matrix(column), axis=1), 1, atol=1e-3)
+    assert has_unit_rows(column)
+    if dtype == "binary":
+        np.testing.assert_array_equal(back, np.where(vectors > 0, 0.25, -0.25))
+
+
+@pytest.mark.parametrize(("dtype", "n_bytes"), [("float32", 64), ("float16", 32), ("int8", 16), ("binary", 2)])
+def test_bytes_of_a_row(dtype: str, n_bytes: int) -> None:
+    column = embedding_column(np.ones((10, 16), np.float32), dtype)
+    assert column.nbytes == 10 * n_bytes
+    assert embedding_matrix(pa.chunked_array([column.slice(2, 5)])).tolist() == [[0.25] * 16] * 5
+    assert embedding_matrix(pa.chunked_array([column.slice(0, 0)])).shape == (0, 16)
+
+
+def test_vectors_of_zeros_stay_zeros_in_int8() -> None:
+    assert not embedding_matrix(pa.chunked_array([embedding_column(np.zeros((2, 3), np.float32), "int8")])).any()
+
+
+def test_bits_that_do_not_fill_bytes() -> None:
+    with pytest.raises(UsageError, match="there are 12"):
+        embedding_column(np.zeros((2, 12), np.float32), "binary")
+    with pytest.raises(ColumnError, match="without a vector"):
+        embedding_matrix(pa.chunked_array([pa.array([b"ab", None], pa.binary(2))]))

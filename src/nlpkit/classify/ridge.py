@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, cg
 from threadpoolctl import threadpool_limits
 
 from nlpkit.classify.model import Features, LinearModel, checked_features
@@ -30,6 +29,8 @@ def fit_ridge(X: Features, y: FloatArray, *, C: float = 1.0, max_steps: int = MO
         C: inverse strength of the penalty, above 0.
         max_steps: of the conjugate gradients; the model says whether they converged.
     """
+    from scipy.sparse.linalg import LinearOperator, cg
+
     features: Any = checked_features(X).astype(np.float64)
     turned: Any = features.T
     if sparse.issparse(features):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from nlpkit.cli.options import OutputFlags, RunFlags
     from nlpkit.io.read_options import ReadOptions
     from nlpkit.text.options import TopicTokenOptions
+    from nlpkit.topics.lda.options import CheckpointOptions
     from nlpkit.topics.mixtures.options import TermOptions
 
 
@@ -23,9 +24,14 @@ def fit_mixture(
     tokens: TopicTokenOptions,
     read: ReadOptions,
     run: RunFlags,
+    checkpoints: CheckpointOptions | None = None,
     **further: Any,
 ) -> None:
-    """Fit a model to the inputs, write its run directory and show it; or only say how long it would take. further: of fit_topics."""
+    """Fit a model to the inputs, write its run directory and show it; or only say how long it would take.
+
+    Args:
+        checkpoints: None for models whose fits take seconds and are not kept before they are done. further: of fit_topics.
+    """
     from nlpkit.cli.render.mixtures import show_mixture
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.costs import COSTS
@@ -50,6 +56,9 @@ def fit_mixture(
                 f"the time is that of one fit: `k={model.k}` makes one or more for each number that it tries"
             )
         return
-    fitted = fit_topics(kind, corpus, model, terms=terms, tokens=tokens, execution=run, **further)
+    fitted = fit_topics(
+        kind, corpus, model, terms=terms, tokens=tokens, execution=run, checkpoints=checkpoints,
+        checkpoint=None if checkpoints is None else target, force=out.force, **further,
+    )  # fmt: skip
     fitted.save(target, force=out.force)
     show_mixture(fitted, target)

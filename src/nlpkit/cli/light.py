@@ -1,7 +1,8 @@
 """What a process of nlpkit's own need not load: two thirds of a second of every command.
 
 pyarrow looks at each list whether it is a pandas Series, and loads pandas for it where that is installed; nothing here uses
-pandas. Numba loads scipy.linalg to see whether there is a BLAS for products of matrices; no kernel has one.
+pandas. Numba loads scipy.linalg to see whether there is a BLAS for products of matrices, and cffi to see whether a function
+is one of C; no kernel has either.
 """
 
 from __future__ import annotations
@@ -9,11 +10,15 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-_ASKS_FOR_BLAS = "numba.np.arraymath"
+# A module that is only asked after, the one that asks, and a name that this has once it knows the answer.
+_ASKED_AFTER = {
+    "scipy.linalg": ("numba.np.arraymath", "_HAVE_BLAS"),
+    "cffi": ("numba.core.typing.cffi_utils", "ffi"),
+}
 
 
 class _Finder:
-    """A finder of modules that does not find those two while they are only asked after."""
+    """A finder of modules that does not find those while they are only asked after."""
 
     looks_for_pandas = False
 
@@ -22,14 +27,15 @@ class _Finder:
         """Leave every other module to the finders behind this one."""
         if name == "pandas" and cls.looks_for_pandas:
             raise ModuleNotFoundError(name)
-        if name == "scipy.linalg":
-            asking = sys.modules.get(_ASKS_FOR_BLAS)
-            if asking is not None and not hasattr(asking, "_HAVE_BLAS"):
+        if name in _ASKED_AFTER:
+            module, answer = _ASKED_AFTER[name]
+            asking = sys.modules.get(module)
+            if asking is not None and not hasattr(asking, answer):
                 raise ModuleNotFoundError(name)
 
 
 def load_less() -> None:
-    """Keep both out of this process; what loads them for itself later still finds them. Not for a process of others."""
+    """Keep them out of this process; what loads them for itself later still finds them. Not for a process of others."""
     if _Finder in sys.meta_path:
         return
     sys.meta_path.insert(0, _Finder)

@@ -5,7 +5,7 @@ machine and library versions. Not the other texts, their order, the batches or t
 end to end without padding, each product is computed row by row alike, and threads work on batches of their own
 (one torch thread each). With other models and on GPUs the texts of a batch are padded to one width, so the batch a
 text falls into can change last digits: the same texts in the same order with the same `batch_tokens` give the same
-bytes, on any number of threads.
+bytes, on any number of threads. A vector that a cache has is taken as it was made, perhaps by another machine.
 """
 
 from __future__ import annotations
@@ -14,29 +14,38 @@ import importlib.util
 import logging
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from queue import SimpleQueue
+from threading import Event
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from nlpkit.embed.batching import Batch, plan_batches, split_batch
-from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, find_model, weights_fingerprint
+from nlpkit.embed.kinds import ENGINES, GRAPHS, PRECISIONS
+from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, files_fingerprint, find_model, weights_fingerprint
 from nlpkit.errors import InputError, OutOfMemoryError, UsageError, missing_extra, unknown_value
 
 if TYPE_CHECKING:
-    from nlpkit.embed.engines import EncoderEngine, Texts
+    from tokenizers import Tokenizer
+
+    from nlpkit.embed.engines import EncoderEngine, MovableTexts, Texts
 
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 logger = logging.getLogger("nlpkit.embed")
 
-PRECISIONS = ("auto", "fp32", "bf16", "fp16")
+LONG = ("truncate", "mean", "max")
+DEFAULT_LONG = "truncate"
 BATCH_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
+STATIC_BATCH_TOKENS = 16384
+REVISION = 1  # of what a vector depends on besides the model and its settings: raise it, and caches are no longer used
+_STEP = 2048  # texts on a CPU that are done before they are stored
 
 
 @dataclass(frozen=True)
@@ -44,7 +53,8 @@ class EncodeReport:
     """Statistics of one call of `encode`; tokens are those of the texts, without special ones, over all documents."""
 
     n_docs: int
-    n_unique: int  # texts that were run through the model
+    n_unique: int  # different texts
+    n_known: int  # documents whose vectors the cache had
     tokens: int
     tokens_cut: int  # tokens the model did not see
     docs_cut: int
@@ -54,34 +64,93 @@ class EncodeReport:
     max_tokens: int  # special tokens included
 
 
+class VectorCache(Protocol):
+    """Vectors that were made before, by text."""
+
+    def get(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.bool_], IntArray, FloatArray]:
+        """Return which texts are there (n,), their tokens and tokens cut (n, 2), and their vectors (n, E)."""
+
+    def put(self, texts: Sequence[str], counts: IntArray, vectors: FloatArray) -> None:
+        """Keep the vectors (n, E) of texts, and their tokens and tokens cut (n, 2)."""
+
+
 class Encoder:
-    """A loaded model; make one with `load_encoder`."""
+    """A loaded model; make one with `load_encoder`.
+
+    cache: where vectors are looked up and stored, of texts by this model with these settings (`identity`).
+    """
+
+    cache: VectorCache | None = None
 
     def __init__(
-        self, files: ModelFiles, engine: EncoderEngine, *, device: str, batch_tokens: int, threads: int
+        self,
+        files: ModelFiles,
+        engine: EncoderEngine,
+        *,
+        device: str,
+        batch_tokens: int,
+        threads: int,
+        cosine: float = 1.0,
+        others: Sequence[EncoderEngine] = (),
+        long: str = DEFAULT_LONG,
+        prompt: str = "",
+        truncate_dim: int | None = None,
     ) -> None:
+        """Take an engine; `others` hold the same model on more devices, and read what it has read (MovableTexts)."""
         self.name, self.origin, self.path = files.name, files.origin, files.path
-        self.dim, self.max_tokens, self.precision = engine.dim, engine.max_tokens, engine.precision
+        self.max_tokens = engine.max_tokens
+        self.dim, self.whole_dim = truncate_dim or engine.dim, engine.dim
+        self.engine, self.precision, self.cosine = engine.name, engine.precision, cosine
         self.device, self.batch_tokens, self.threads = device, batch_tokens, threads
-        self._engine = engine
+        self.long, self.prompt = long, encodable(prompt)
+        self._engine, self._others = engine, others
+        self.static: dict[str, Any] | None = None  # figures of an encoder that was tuned on the documents themselves
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer, without cut and padding; None for a model whose tokenizer is not of the library tokenizers."""
+        tokenizer: Tokenizer | None = self._engine.tokenizer
+        return tokenizer
 
     @cached_property
     def fingerprint(self) -> str:
         """sha256 of the weights, hex; computed when first asked for."""
         return weights_fingerprint(self.path)
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that the stored vector of a text depends on, which is whole (`whole_dim`) and not normalised."""
+        return {
+            "files": files_fingerprint(self.path),
+            "engine": self.engine,
+            "device": self.device.partition(":")[0],
+            "precision": self.precision,
+            "max_tokens": self.max_tokens,
+            "long": self.long,
+            "prompt": self.prompt,
+            "revision": REVISION,
+        }
+
     def encode(
         self,
         texts: Sequence[str],
         *,
         normalize: bool = True,
+        copies: IntArray | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> tuple[FloatArray, EncodeReport]:
         """Return the embeddings of texts, (D, E) float32 in the order of `texts`, and a report.
 
-        Equal texts are run once. Each text is cut to `max_tokens`. With `normalize` the vectors have length 1;
-        without, they are what pooling gives, also for models that end in a norm of their own. `progress` is called
-        in this thread with the number of documents done since the last call. An empty text has a vector like any other.
+        Equal texts are run once, texts that the cache has not at all. With x_w the vector that pooling gives for window w of a
+        text and n_w the tokens of the window,
+
+            truncate  x = x_1     mean  x = Σ_w n_w x_w / Σ_w n_w     max  x_e = max_w x_we
+
+        of which the first E numbers are kept. Windows hold at most `max_tokens` and end where a sentence does, if one ends in
+        their second half, else between words. With `normalize` the vectors have length 1; without, they are what pooling gives,
+        also for models that end in a norm of their own. `copies` (D,) are the documents that each text stands for in the report,
+        1 by default. `progress` is called in this thread with the number of documents done since the last call. An empty text
+        has a vector like any other.
 
         Raises InputError for a text that is not a string, OutOfMemoryError when not even one document fits.
         """
@@ -92,42 +161,103 @@ class Encoder:
                 raise InputError(f"text {i + 1} of {len(texts)} is {type(text).__name__}, needed str")
             unique.setdefault(text, len(unique))
         which = np.fromiter((unique[text] for text in texts), np.int64, count=len(texts))
-        copies = np.bincount(which, minlength=len(unique))
-        read = self._engine.read([encodable(text) for text in unique])
-
-        def done(rows: IntArray) -> None:
-            if progress is not None:
-                progress(int(copies[rows].sum()))
-
-        vectors = self._run(read, normalize, done)
+        documents = np.bincount(which, copies, minlength=len(unique)).astype(np.int64)
+        known, counts, vectors = self._look_up([encodable(self.prompt + text) for text in unique], documents, progress)
+        vectors = vectors[:, : self.dim]
+        if normalize:
+            vectors = unit_length(vectors)
         embeddings = vectors if len(unique) == len(texts) else vectors[which]
         return embeddings, EncodeReport(
-            n_docs=len(texts),
+            n_docs=int(documents.sum()),
             n_unique=len(unique),
-            tokens=int((read.counts * copies).sum()),
-            tokens_cut=int((read.cut * copies).sum()),
-            docs_cut=int(copies[read.cut > 0].sum()),
+            n_known=int(documents[known].sum()),
+            tokens=int(counts[:, 0] @ documents),
+            tokens_cut=int(counts[:, 1] @ documents),
+            docs_cut=int(documents[counts[:, 1] > 0].sum()),
             seconds=time.perf_counter() - start,
             precision=self.precision,
             device=self.device,
             max_tokens=self.max_tokens,
         )
 
-    def _run(self, read: Texts, normalize: bool, done: Callable[[IntArray], None]) -> FloatArray:
+    def _look_up(
+        self, texts: Sequence[str], documents: IntArray, progress: Callable[[int], None] | None
+    ) -> tuple[npt.NDArray[np.bool_], IntArray, FloatArray]:
+        """Return which distinct texts the cache has (U,), tokens and tokens cut (U, 2) and vectors (U, E), made and stored if need be."""
+        known = np.zeros(len(texts), bool)
+        counts, vectors = np.zeros((len(texts), 2), np.int64), np.zeros((len(texts), self.whole_dim), np.float32)
+        step = _STEP if self.device == "cpu" else max(1, len(texts))
+        for start in range(0, len(texts), step):
+            part = slice(start, start + step)
+            if self.cache is not None:
+                known[part], counts[part], vectors[part] = self.cache.get(texts[part])
+                if progress is not None and known[part].any():
+                    progress(int(documents[part][known[part]].sum()))
+            missing = start + np.flatnonzero(~known[part])
+            if not len(missing):
+                continue
+
+            def done(rows: IntArray, missing: IntArray = missing) -> None:
+                if progress is not None:
+                    progress(int(documents[missing[rows]].sum()))
+
+            new = [texts[i] for i in missing.tolist()]
+            counts[missing], vectors[missing] = self._embed_texts(new, done)
+            if self.cache is not None:
+                self.cache.put(new, counts[missing], vectors[missing])
+        return known, counts, vectors
+
+    def _embed_texts(self, texts: Sequence[str], done: Callable[[IntArray], None]) -> tuple[IntArray, FloatArray]:
+        """Return tokens and tokens cut (U, 2) and vectors (U, E) of texts; `done` gets the rows of those that are done."""
+        read = self._engine.read(texts)
+        counts = np.column_stack([read.counts, read.cut])
+        if self.long == "truncate" or not read.cut.any():
+            return counts, self._run(read, done)
+        windows = [self._windows(text) if cut else [text] for text, cut in zip(texts, read.cut.tolist(), strict=True)]
+        ends = np.cumsum([len(parts) for parts in windows])
+        firsts = np.concatenate([[0], ends[:-1]])
+        read = self._engine.read([part for parts in windows for part in parts])
+        counts[:, 1] = np.add.reduceat(read.cut, firsts)
+        vectors = self._run(read, lambda rows: done(np.flatnonzero(np.isin(firsts, rows))))
+        if self.long == "max":
+            return counts, np.maximum.reduceat(vectors, firsts)
+        weights = np.maximum(read.counts - read.cut, 1).astype(np.float64)
+        sums = np.add.reduceat(vectors * weights[:, None], firsts)
+        return counts, (sums / np.add.reduceat(weights, firsts)[:, None]).astype(np.float32)
+
+    def _windows(self, text: str) -> list[str]:
+        """Return a text, which begins with the prompt, in parts that the model sees whole, each with the prompt."""
+        from nlpkit.embed.tokens import special_ids, windows
+
+        tokenizer = getattr(self._engine, "tokenizer", None)
+        if tokenizer is None:
+            raise UsageError(
+                f"`long={self.long}`: {self.name} has no tokenizer that tells where tokens begin; use `long=truncate`"
+            )
+        prompt = len(tokenizer.encode(self.prompt, add_special_tokens=False).ids) if self.prompt else 0
+        size = self.max_tokens - sum(map(len, special_ids(tokenizer))) - prompt
+        if size < 1:
+            raise UsageError(
+                f"`prompt`: its {prompt} tokens leave no room for a text in the {self.max_tokens} that the model reads"
+            )
+        return [self.prompt + part for part in windows(tokenizer, text[len(self.prompt) :], size)]
+
+    def _run(self, read: Texts, done: Callable[[IntArray], None]) -> FloatArray:
         """Embed all texts that were read: (U, E). `done` gets the rows of each batch."""
         import torch
 
         batches = plan_batches(read.lengths, self.batch_tokens, pad=self._engine.pads)
-        out = np.zeros((len(read.lengths), self.dim), np.float32)
+        out = np.zeros((len(read.lengths), self.whole_dim), np.float32)
 
-        def work(batch: Batch) -> IntArray:
-            vectors = self._embed(read, batch)
-            out[batch.rows] = unit_length(vectors) if normalize else vectors
+        def work(batch: Batch, read: Texts = read) -> IntArray:
+            out[batch.rows] = self._embed(read, batch)
             return batch.rows
 
         if self.device != "cpu":
-            for rows in self._in_turn(read, batches, work):
-                done(rows)
+            finished = self._on_gpus(read, batches, work) if self._others else self._in_turn(read, batches, work)
+            with closing(finished):
+                for rows in finished:
+                    done(rows)
             return out
         torch_threads = torch.get_num_threads()
         torch.set_num_threads(1)  # threads within a product split its sums, and wait for each other
@@ -155,7 +285,47 @@ class Encoder:
                 for future in futures:
                     future.cancel()
 
-    def _in_turn(self, read: Texts, batches: Sequence[Batch], work: Callable[[Batch], IntArray]) -> Iterator[IntArray]:
+    def _on_gpus(
+        self, read: Texts, batches: Sequence[Batch], work: Callable[[Batch, Texts], IntArray]
+    ) -> Generator[IntArray]:
+        """Run batch i on device i mod n, a thread for each device; yield the rows of those that are done.
+
+        Batches are dealt by their number, from long to short texts, and not to whichever device is free: so a batch is always computed
+        by the same one. When one device fails, the others end with the batch they have.
+        """
+        texts = [read, *(cast("MovableTexts", read).on(engine) for engine in self._others)]
+        finished: SimpleQueue[IntArray | None] = SimpleQueue()
+        failed = Event()
+
+        def run(lane: int) -> None:
+            try:
+                here = texts[lane]
+                for rows in self._in_turn(here, batches[lane :: len(texts)], lambda batch: work(batch, here)):
+                    finished.put(rows)
+                    if failed.is_set():
+                        return
+            except BaseException:
+                failed.set()
+                raise
+            finally:
+                finished.put(None)
+
+        with ThreadPoolExecutor(len(texts), "gpu") as pool:
+            futures = [pool.submit(run, lane) for lane in range(len(texts))]
+            running = len(texts)
+            try:
+                while running:
+                    rows = finished.get()
+                    if rows is None:
+                        running -= 1
+                    else:
+                        yield rows
+            finally:
+                failed.set()
+            for future in futures:
+                future.result()
+
+    def _in_turn(self, read: Texts, batches: Sequence[Batch], work: Callable[[Batch], IntArray]) -> Generator[IntArray]:
         """Run batches on a GPU; one it has not the memory for is halved, and so are those as large that follow."""
         from nlpkit.embed.hardware import free_gpu_memory
 
@@ -197,26 +367,47 @@ def load_encoder(
     name: str = DEFAULT_MODEL,
     *,
     device: str | None = None,
+    engine: str = "auto",
     precision: str = "auto",
     batch_tokens: int | None = None,
     max_tokens: int | None = None,
     threads: int | None = None,
     offline: bool = False,
+    long: str | None = None,
+    prompt: str | None = None,
+    truncate_dim: int | None = None,
 ) -> Encoder:
     """Find a model, load it and return its encoder.
 
-    device        "cpu", "cuda", "cuda:1", "mps"; None takes the best there is
-    precision     of the products: "fp32", "bf16", "fp16" (cuda only); "auto" is bf16 where the hardware computes in it
+    device        "cpu", "cuda", "cuda:1", "mps", or several GPUs, "cuda:0,cuda:1"; None takes the best there is
+    engine        what runs the model: "torch", "openvino", "onnx", "static" (of a static encoder); "auto" is the fastest
+                  whose vectors have a cosine of at least 0.9999 to those in fp32: torch, in one of its precisions (choice.py)
+    precision     of the products: "fp32", "bf16", "fp16" (cuda only), "int8" (onnx only); "auto" is bf16 where the hardware
+                  computes in it and where that is as close
     batch_tokens  tokens run at once; None takes what suits the device (BATCH_TOKENS)
     max_tokens    cut texts here, special tokens included; None takes the model's own limit
     threads       CPU threads; None takes all this process may use. The embeddings do not depend on it
     offline       never ask the hub
+    long          a text longer than the model reads is cut ("truncate"), or embedded in windows whose vectors are averaged by their
+                  tokens ("mean") or of which the maximum of each number is taken ("max"); None takes DEFAULT_LONG
+    prompt        is put before every text
+    truncate_dim  keep the first numbers of each vector (Kusupati et al. 2022, Matryoshka Representation Learning)
 
-    Raises MissingError (no such model, no torch), UsageError (an option that cannot be), OutOfMemoryError.
+    Raises MissingError (no such model, no torch, an engine that is not installed), UsageError (an option that cannot be), OutOfMemoryError.
     """
+    if engine not in ENGINES:
+        raise unknown_value("engine", engine, ENGINES)
     if precision not in PRECISIONS:
         raise unknown_value("precision", precision, PRECISIONS)
-    for option, value in (("batch_tokens", batch_tokens), ("max_tokens", max_tokens), ("threads", threads)):
+    long = DEFAULT_LONG if long is None else long
+    if long not in LONG:
+        raise unknown_value("long", long, LONG)
+    for option, value in (
+        ("batch_tokens", batch_tokens),
+        ("max_tokens", max_tokens),
+        ("threads", threads),
+        ("truncate_dim", truncate_dim),
+    ):
         if value is not None and value < 1:
             raise UsageError(f"`{option}={value}`: at least 1 is needed")
     if any(importlib.util.find_spec(module) is None for module in ("torch", "tokenizers", "safetensors")):
@@ -224,31 +415,46 @@ def load_encoder(
     files = find_model(name, offline=offline)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # said aloud, it does not warn when a process forks
 
-    from nlpkit.embed.engines import load_engine
-    from nlpkit.embed.hardware import available_cpus, choose_device, choose_precision, is_out_of_memory
+    from nlpkit.embed.choice import choose_engine
+    from nlpkit.embed.engines import several
+    from nlpkit.embed.hardware import available_cpus, choose_devices, is_out_of_memory
 
-    where = choose_device(device)
+    where, *more = choose_devices("cpu" if device is None and (engine in GRAPHS or precision == "int8") else device)
+    threads = threads or available_cpus()
     try:
-        engine = load_engine(
-            files.path, device=where, precision=choose_precision(precision, where), max_tokens=max_tokens
+        loaded, cosine = choose_engine(
+            files.path, device=where, engine=engine, precision=precision, max_tokens=max_tokens, threads=threads
         )
+        others = several(loaded, files.path, more, max_tokens=max_tokens)
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
         raise OutOfMemoryError(f"no memory on {where} to load {files.name}; take a smaller model") from None
+    if truncate_dim is not None and truncate_dim > loaded.dim:
+        raise UsageError(f"`truncate_dim={truncate_dim}`: the vectors of {files.name} have {loaded.dim} numbers")
+    static = loaded.name == "static"
+    usual = STATIC_BATCH_TOKENS if static else BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"])
     return Encoder(
         files,
-        engine,
-        device=str(where),
-        batch_tokens=batch_tokens or BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"]),
-        threads=threads or available_cpus(),
+        loaded,
+        device="cpu" if static else ",".join(map(str, (where, *more))),
+        batch_tokens=batch_tokens or usual,
+        threads=threads,
+        cosine=cosine,
+        others=others,
+        long=long,
+        prompt=prompt or "",
+        truncate_dim=truncate_dim,
     )
 
 
 def unit_length(vectors: FloatArray) -> FloatArray:
     """Return vectors (B, E) divided by their Euclidean length, which is summed in float64; zero stays zero."""
-    lengths = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1, keepdims=True))
-    unit: FloatArray = (vectors / np.maximum(lengths, 1e-12)).astype(np.float32)
+    unit = np.zeros(vectors.shape, np.float32)
+    for start in range(0, len(vectors), _STEP):
+        part = vectors[start : start + _STEP]
+        lengths = np.sqrt(np.square(part, dtype=np.float64).sum(axis=1, keepdims=True))
+        unit[start : start + _STEP] = part / np.maximum(lengths, 1e-12)
     return unit
 
 

@@ -175,6 +175,13 @@ def weights_fingerprint(folder: Path) -> str:
     return hashlib.sha256(listing.encode()).hexdigest()
 
 
+def files_fingerprint(folder: Path) -> str:
+    """Return the sha256 of the list of all files that a model is read from: weights, vocabularies and configurations."""
+    files = sorted({file for pattern in (*_HUB_FILES, "*.npz") for file in folder.rglob(pattern)})
+    listing = "".join(f"{file_sha256(file)}  {file.relative_to(folder).as_posix()}\n" for file in files)
+    return hashlib.sha256(listing.encode()).hexdigest()
+
+
 def file_sha256(path: Path) -> str:
     """Return the sha256 of a file as hex; a file is read once as long as its size and time stay the same."""
     stat = path.stat()

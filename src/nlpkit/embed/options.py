@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import READ, Param
+from nlpkit.parameters import FOLDER_WRITTEN, READ, Param
 
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
 
+STATIC = {"static": {"sample": 10_000}}  # texts that a static encoder is tuned on
+LEAST_SAMPLE = 100
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 
 
@@ -30,15 +32,45 @@ class EncoderOptions:
         ),
         READ,
     ] = None
-    device: Annotated[str | None, Param("Device of the model: cpu, cuda or mps; default: the best there is.")] = None
+    device: Annotated[
+        str | None,
+        Param("Device of the model: cpu, cuda, mps, or several GPUs (cuda:0,cuda:1); default: the best there is."),
+    ] = None
+    engine: Annotated[
+        str,
+        Param(
+            "Engine of the encoder: torch, openvino, onnx, or auto (the fastest here with a cosine to fp32 of at least 0.9999: torch); "
+            "in sbert-embed and bertopic also static(sample=20000): token vectors tuned on a sample of the documents.",
+            metavar="NAME",
+        ),
+    ] = "auto"
     precision: Annotated[
-        str, Param("Precision of the encoder: fp32, bf16, fp16, or auto (bf16 where the device has it).")
+        str, Param("Precision of the encoder: fp32, bf16, fp16, int8 (onnx), or auto (bf16 where the device has it).")
     ] = "auto"
     max_tokens: Annotated[
         int | None,
         Param("Tokens of a text that the model sees; default: its own.", min=2),
     ] = None
     offline: Annotated[bool, Param("Never ask the hub.")] = False
+    long: Annotated[
+        str | None,
+        Param(
+            "Texts longer than the model reads: truncate, or windows whose vectors are averaged (mean, by tokens) or maximised (max); "
+            "default: truncate.",
+            metavar="HOW",
+        ),
+    ] = None
+    prompt: Annotated[
+        str | None, Param("Put this before every text, as some models need it: 'query: ' (e5).", metavar="TEXT")
+    ] = None
+    truncate_dim: Annotated[
+        int | None, Param("Keep the first N numbers of each vector (of a Matryoshka model).", metavar="N", min=1)
+    ] = None
+    cache: Annotated[
+        Path | None,
+        Param("Folder where embeddings are kept by text and model, and found again in later runs.", metavar="DIR"),
+        FOLDER_WRITTEN,
+    ] = None
 
     @classmethod
     def from_value(cls, value: EncoderOptions | str | Path | None) -> EncoderOptions:
@@ -54,23 +86,36 @@ class EncoderOptions:
 
     def requested(self) -> list[str]:
         """Return the options that request certain embeddings, as messages name them."""
-        asked = {
-            "`encoder`": self.encoder is not None,
-            "`max_tokens`": self.max_tokens is not None,
-        }
-        return [name for name, yes in asked.items() if yes]
+        names = ("encoder", "max_tokens", "long", "prompt", "truncate_dim")
+        given = [f"`{name}`" for name in names if getattr(self, name) is not None]
+        return given if self.static_sample() is None else [*given, "`engine`"]
 
     def refuse(self, why: str) -> None:
         """Raise UsageError when one of these options is given and would change nothing."""
         if self.requested():
             raise UsageError(f"{', '.join(self.requested())}: {why}")
 
+    def static_sample(self) -> int | None:
+        """Return the number of texts that a static encoder is tuned on, None where `engine` is another. Raises UsageError."""
+        from nlpkit.finetune.methods import parse_options
+
+        if not self.engine.lower().startswith("static"):
+            return None
+        sample = int(parse_options(self.engine, STATIC, "engine")[1]["sample"])
+        if sample < LEAST_SAMPLE:
+            raise UsageError(
+                f"`engine={self.engine}`: a sample of at least {LEAST_SAMPLE} texts is needed", parameter="engine"
+            )
+        return sample
+
     def load(self, threads: int) -> Encoder:
         """Load the encoder. Raises MissingError when the model or the extra is not there."""
         from nlpkit.embed.encoder import load_encoder
 
+        engine = self.engine if self.static_sample() is None else "static"
         return load_encoder(
-            self.name, device=self.device, precision=self.precision, max_tokens=self.max_tokens, threads=threads, offline=self.offline
+            self.name, device=self.device, engine=engine, precision=self.precision, max_tokens=self.max_tokens, threads=threads,
+            offline=self.offline, long=self.long, prompt=self.prompt, truncate_dim=self.truncate_dim,
         )  # fmt: skip
 
 
@@ -89,6 +134,7 @@ class SbertOptions(EncoderOptions):
 
 
 METHODS = ("sbert", "doc2vec", "mean-words")
+DTYPES = ("float32", "float16", "int8", "binary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +156,36 @@ class DocumentMethodOptions:
         Param("Word vectors of mean-words (run of embed-words, or file), or a run of doc2vec.", metavar="VECTORS"),
         READ,
     ] = None
+    dtype: Annotated[
+        str,
+        Param(
+            "Numbers as they are stored: float32, float16, int8, or binary (one bit each); the last two hold directions alone.",
+            metavar="TYPE",
+        ),
+    ] = "float32"
 
-    def check(self, encoder: EncoderOptions) -> None:
+    def check(self, encoder: EncoderOptions, *, normalize: bool = True) -> None:
         """Refuse options that do not go together.
 
         Raises:
-            UsageError: an unknown method, mean-words without vectors, sbert with them, an encoder for another method.
+            UsageError: an unknown method or type, mean-words without vectors, sbert with them, an encoder for another method, a type
+                that has no length for vectors that are not normalised, one that has no zero for the vectors of words.
         """
+        if self.dtype not in DTYPES:
+            raise unknown_value("dtype", self.dtype, DTYPES)
+        if self.dtype in ("int8", "binary") and not normalize:
+            raise UsageError(
+                f"`dtype={self.dtype}` keeps the directions of vectors and not their lengths; leave `normalize=False` out"
+            )
+        if self.dtype == "binary" and self.method != "sbert":
+            raise UsageError(
+                "`dtype=binary` has no vector of zeros, which a document without known words gets; take int8"
+            )
         if self.method not in METHODS:
             raise unknown_value("method", self.method, METHODS)
         if self.method == "mean-words" and self.vectors is None:
             raise UsageError("`method=mean-words` needs word vectors: give `vectors`", parameter="vectors")
         if self.method == "sbert" and self.vectors is not None:
             raise UsageError("`vectors` go with `method=mean-words` or `method=doc2vec`", parameter="vectors")
-        if self.method != "sbert" and (encoder.name != DEFAULT_ENCODER or encoder.max_tokens is not None):
-            raise UsageError(f"a model and `max_tokens` are for `method=sbert`, not {self.method}", parameter="method")
+        if self.method != "sbert" and (encoder.name != DEFAULT_ENCODER or len(encoder.requested()) > 1):
+            raise UsageError(f"options of a model are for `method=sbert`, not {self.method}", parameter="method")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 IntArray = npt.NDArray[np.int64]
 
+NO_LIMIT = 2**31 - 1  # max_tokens of a model that takes texts of any length
 _CHUNK_TEXTS = 1024
 _CHUNK_CHARS = 1_000_000  # one token of an Encoding takes some 100 bytes until its id is copied
 
@@ -88,6 +89,31 @@ class TokenIds:
             out[at : at + stop - start] = self._flat[start:stop]
             at += width
         return out
+
+
+def windows(tokenizer: Tokenizer, text: str, size: int) -> list[str]:
+    """Return a text in parts of at most `size` tokens, which together are the text.
+
+    A part ends with the last sentence that ends in its second half, else with a word, else with a token.
+    """
+    from nlpkit.text.sentences import sentence_spans
+
+    offsets = tokenizer.encode(text, add_special_tokens=False).offsets
+    starts = [start for start, _ in offsets]
+    sentences = np.searchsorted(starts, [start for start, _ in sentence_spans(text)])  # the first token of each
+
+    def begins_word(token: int) -> bool:
+        return text[starts[token] - 1].isspace() or text[starts[token]].isspace()
+
+    parts, at, begin = [], 0, 0
+    while len(starts) - at > size:
+        half = at + size // 2
+        ends = sentences[(sentences > half) & (sentences <= at + size)]
+        words = (end for end in range(at + size, half, -1) if begins_word(end))
+        at = int(ends[-1]) if len(ends) else next(words, at + size)
+        parts.append(text[begin : starts[at]])
+        begin = starts[at]
+    return [*parts, text[begin:]]
 
 
 def unknown_share(tokenizer: Tokenizer, texts: Sequence[str]) -> float:

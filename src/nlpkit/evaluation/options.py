@@ -142,7 +142,7 @@ class EvaluationOptions(IntervalOptions):
         Raises:
             UsageError: a name is unknown.
         """
-        from nlpkit.metrics.catalogue import ALIASES, GROUPS, METRICS, in_group, no_metric
+        from nlpkit.metrics.catalogue import ALIASES, FAMILIES, GROUPS, METRICS, in_group, no_metric
 
         named: set[str] = {name for name in _FLAGS if getattr(self, name)}
         if self.stability:
@@ -154,6 +154,8 @@ class EvaluationOptions(IntervalOptions):
                 named.update(METRICS)
             elif key in METRICS:
                 named.add(key)
+            elif key in FAMILIES:
+                named.update(FAMILIES[key])
             elif key in GROUPS:
                 named.update(in_group(key))
             else:
@@ -162,10 +164,15 @@ class EvaluationOptions(IntervalOptions):
 
     def is_named(self, name: str) -> bool:
         """Whether a metric was asked for by its own name, not by that of a group."""
-        from nlpkit.metrics.catalogue import metric_of
+        from nlpkit.metrics.catalogue import FAMILIES, metric_of
 
-        metrics = [metric_of(item) for item in names_in(self.metrics)]
-        return getattr(self, name, False) is True or any(m is not None and m.name == name for m in metrics)
+        items = names_in(self.metrics)
+        metrics = [metric_of(item) for item in items]
+        return (
+            getattr(self, name, False) is True
+            or any(m is not None and m.name == name for m in metrics)
+            or any(name in FAMILIES.get(item.lower(), ()) for item in items)
+        )
 
     def depths(self) -> list[int]:
         """Return the numbers of top words. Raises UsageError when they are not whole numbers of at least 2."""

@@ -1,12 +1,13 @@
-"""Checkpoints of an unfinished LDA fit, beside its run: a chain between two sweeps, the scores of numbers of topics."""
+"""Checkpoints of unfinished fits, beside their runs: a state between two steps, the scores of numbers of topics."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from nlpkit.io.atomic import check_not_input, naming
 from nlpkit.plain import to_json
 from nlpkit.topics.lda.fit import FitState, TracePoint
 from nlpkit.topics.mixtures.scores import Scores
+from nlpkit.topics.mixtures.steps import StepState
 
 _SUMS = ("topic_sum", "doc_sum")
 _FOLLOWS = {  # from `sweeps`, where they are not given
@@ -73,6 +75,18 @@ def write_checkpoint(path: Path, state: FitState, identity: Mapping[str, Any]) -
         "trace": [asdict(point) for point in state.trace],
     }
     arrays["alpha"] = state.alpha
+    _write(path, arrays, facts)
+
+
+def write_steps(path: Path, state: StepState, identity: Mapping[str, Any]) -> None:
+    """Write the state of a fit of steps, as `write_checkpoint` writes one of LDA."""
+    trace = [{name: _number(value) for name, value in point.items()} for point in state.trace]
+    _write(
+        path, dict(state.arrays), {"identity": dict(identity), "step": state.step, "rng": state.rng, "steps": trace}
+    )  # fmt: skip
+
+
+def _write(path: Path, arrays: dict[str, np.ndarray], facts: Mapping[str, Any]) -> None:
     arrays["facts"] = np.frombuffer(to_json(facts).encode(), np.uint8)
     part = path.with_name(f"{path.name}.part")
     try:
@@ -91,6 +105,27 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> FitState:
     Raises:
         InputError: the file is damaged, is no checkpoint, or is of another corpus or other options.
     """
+    state: FitState = _read(path, identity, _state, "chain", "lda-gibbs")
+    return state
+
+
+def read_steps(path: Path, identity: Mapping[str, Any]) -> StepState:
+    """Return the state of a fit of steps. Raises InputError as `read_checkpoint` does."""
+
+    def state_of(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> StepState:
+        trace = [
+            {name: math.nan if value is None else value for name, value in point.items()} for point in facts["steps"]
+        ]
+        return StepState(facts["step"], arrays, facts["rng"], trace)
+
+    state: StepState = _read(path, identity, state_of, "fit", "such a model")
+    return state
+
+
+def _read(
+    path: Path, identity: Mapping[str, Any], state_of: Callable[[Mapping[str, Any], Mapping[str, np.ndarray]], Any], what: str,
+    model: str,
+) -> Any:  # fmt: skip
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as whole:
             arrays = {name.removesuffix(".npy"): _array(whole, name) for name in whole.namelist()}
@@ -98,17 +133,23 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> FitState:
         theirs = dict(facts["identity"])
         mine = json.loads(to_json(dict(identity)))
         changed = [key for key in mine if theirs.get(key) != mine[key]]
-        state = _state(facts, arrays)
+        state = None if changed else state_of(facts, arrays)
     except _UNREADABLE as error:
-        what = "damaged, or not a checkpoint of lda-gibbs"
-        raise InputError(f"checkpoint {path} is {what} ({error}); `force` without `resume` drops it") from None
+        raise InputError(
+            f"checkpoint {path} is damaged, or not a checkpoint of {model} ({error}); `force` without `resume` drops it"
+        ) from None
     if changed:
         raise InputError(
-            f"checkpoint {path} is of another chain: {changed[0].replace('_', ' ')} {theirs.get(changed[0])}, "
+            f"checkpoint {path} is of another {what}: {changed[0].replace('_', ' ')} {theirs.get(changed[0])}, "
             f"now {mine[changed[0]]}{_FOLLOWS.get(changed[0], '')}; give the same input and options, or `force` without `resume`, "
             "which drops it"
         )
     return state
+
+
+def _number(value: Any) -> Any:
+    """Return a number of a trace as JSON holds it."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _array(whole: zipfile.ZipFile, name: str) -> np.ndarray:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.errors import ColumnError
+from nlpkit.errors import ColumnError, UsageError
 from nlpkit.types import Float32Array, IntArray, LongArray, TokenTable
 from nlpkit.widths import narrow
 
@@ -109,24 +109,43 @@ def token_ids(column: pa.Array, known: dict[str, int]) -> tuple[LongArray, IntAr
     return offsets, lookup[codes]
 
 
-def embedding_column(embeddings: Float32Array) -> pa.FixedSizeListArray:
-    """Return embeddings (D, E) as fixed_size_list<float32>[E]."""
-    return pa.FixedSizeListArray.from_arrays(
-        pa.array(np.ascontiguousarray(embeddings, np.float32).ravel()), embeddings.shape[1]
-    )
+def embedding_column(embeddings: Float32Array, dtype: str = "float32") -> pa.Array:
+    """Return embeddings (D, E) as a column that `embedding_matrix` reads.
+
+    float32, float16  fixed_size_list of E numbers x
+    int8              fixed_size_list of E whole numbers round(127 x / max |x|): each row has a scale of its own, which is not stored,
+                      for it is gone when the row is brought to length 1
+    binary            fixed_size_binary of E/8 bytes, a bit each, the high ones first: 1 where x > 0
+
+    Raises:
+        UsageError: binary of a number of dimensions that 8 does not divide.
+    """
+    n, dim = embeddings.shape
+    if dtype == "binary":
+        if dim % 8:
+            raise UsageError(
+                f"`dtype=binary` packs 8 dimensions in a byte, and there are {dim}; give a `truncate_dim` of {dim // 8 * 8}"
+            )
+        packed = np.packbits(embeddings > 0, axis=1)
+        return pa.Array.from_buffers(pa.binary(dim // 8), n, [None, pa.py_buffer(packed)])
+    if dtype == "int8":
+        largest = np.abs(embeddings).max(axis=1, keepdims=True, initial=0)
+        embeddings = np.rint(embeddings * (127 / np.where(largest > 0, largest, 1).astype(np.float64)))
+    return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(embeddings, dtype).ravel()), dim)
 
 
 def embedding_matrix(column: pa.ChunkedArray, *, unit: bool = True) -> Float32Array:
     """Return the embedding column as (D, E) float32, rows L2-normalised: only directions are seen, `has_unit_rows` tells if that matters.
 
-    unit: False leaves the vectors as they are.
+    unit: False leaves the vectors as they are, except for those stored as int8 or bits, which have a direction and no length.
 
     Raises:
         ColumnError: not lists of numbers of one length, or a null or non-finite row.
     """
     kind = column.type
+    packed = pa.types.is_fixed_size_binary(kind)
     lists = pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    if not lists or not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
+    if not packed and not (lists and (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))):
         raise ColumnError(
             f"column 'embedding' holds {kind}, lists of numbers were needed; make it with: nlpkit sbert-embed"
         )
@@ -134,19 +153,23 @@ def embedding_matrix(column: pa.ChunkedArray, *, unit: bool = True) -> Float32Ar
     chunks = column.chunks
     lengths = (
         {n for chunk in chunks for n in chunk.value_lengths().unique().to_pylist()}
-        if not pa.types.is_fixed_size_list(kind)
-        else {kind.list_size}
+        if not packed and not pa.types.is_fixed_size_list(kind)
+        else {kind.byte_width if packed else kind.list_size}
     )
     if column.null_count or len(lengths) > 1:
         raise ColumnError(
             "column 'embedding' has rows without a vector or of different lengths; make it again with: nlpkit sbert-embed"
         )
     size = lengths.pop() if lengths else 0
+    if packed:
+        rows = [np.frombuffer(b"".join(chunk.to_pylist()), np.uint8) for chunk in column.chunks]
+        bits = np.unpackbits(np.concatenate([np.zeros(0, np.uint8), *rows]).reshape(-1, size), axis=1)
+        return (bits.astype(np.float32) * 2 - 1) / np.float32(np.sqrt(size * 8))
     parts = [chunk.flatten().to_numpy(zero_copy_only=False).astype(np.float32) for chunk in chunks]
     matrix = np.concatenate([np.zeros(0, np.float32), *parts]).reshape(len(column), size)
     if not np.isfinite(matrix).all():
         raise ColumnError("column 'embedding' has values that are not finite; make it again with: nlpkit sbert-embed")
-    if not unit:
+    if not unit and not pa.types.is_int8(kind.value_type):
         return matrix
     norms = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
     scaled: Float32Array = np.where(np.abs(norms - 1.0) < 1e-3, matrix, matrix / np.maximum(norms, 1e-12))
@@ -154,7 +177,9 @@ def embedding_matrix(column: pa.ChunkedArray, *, unit: bool = True) -> Float32Ar
 
 
 def has_unit_rows(column: pa.ChunkedArray) -> bool:
-    """Return whether the vectors of a column that `embedding_matrix` takes have length 1 already."""
+    """Return whether `embedding_matrix` gives the vectors of a column, which it takes, the length that they were stored with."""
+    if pa.types.is_fixed_size_binary(column.type) or pa.types.is_int8(column.type.value_type):
+        return True
     values = column.combine_chunks().flatten().to_numpy(zero_copy_only=False).astype(np.float64)
     rows = values.reshape(len(column), -1)
     return bool((np.abs(np.linalg.norm(rows, axis=1) - 1.0) < 1e-3).all())

@@ -30,7 +30,7 @@ from nlpkit.plain import rounded
 from nlpkit.topics.hlda import TREE, paths_of
 from nlpkit.topics.mixtures.describe import TopicDescription, describe_topics
 from nlpkit.topics.mixtures.heldout import in_sample_perplexity
-from nlpkit.topics.mixtures.model import MixtureFit
+from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
 
@@ -139,8 +139,7 @@ def mixture_run(
                "perplexity_in_sample": round(perplexity, 6) if np.isfinite(perplexity) else None,
                "doc_topics_left_out": round(left_out, 6), **additions.results}  # fmt: skip
     settings = {**parameters, **additions.parameters, "relevance_lambda": options.relevance_lambda,
-                "alpha_in_force": round(float(model.alpha.sum()) / model.n_topics, 8),
-                "eta_in_force": round(model.eta, 8), "tokens": corpus.token_info}  # fmt: skip
+                **_priors(model), "tokens": corpus.token_info}  # fmt: skip
     config = {
         "kind": kind, "n_topics": model.n_topics, "eta": model.eta, "labels": list(described.labels),
         "tokens": corpus.token_info, "arrays": list(fit.arrays), **additions.config,
@@ -188,6 +187,12 @@ def _tables(
 def _paths(fit: MixtureFit) -> IntArray | None:
     """Return the topics on the path of each document (D, L), None where topics are no tree."""
     return paths_of(fit.doc_topic, fit.arrays[TREE]) if TREE in fit.arrays else None
+
+
+def _priors(model: MixtureModel) -> dict[str, float]:
+    """Return the mean alpha of a topic, and eta; a model without one of them has 0 there, and none is told."""
+    priors = {"alpha_in_force": float(model.alpha.sum()) / model.n_topics, "eta_in_force": model.eta}
+    return {name: round(value, 8) for name, value in priors.items() if value}
 
 
 def _summary(corpus: TopicCorpus, fit: MixtureFit, described: TopicDescription) -> dict[str, Any]:

@@ -1,1 +1,98 @@
-"""Numba loops: arrays in, arrays out. They trust the shapes and types their callers fixed."""
+"""Numba loops: arrays in, arrays out. They trust the shapes and types their callers fixed.
+
+`njit` is Numba's with two differences. Numba itself, a third of a second, is loaded when a kernel is first called, so that a
+command that runs none never loads it. And compiled kernels are kept on the disk so that processes that compile at the same
+time, or after the source has changed, never find the code of one kernel under the name of another.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import threading
+from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import Any
+
+_loading = threading.RLock()
+
+
+class Kernel:
+    """A plain function that Numba compiles when it is called, or when a kernel that calls it is."""
+
+    def __init__(self, function: FunctionType, options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._options = options
+        self._compiled: Any = None
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return (self._compiled or self.compiled())(*args, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what Numba's function has under a name, such as `signatures`."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.compiled(), name)
+
+    def compiled(self) -> Any:
+        """Return the function that Numba makes of it: a dispatcher, or with NUMBA_DISABLE_JIT=1 the plain function."""
+        with _loading:
+            if self._compiled is None:
+                # complete with the kernels that it calls: from here on other threads call it without the lock
+                self._compiled = _dispatcher(self.py_func, self._options)
+            return self._compiled
+
+
+def njit(**options: Any) -> Callable[[Any], Any]:
+    """Return a decorator that makes a `Kernel` of a function; the options are those of `numba.njit`, with `cache` on."""
+    return lambda function: Kernel(function, options)
+
+
+def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Any:
+    """Return what Numba makes of a copy of a function that sees Numba's functions where this one sees kernels."""
+    import numba
+
+    importlib.import_module("nlpkit.kernels.intrinsics")
+    names = dict(function.__globals__)
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__module__, copy.__qualname__, copy.__doc__ = function.__module__, function.__qualname__, function.__doc__
+    made = numba.njit(**options)(copy)
+    if made is copy:
+        return function
+    made._cache = _cache(copy)
+    for name in _names(function.__code__):
+        called = names.get(name)
+        if isinstance(called, Kernel):
+            names[name] = made if called.py_func is function else called.compiled()
+    return made
+
+
+def _names(code: CodeType) -> set[str]:
+    """Return the names that a function uses, and those inside it."""
+    inner = (_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*inner)
+
+
+def _cache(function: FunctionType) -> Any:
+    """Return Numba's cache of a function on the disk, with files of which each is named by what is in it.
+
+    Numba numbers the files of a function (1, 2, …) and writes the number down in an index before the file. So two processes
+    that compile for different types give both the same file; and one that reads between the two steps, after the source has
+    changed, finds the old code. Here the file comes first, and no other content ever has its name: an index that
+    another process wrote over at the same time costs a compilation, no more.
+    """
+    from numba.core import caching
+
+    class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
+        def save(self, key: Any, data: Any) -> None:
+            digest = hashlib.blake2b(self._dump(data), digest_size=12).hexdigest()
+            name = f"{self._index_name.removesuffix('.nbi')}.{digest}.nbc"
+            self._save_data(name, data)
+            self._save_index({**self._load_index(), key: name})
+
+    cache = caching.FunctionCache(function)
+    files = cache._cache_file
+    cache._cache_file = Files(files._cache_path, files._index_name.removesuffix(".nbi"), files._source_stamp)
+    return cache

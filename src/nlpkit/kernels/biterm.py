@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
+from nlpkit.kernels import njit
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def count_pairs(offsets, term_ids, window, counts):  # type: ignore[no-untyped-def]
     """Fill counts (D,) with the biterms of each document: pairs of different words less than `window` places apart."""
     for d in range(len(counts)):
@@ -16,7 +16,7 @@ def count_pairs(offsets, term_ids, window, counts):  # type: ignore[no-untyped-d
         counts[d] = n
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def list_pairs(offsets, term_ids, window, pairs):  # type: ignore[no-untyped-def]
     """Fill pairs (B, 2) with the term ids of the biterms, by document, then place of the first and of the second word.
 
@@ -31,14 +31,14 @@ def list_pairs(offsets, term_ids, window, pairs):  # type: ignore[no-untyped-def
                     b += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def share(n, V, alpha, beta):  # type: ignore[no-untyped-def]
     """Return what all biterms have in common of p(z_b = k), with n = n_k biterms of topic k: (n + α) / ((2 n + V β) (2 n + 1 + V β))."""
     words = 2 * n + V * beta
     return (n + alpha) / (words * (words + 1.0))
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def move(pairs, b, k, sign, n_z, n_vk, shares, alpha, beta):  # type: ignore[no-untyped-def]
     """Put biterm b into topic k (sign 1), or take it out (-1)."""
     n_z[k] += sign
@@ -47,7 +47,7 @@ def move(pairs, b, k, sign, n_z, n_vk, shares, alpha, beta):  # type: ignore[no-
     shares[k] = share(n_z[k], len(n_vk), alpha, beta)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def weigh(v, w, n_vk, shares, beta, weights):  # type: ignore[no-untyped-def]
     """Fill weights (K,) with what p(z_b = k) of the biterm {v, w} is proportional to, the biterm in none; return their sum.
 
@@ -60,7 +60,7 @@ def weigh(v, w, n_vk, shares, beta, weights):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sweep(pairs, begin, end, topics, n_z, n_vk, alpha, beta, uniforms, shares, weights):  # type: ignore[no-untyped-def]
     """Draw the topics of the biterms begin … end - 1 given all others, uniforms (end - begin,); return how many changed.
 
@@ -82,7 +82,7 @@ def sweep(pairs, begin, end, topics, n_z, n_vk, alpha, beta, uniforms, shares, w
     return moved
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def add_shares(weights, theta):  # type: ignore[no-untyped-def]
     """Add weights (K,), divided by their sum, to theta (K,)."""
     total = 0.0
@@ -92,7 +92,7 @@ def add_shares(weights, theta):  # type: ignore[no-untyped-def]
         theta[k] += weights[k] / total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def documents(offsets, term_ids, window, shares, phi_vk, theta, weights):  # type: ignore[no-untyped-def]
     """Fill theta (D, K) with p(k | d) = mean over the biterms of d of p(k | b) ∝ θ_k φ_kv φ_kw.
 

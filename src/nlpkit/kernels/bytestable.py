@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from nlpkit.kernels import njit
 
 OFFSET_BASIS = np.uint64(0xCBF29CE484222325)
 PRIME = np.uint64(0x100000001B3)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def bytes_rehash(hashes: Any, n: int, size: int) -> Any:
     """Return `size` (a power of two) slots that hold the ids 0..n-1."""
     slots = np.full(size, -1, np.int32)
@@ -29,7 +30,7 @@ def bytes_rehash(hashes: Any, n: int, size: int) -> Any:
     return slots
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def bytes_insert(
     slots: Any, hashes: Any, arena: Any, places: Any, n: int, text: Any, starts: Any, ends: Any, ids: Any
 ) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 
-@numba.njit(cache=True, nogil=True)
+
+@njit(nogil=True)
 def expected_information(rows, columns, logs, floor):  # type: ignore[no-untyped-def]
     """Return the expected mutual information (B,) in nats of partitions of sizes rows (B, R), columns (B, C), float64.
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from nlpkit.kernels import njit
 from nlpkit.kernels.minhash import decode
 
 LETTER, UPPER, NUMBER, DIGIT = 1, 2, 4, 8  # numbers: also ², ½, Ⅷ, which are no digits
@@ -33,7 +33,7 @@ JOINER, SELECTOR, KEYCAP, CURLY = 0x200D, 0xFE0F, 0x20E3, 0x2019
 FIRST_TONE, LAST_TONE, FIRST_REGION, LAST_REGION = 0x1F3FB, 0x1F3FF, 0x1F1E6, 0x1F1FF
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _flags(classes: Any, code: Any) -> Any:
     """Return the flags of a code point; planes 2 and 3 are Han."""
     if code < len(classes):
@@ -41,13 +41,13 @@ def _flags(classes: Any, code: Any) -> Any:
     return np.int64(LETTER | ALONE) if code < 0x40000 else np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _flags_at(data: Any, i: int, end: int, classes: Any) -> Any:
     """Return the flags of the code point at byte i, 0 at the end."""
     return _flags(classes, decode(data, i)[0]) if i < end else np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _follows(data: Any, i: int, end: int, word: Any) -> bool:
     """Return whether the ASCII letters of a word in lower case, and something after them, are at byte i, in either case."""
     if i + len(word) >= end:
@@ -59,7 +59,7 @@ def _follows(data: Any, i: int, end: int, word: Any) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _link(data: Any, i: int, end: int, classes: Any, heads: Any) -> int:
     """Return where an address that begins at byte i ends, 0 for none: up to white space or <>", without marks at its end."""
     start = 0
@@ -83,7 +83,7 @@ def _link(data: Any, i: int, end: int, classes: Any, heads: Any) -> int:
     return at if at > start else 0
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _line_break(data: Any, i: int, end: int) -> int:
     """Return where <br>, <br/> or <br /> at byte i ends, 0 for none."""
     if i + 3 >= end or data[i + 1] | 32 != 98 or data[i + 2] | 32 != 114:
@@ -94,7 +94,7 @@ def _line_break(data: Any, i: int, end: int) -> int:
     return i + 1 if i < end and data[i] == 62 else 0
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _has_letter(data: Any, i: int, end: int, classes: Any) -> bool:
     """Return whether the run of letters, numbers and underscores at byte i has a letter."""
     while i < end:
@@ -107,7 +107,7 @@ def _has_letter(data: Any, i: int, end: int, classes: Any) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _n_characters(data: Any, i: int, end: int) -> int:
     n = 0
     for at in range(i, end):
@@ -115,7 +115,7 @@ def _n_characters(data: Any, i: int, end: int) -> int:
     return n
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _n_different(hashes: Any) -> int:
     """Sort hashes (n,) in place and return how many different ones there are."""
     hashes.sort()
@@ -125,7 +125,7 @@ def _n_different(hashes: Any) -> int:
     return n
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def count_characters(data: Any, offsets: Any, classes: Any, lower: Any, heads: Any, words: Any, counts: Any) -> None:
     """Fill counts (D, 19) int64, its columns as of COLUMNS, for the texts data[offsets[d]:offsets[d + 1]].
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 
-@numba.njit(cache=True)
+
+@njit()
 def joint_document_counts(term_ids, indptr, indices, joint):  # type: ignore[no-untyped-def]
     """Fill joint (K, n, n) int64 with the number of documents that hold both terms of each pair of a topic's top terms.
 

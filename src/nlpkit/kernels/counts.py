@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from nlpkit.kernels import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def count_rows(offsets: Any, ids: Any, n_terms: int) -> Any:
     """Return indptr (D+1,), indices and counts of the term counts of D documents; terms of a document ascend.
 

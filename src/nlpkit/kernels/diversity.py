@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numba
+from nlpkit.kernels import njit
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def diversity_of_documents(offsets, term_ids, window, threshold, draws, seen, counts, mtld, mattr, hdd):  # type: ignore[no-untyped-def]
     """Fill mtld, mattr, hdd (D,) float64 for documents offsets (D+1,), term_ids (N,) in 0 … V-1; nan where a document is too short.
 
@@ -46,7 +46,7 @@ def diversity_of_documents(offsets, term_ids, window, threshold, draws, seen, co
             hdd[d] = expected / draws
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _never_drawn(n, tf, draws):  # type: ignore[no-untyped-def]
     """Return the probability that none of tf among n is drawn without replacement: C(n - tf, draws) / C(n, draws)."""
     if n - tf < draws:
@@ -56,7 +56,7 @@ def _never_drawn(n, tf, draws):  # type: ignore[no-untyped-def]
     )
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _mtld(ids, threshold, seen, step):  # type: ignore[no-untyped-def]
     """Return the tokens for each factor in one direction, step 1 or -1."""
     n = len(ids)

@@ -5,11 +5,12 @@ Every function works on rows begin … end alone, which no other call writes: th
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 
-@numba.njit(nogil=True, cache=True)
+
+@njit(nogil=True)
 def update_documents(indptr, terms, counts, theta, phi, begin, end, ratios, weights, logs):  # type: ignore[no-untyped-def]
     """Make the half of a step that belongs to documents: Σ_v n_dv p(k | d, v) with p(k | d, v) ∝ θ_dk φ_vk.
 
@@ -38,7 +39,7 @@ def update_documents(indptr, terms, counts, theta, phi, begin, end, ratios, weig
         logs[d] = total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def update_terms(starts, documents, entries, theta, phi, begin, end, ratios, weights):  # type: ignore[no-untyped-def]
     """Make the half of a step that belongs to terms: weights[v] (K,) = φ_vk Σ_d θ_dk ratio_dv of terms begin … end - 1.
 
@@ -56,7 +57,7 @@ def update_terms(starts, documents, entries, theta, phi, begin, end, ratios, wei
             weights[v, k] *= phi[v, k]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fold_in(indptr, terms, counts, phi, steps, tolerance, begin, end, theta):  # type: ignore[no-untyped-def]
     """Fill theta[d] (K,) of documents begin … end - 1 by EM from equal shares, phi (V, K) fixed.
 

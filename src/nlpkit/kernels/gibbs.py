@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 from nlpkit.kernels.idtable import prefetch
 
 AHEAD = 12  # tokens between asking for the list of a document and reading it
@@ -81,7 +81,7 @@ class Scratch(NamedTuple):
     running: np.ndarray
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, inline="always")
 def random_bits(key, counter):  # type: ignore[no-untyped-def]
     """Return 64 random bits of a counter: SplitMix64 (Steele, Lea & Flood 2014), the counter-th number of the stream `key`."""
     x = key + counter * np.uint64(0x9E3779B97F4A7C15)
@@ -90,13 +90,13 @@ def random_bits(key, counter):  # type: ignore[no-untyped-def]
     return x ^ (x >> np.uint64(31))
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, inline="always")
 def uniform(key, counter):  # type: ignore[no-untyped-def]
     """Return the counter-th uniform number in [0, 1) of the stream `key`, 53 random bits."""
     return np.float64(random_bits(key, counter) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sample_cell(layout, lists, word_lists, priors, scratch, z, block, words, key):  # type: ignore[no-untyped-def]
     """Draw a topic for each token of some words (M,) in one document block; z (N,) uint16, both lists and n_k follow.
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 from nlpkit.kernels.gibbs import random_bits, uniform
 
 
@@ -37,7 +37,7 @@ class Words(NamedTuple):
     prior: np.ndarray
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def smooth_sums(start, topics, parts, alpha):  # type: ignore[no-untyped-def]
     """Return Σ_k α_k part_kv (V,), added in the order of the topics."""
     out = np.zeros(len(start) - 1, np.float64)
@@ -47,7 +47,7 @@ def smooth_sums(start, topics, parts, alpha):  # type: ignore[no-untyped-def]
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def document_key(sorted_ids, key):  # type: ignore[no-untyped-def]
     """Return the key of the random stream of a document from its words (N,) in ascending order."""
     for v in sorted_ids:
@@ -55,7 +55,7 @@ def document_key(sorted_ids, key):  # type: ignore[no-untyped-def]
     return key
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def longest_of(offsets):  # type: ignore[no-untyped-def]
     """Return the number of tokens of the longest document."""
     longest = 0
@@ -64,7 +64,7 @@ def longest_of(offsets):  # type: ignore[no-untyped-def]
     return longest
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def mark_halves(offsets, term_ids, key, marks):  # type: ignore[no-untyped-def]
     """Mark every second token of a random permutation of each document, ⌈N_d / 2⌉ of them; marks (N,) bool."""
     for d in range(len(offsets) - 1):
@@ -78,7 +78,7 @@ def mark_halves(offsets, term_ids, key, marks):  # type: ignore[no-untyped-def]
             marks[offsets[d] + order[i]] = i % 2 == 0
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def log_probs(theta, offsets, term_ids, words, out):  # type: ignore[no-untyped-def]
     """Fill out (N,) with log Σ_k θ_dk phi_kv of the tokens term_ids[offsets[0] : offsets[-1]] of documents; theta (D, K)."""
     for d in range(len(offsets) - 1):
@@ -92,7 +92,7 @@ def log_probs(theta, offsets, term_ids, words, out):  # type: ignore[no-untyped-
             out[i - offsets[0]] = np.log(p)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fill_row(rows, at, v, words):  # type: ignore[no-untyped-def]
     """Write phi_kv of one word (K,) to rows from `at` on."""
     for k in range(len(words.base)):
@@ -101,7 +101,7 @@ def fill_row(rows, at, v, words):  # type: ignore[no-untyped-def]
         rows[at + words.topics[j]] += words.parts[j]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def weigh(topic, count, n, rows, at, weight, running):  # type: ignore[no-untyped-def]
     """Fill weight and running with n_dk phi_kw of the n listed topics, phi_kw = rows[at + k], and return the sum."""
     whole = 0.0
@@ -112,7 +112,7 @@ def weigh(topic, count, n, rows, at, weight, running):  # type: ignore[no-untype
     return whole
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def draw_smooth(draw, v, words):  # type: ignore[no-untyped-def]
     """Return the topic at `draw`, from 0 to Σ_k α_k phi_kv: first the parts of the word, then those common to all words."""
     if draw < words.smooth[v]:
@@ -133,7 +133,7 @@ def draw_smooth(draw, v, words):  # type: ignore[no-untyped-def]
     return np.int64(low)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def unlist(topic, count, slot, n, j):  # type: ignore[no-untyped-def]
     """Take place j out of the list of n topics, whose last topic moves there."""
     slot[np.uint64(topic[j])] = -1
@@ -143,7 +143,7 @@ def unlist(topic, count, slot, n, j):  # type: ignore[no-untyped-def]
         slot[np.uint64(topic[j])] = j
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def take_all(topic, slot, expected, total, n):  # type: ignore[no-untyped-def]
     """Empty the list of n topics, whose `expected` goes to total; return the new length, 0."""
     for j in range(n):
@@ -152,7 +152,7 @@ def take_all(topic, slot, expected, total, n):  # type: ignore[no-untyped-def]
     return np.uint64(0)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def infer(offsets, term_ids, words, chains, sweeps, burn_in, key, room, theta):  # type: ignore[no-untyped-def]
     """Fill theta (D, K), float32 or float64, of documents term_ids[offsets[d] : offsets[d + 1]].
 
@@ -256,7 +256,7 @@ def infer(offsets, term_ids, words, chains, sweeps, burn_in, key, room, theta): 
             theta[d, k] = (mean + words.alpha[k]) / (N + alpha_sum)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def left_to_right(offsets, term_ids, words, particles, key, room, out):  # type: ignore[no-untyped-def]
     """Fill out (N,) with the log of the mean over particles of p(w_i | w_1 … w_i-1), tokens in the order of the document.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 from nlpkit.kernels.gibbs import COUNT_BITS, uniform
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sort_by_word(offsets, term_ids, n_terms):  # type: ignore[no-untyped-def]
     """Return word_start (V + 1,) int64, docs (N,) uint32 of the tokens sorted by word, and their places (N,) in that order.
 
@@ -29,7 +29,7 @@ def sort_by_word(offsets, term_ids, n_terms):  # type: ignore[no-untyped-def]
     return word_start, docs
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def to_word_order(term_ids, word_start, values, out):  # type: ignore[no-untyped-def]
     """Write values (N,) in corpus order to out (N,) in word order."""
     free = word_start[:-1].copy()
@@ -39,7 +39,7 @@ def to_word_order(term_ids, word_start, values, out):  # type: ignore[no-untyped
         free[v] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def to_corpus_order(term_ids, word_start, values, out):  # type: ignore[no-untyped-def]
     """Write values (N,) in word order to out (N,) in corpus order."""
     free = word_start[:-1].copy()
@@ -49,7 +49,7 @@ def to_corpus_order(term_ids, word_start, values, out):  # type: ignore[no-untyp
         free[v] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def block_bounds(offsets, term_ids, word_start, blocks):  # type: ignore[no-untyped-def]
     """Return bounds (B + 1, V) uint32 of `Layout` for document blocks (B + 1,): documents blocks[b] : blocks[b + 1]."""
     n_blocks, n_terms = len(blocks) - 1, len(word_start) - 1
@@ -65,7 +65,7 @@ def block_bounds(offsets, term_ids, word_start, blocks):  # type: ignore[no-unty
     return bounds
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def start_topics(initial, key, n_topics, z):  # type: ignore[no-untyped-def]
     """Write topics to z (N,) uint16: those of `initial` (N,) or (0,); where below 0 or absent, token i from the i-th number of `key`."""
     for i in range(len(z)):
@@ -75,7 +75,7 @@ def start_topics(initial, key, n_topics, z):  # type: ignore[no-untyped-def]
             z[i] = np.int64(uniform(key, np.uint64(i)) * n_topics)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def topic_totals(layout, z, step):  # type: ignore[no-untyped-def]
     """Return n_k (K,) int64 of z (N,): sampled tokens count where step is 1, frozen ones always."""
     bounds, _, units = layout
@@ -88,7 +88,7 @@ def topic_totals(layout, z, step):  # type: ignore[no-untyped-def]
     return n_k
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fill_lists(layout, lists, z, n_docs_sampled):  # type: ignore[no-untyped-def]
     """Count the topics of documents into lists, which are empty before."""
     _, docs, units = layout
@@ -108,7 +108,7 @@ def fill_lists(layout, lists, z, n_docs_sampled):  # type: ignore[no-untyped-def
             length[d] = n + 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fill_word_lists(layout, word_lists, z, step):  # type: ignore[no-untyped-def]
     """Count the topics of the words that have room into their lists, which are empty before; step as in `Priors`."""
     bounds, _, units = layout
@@ -129,7 +129,7 @@ def fill_word_lists(layout, word_lists, z, step):  # type: ignore[no-untyped-def
                 counts[k] = 0
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def read_lists(lists, n_docs):  # type: ignore[no-untyped-def]
     """Return the counts of the first documents as CSR (n_docs, K): indptr int64, topics int32 ascending, counts int64."""
     start, length, entries = lists

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
+
+from nlpkit.kernels import njit
 
 
 class Vectors(NamedTuple):
@@ -17,7 +18,7 @@ class Vectors(NamedTuple):
     bias_squares: np.ndarray
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def adagrad(rows, columns, logs, weights, rate, words, contexts):  # type: ignore[no-untyped-def]
     """Take a step for each cell in order, and return Σ weight · error² / 2 before the steps.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numba
+from nlpkit.kernels import njit
 
 TINY, HUGE = 1e-150, 1e150
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def weigh(indptr, terms, counts, d, sizes, tokens, n_vk, alpha, beta, weights):  # type: ignore[no-untyped-def]
     """Fill weights (K,) with what p(z_d = k) is proportional to, document d in none of the topics; return their sum.
 
@@ -35,7 +35,7 @@ def weigh(indptr, terms, counts, d, sizes, tokens, n_vk, alpha, beta, weights): 
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def move(indptr, terms, counts, d, k, sign, sizes, tokens, n_vk):  # type: ignore[no-untyped-def]
     """Put document d into topic k (sign 1), or take it out (-1)."""
     sizes[k] += sign
@@ -44,7 +44,7 @@ def move(indptr, terms, counts, d, k, sign, sizes, tokens, n_vk):  # type: ignor
         tokens[k] += sign * counts[i]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sweep(indptr, terms, counts, topics, sizes, tokens, n_vk, alpha, beta, uniforms, weights):  # type: ignore[no-untyped-def]
     """Draw the topic of each document (D,) given all others, uniforms (D,); return how many changed. weights (K,): room."""
     moved = 0
@@ -61,7 +61,7 @@ def sweep(indptr, terms, counts, topics, sizes, tokens, n_vk, alpha, beta, unifo
     return moved
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def probabilities(indptr, terms, counts, topics, sizes, tokens, n_vk, alpha, beta, theta):  # type: ignore[no-untyped-def]
     """Fill theta (D, K) with the probabilities of the topics of each document given all others; topics -1 is in none."""
     for d in range(len(topics)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 from nlpkit.kernels.gibbs import uniform
 
 BLOCK = 16  # topics whose weights have a sum of their own
@@ -36,7 +36,7 @@ class Scratch(NamedTuple):
     blocks: np.ndarray
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def weigh(row, eta, high, scratch):  # type: ignore[no-untyped-def]
     """Fill weights with factor_k (n_vk + η) and blocks with their sums, for slots below `high` rounded up; return the sum."""
     factor, weights, blocks = scratch.factor, scratch.weights, scratch.blocks
@@ -57,7 +57,7 @@ def weigh(row, eta, high, scratch):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def topic_at(left, high, scratch):  # type: ignore[no-untyped-def]
     """Return the topic at `left`, from 0 to the sum of the weights; where rounding leads beyond the end, the last that has a weight."""
     weights, blocks = scratch.weights, scratch.blocks
@@ -80,7 +80,7 @@ def topic_at(left, high, scratch):  # type: ignore[no-untyped-def]
     return k
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sweep(offsets, term_ids, z, d, i, high, topics, scratch, alpha, gamma, eta, key, closed):  # type: ignore[no-untyped-def]
     """Draw the topics z (N,) of the tokens from token i of document d on, given all others; return the next (d, i) and `high`.
 
@@ -153,7 +153,7 @@ def sweep(offsets, term_ids, z, d, i, high, topics, scratch, alpha, gamma, eta, 
     return d, i, high
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def tables(offsets, z, beta, alpha, key, n_dk, m_k):  # type: ignore[no-untyped-def]
     """Add to m_k (C,) the tables of each topic in each document: the (j + 1)-th token of a topic sits at a new one with
     probability αβ_k / (αβ_k + j). Token i takes the i-th number of the stream; n_dk (C,) is zero before and after.
@@ -169,7 +169,7 @@ def tables(offsets, z, beta, alpha, key, n_dk, m_k):  # type: ignore[no-untyped-
             n_dk[z[i]] = 0
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def log_likelihood(n_k, n_vk, eta):  # type: ignore[no-untyped-def]
     """Return log p(w | z) = Σ_k [log Γ(Vη) − log Γ(n_k + Vη) + Σ_v log Γ(n_vk + η) − log Γ(η)], free slots adding 0."""
     V, C = n_vk.shape

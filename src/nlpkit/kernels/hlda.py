@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 from nlpkit.kernels.gibbs import uniform
 
 
@@ -27,7 +27,7 @@ class Tree(NamedTuple):
     log_total: np.ndarray
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def put(tokens, levels, leaf, sign, tree, path):  # type: ignore[no-untyped-def]
     """Put a document on the path that ends in `leaf` (sign 1), or take it off (-1), freeing nodes without documents; fill path (L,)."""
     L, k = len(path), leaf
@@ -44,7 +44,7 @@ def put(tokens, levels, leaf, sign, tree, path):  # type: ignore[no-untyped-def]
             tree.level[path[level]] = -1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def weigh(tokens, levels, L, gamma, tree, fits, tail, logs):  # type: ignore[no-untyped-def]
     """Fill logs (C,) with log p(path, words | others) of a document (N_d,) that is on no path: of a leaf that of its path; of a node
     above that of a new branch below it; -inf in free slots.
@@ -84,7 +84,7 @@ def weigh(tokens, levels, L, gamma, tree, fits, tail, logs):  # type: ignore[no-
             logs[k] += math.log(gamma / (tree.n_docs[k] + gamma)) + tail[tree.level[k] + 1]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def draw(logs, u):  # type: ignore[no-untyped-def]
     """Return the place drawn by a uniform number in proportion to exp(logs), of which one at least is above -inf."""
     most = logs.max()
@@ -102,7 +102,7 @@ def draw(logs, u):  # type: ignore[no-untyped-def]
     return last
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def grow(node, L, tree):  # type: ignore[no-untyped-def]
     """Make a branch of new nodes below a node down to level L - 1, in the lowest free slots; return its leaf."""
     k = node
@@ -115,7 +115,7 @@ def grow(node, L, tree):  # type: ignore[no-untyped-def]
     return k
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def draw_levels(tokens, levels, path, alpha, eta, tree, n_level, weights, key, at, fixed):  # type: ignore[no-untyped-def]
     """Draw the level of each token of a document given its path, p ∝ (n_dl + α)(n_kv + η) / (n_k + Vη) of the node k of the path.
 
@@ -148,7 +148,7 @@ def draw_levels(tokens, levels, path, alpha, eta, tree, n_level, weights, key, a
             tree.n_k[path[new]] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sweep(offsets, term_ids, levels, leaves, d, L, tree, alpha, gamma, eta, key):  # type: ignore[no-untyped-def]
     """Draw the path of each document from d on, then the levels of its tokens; return the next document, D at the end.
 
@@ -177,7 +177,7 @@ def sweep(offsets, term_ids, levels, leaves, d, L, tree, alpha, gamma, eta, key)
     return d
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def infer(offsets, term_ids, L, tree, alpha, gamma, eta, sweeps, keys, theta):  # type: ignore[no-untyped-def]
     """Fill theta (D, C) of new documents, the tree as it is: on the path that is drawn most often after a fifth of the sweeps, the mean
     of (n_dl + α) / (N_d + Lα) over these draws; 0 elsewhere. keys (D,): streams; tokens sorted by term.

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
+
+from nlpkit.kernels import njit
 
 # A search waits for the memory twice, for a slot and for the key of the id in it. Loops over many keys ask for the slot of a
 # key this far ahead, and for the key in that slot half as far: twice the speed once the table has left the cache.
@@ -34,7 +32,7 @@ def new_table(capacity: int) -> IdTable:
     return IdTable(np.full(2 * room, -1, np.int32), np.empty(room, np.int64), np.zeros(1, np.int64))
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, inline="always")
 def first_slot(key, n_slots):  # type: ignore[no-untyped-def]
     """Return where the search for a key begins. Halves times 32-bit constants never pass 64 bits: no wrap in plain Python."""
     low, high = np.uint64(key & 0xFFFFFFFF), np.uint64((key >> 32) & 0xFFFFFFFF)
@@ -45,35 +43,16 @@ def first_slot(key, n_slots):  # type: ignore[no-untyped-def]
 
 
 def prefetch(array: Any, index: Any) -> None:
-    """Prefetch array[index] into the cache; in plain Python, do nothing."""
+    """Prefetch array[index] into the cache (`nlpkit.kernels.intrinsics`); in plain Python, do nothing."""
 
 
-@intrinsic
-def _prefetch(typing, array, index):  # type: ignore[no-untyped-def]  # pragma: no cover
-    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        address = builder.bitcast(builder.gep(data, [args[1]]), cgutils.voidptr_t)
-        number = cgutils.int32_t
-        kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [cgutils.voidptr_t, number, number, number])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
-        builder.call(function, [address, number(0), number(3), number(1)])  # to read, to keep, data
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64), codegen
-
-
-@overload(prefetch, inline="always")
-def _prefetch_compiled(array, index):  # type: ignore[no-untyped-def]  # pragma: no cover
-    return lambda array, index: _prefetch(array, index)
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, inline="always")
 def expect_slot(table, key):  # type: ignore[no-untyped-def]
     """Prefetch the slot where the search for a key begins."""
     prefetch(table.slots, first_slot(key, len(table.slots)))
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, inline="always")
 def expect_key(table, key):  # type: ignore[no-untyped-def]
     """Prefetch the key that the search for a key meets first; its slot should be cached already."""
     first_id = table.slots[first_slot(key, len(table.slots))]
@@ -81,7 +60,7 @@ def expect_key(table, key):  # type: ignore[no-untyped-def]
         prefetch(table.keys, np.int64(first_id))
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def find(table, key):  # type: ignore[no-untyped-def]
     """Return the id of a key, -1 if it has none."""
     slots, keys = table.slots, table.keys
@@ -91,7 +70,7 @@ def find(table, key):  # type: ignore[no-untyped-def]
     return slots[at]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def insert(table, key):  # type: ignore[no-untyped-def]
     """Return the id of a key, the next one if it is new. The table must have room: see `with_room`."""
     slots, keys = table.slots, table.keys
@@ -107,7 +86,7 @@ def insert(table, key):  # type: ignore[no-untyped-def]
     return slots[at]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def with_room(table, n_new):  # type: ignore[no-untyped-def]
     """Return the table, or a larger copy with the same ids when n_new further keys do not fit in.
 
@@ -133,7 +112,7 @@ def with_room(table, n_new):  # type: ignore[no-untyped-def]
     return IdTable(slots, keys, table.size)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _insert_until_full(table, keys, ids, start):  # type: ignore[no-untyped-def]
     for i in range(start, len(keys)):
         if table.size[0] == len(table.keys):
@@ -145,7 +124,7 @@ def _insert_until_full(table, keys, ids, start):  # type: ignore[no-untyped-def]
     return len(keys)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def insert_all(table, keys, ids):  # type: ignore[no-untyped-def]
     """Fill ids (N,) int32 with the ids of keys (N,) int64, new ones numbered in order; return the table, grown if need be."""
     done = 0

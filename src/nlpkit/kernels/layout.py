@@ -7,8 +7,10 @@ import math
 import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 
-@numba.njit(cache=True, inline="always")
+
+@njit(inline="always")
 def hash_uniform(a, b, c):  # type: ignore[no-untyped-def]
     """Return 64 random bits for a counter (a, b, c): the finaliser of SplitMix64 (Steele et al. 2014) applied twice."""
     x = np.uint64(a) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(b)
@@ -20,7 +22,7 @@ def hash_uniform(a, b, c):  # type: ignore[no-untyped-def]
     return x ^ (x >> np.uint64(31))
 
 
-@numba.njit(parallel=True, cache=True)
+@njit(parallel=True)
 def bandwidths(distances, rho, sigma):  # type: ignore[no-untyped-def]
     """Fill rho (D,) and sigma (D,) of each row of neighbour distances (D, k): Algorithm 3 of McInnes et al. 2018.
 
@@ -55,7 +57,7 @@ def bandwidths(distances, rho, sigma):  # type: ignore[no-untyped-def]
         sigma[i] = max(mid, floor)
 
 
-@numba.njit(parallel=True, cache=True)
+@njit(parallel=True)
 def layout_epochs(layout, indptr, indices, period, a, b, seed, first, last, n_epochs, negatives):  # type: ignore[no-untyped-def]
     """Move the points of `layout` (D, L) float32 through epochs first … last-1 of n_epochs.
 

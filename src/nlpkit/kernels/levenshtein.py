@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 
-@numba.njit(nogil=True, cache=True)
+
+@njit(nogil=True)
 def levenshtein_nearest(codes, offsets, word, usable, relative, best, out):  # type: ignore[no-untyped-def]
     """Fill out (W,) int32 with the Levenshtein distance of each word to `word` (M,), -1 where there are enough nearer ones.
 
@@ -59,7 +60,7 @@ def levenshtein_nearest(codes, offsets, word, usable, relative, best, out):  # t
         best[at] = score
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def count_different_grams(codes, offsets, n, sizes):  # type: ignore[no-untyped-def]
     """Fill sizes (W,) int32 with the number of different runs of n codes in each word codes[offsets[w]:offsets[w + 1]]."""
     for w in range(len(offsets) - 1):
@@ -78,7 +79,7 @@ def count_different_grams(codes, offsets, n, sizes):  # type: ignore[no-untyped-
         sizes[w] = different
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def count_shared_grams(codes, offsets, grams, shared):  # type: ignore[no-untyped-def]
     """Fill shared (W,) int32 with how many of the different runs of codes grams (G, n) occur in each word."""
     G, n = grams.shape

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 
-@numba.njit(nogil=True, cache=True)
+
+@njit(nogil=True)
 def complete_linkage(distances):  # type: ignore[no-untyped-def]
     """Return left (n-1,), right (n-1,) int64 and height (n-1,) float64 of the merges of n points, closest first.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba import njit
+from nlpkit.kernels import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def times(indptr: Any, indices: Any, data: Any, weights: Any, out: Any, begin: int, end: int) -> None:
     """Write rows begin … end of the product of a CSR matrix (N, M) and weights (M, K) into out (N, K); all float64.
 
@@ -40,7 +40,7 @@ def times(indptr: Any, indices: Any, data: Any, weights: Any, out: Any, begin: i
                     out[i, k] += x * weights[v, k]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def squares_times(indptr: Any, indices: Any, data: Any, weights: Any, out: Any, begin: int, end: int) -> None:
     """Write rows begin … end of the product of the squared entries of a CSR matrix (N, M) and weights (M, K) into out."""
     K = weights.shape[1]
@@ -53,7 +53,7 @@ def squares_times(indptr: Any, indices: Any, data: Any, weights: Any, out: Any, 
                 out[i, k] += x * weights[v, k]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def losses(scores: Any, y: Any, loss: Any, p: Any, begin: int, end: int) -> None:
     """Write -log p[y] into loss (D,) and the softmax of `spread` scores into p (D, J), rows begin … end.
 
@@ -79,7 +79,7 @@ def losses(scores: Any, y: Any, loss: Any, p: Any, begin: int, end: int) -> None
             p[d, j] /= total
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def residuals(p: Any, y: Any, weights: Any, out: Any, begin: int, end: int) -> None:
     """Write the gradient of each document's loss by its scores (D, J-1), s_d · B (p_d - e_y), into out."""
     for d in range(begin, end):
@@ -89,7 +89,7 @@ def residuals(p: Any, y: Any, weights: Any, out: Any, begin: int, end: int) -> N
         p[d, y[d]] = p_true
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def curvatures(p: Any, weights: Any, steps: Any, room: Any, out: Any, begin: int, end: int) -> None:
     """Write s_d · B (diag(p_d) - p_d p_dᵀ) Bᵀ steps_d into out (D, J-1); steps (D, J-1); room (D, J) is written over."""
     J = p.shape[1]
@@ -104,7 +104,7 @@ def curvatures(p: Any, weights: Any, steps: Any, room: Any, out: Any, begin: int
         gather(z, weights[d], out[d])
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def diagonals(p: Any, weights: Any, out: Any, begin: int, end: int) -> None:
     """Write the diagonal of s_d · B (diag(p_d) - p_d p_dᵀ) Bᵀ into out (D, J-1).
 
@@ -122,7 +122,7 @@ def diagonals(p: Any, weights: Any, out: Any, begin: int, end: int) -> None:
             out[d, k] = weights[d] * max(square - mean * mean, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def spread(scores: Any, out: Any) -> None:
     """Write Bᵀ scores (J,) of scores (J-1,) into out: the rows of B are orthonormal and sum to 0 (a Householder reflection)."""
     J = len(out)
@@ -135,7 +135,7 @@ def spread(scores: Any, out: Any) -> None:
         out[k + 1] = scores[k] - a
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def gather(values: Any, weight: float, out: Any) -> None:
     """Write weight · B values (J-1,) of values (J,) into out."""
     J = len(values)
@@ -147,7 +147,7 @@ def gather(values: Any, weight: float, out: Any) -> None:
         out[k] = weight * (values[k + 1] + shift)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def spread_rows(scores: Any, out: Any) -> None:
     """Write Bᵀ of each row of scores (N, J-1) into out (N, J)."""
     for i in range(len(scores)):

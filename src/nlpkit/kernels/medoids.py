@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 
-@numba.njit(nogil=True, cache=True)
+
+@njit(nogil=True)
 def build(distances, k):  # type: ignore[no-untyped-def]
     """Return the first medoids (k,) int64: the point of least total distance, then each time the one that lowers it most.
 
@@ -30,7 +31,7 @@ def build(distances, k):  # type: ignore[no-untyped-def]
     return medoids
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def swap(distances, medoids, floor):  # type: ignore[no-untyped-def]
     """Exchange a medoid for a point as long as that lowers the total distance by more than `floor`, each time the best exchange.
 

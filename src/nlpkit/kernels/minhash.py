@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
+
+from nlpkit.kernels import njit
 
 MASK = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
@@ -43,14 +44,14 @@ class Kept(NamedTuple):
     seen: np.ndarray
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def mix(x, multiplier):  # type: ignore[no-untyped-def]
     """Fold the halves of a product of two 32-bit numbers into 32 bits."""
     product = x * multiplier
     return (product ^ (product >> HALF)) & MASK
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def decode(data, at):  # type: ignore[no-untyped-def]
     """Return the code point of the UTF-8 character at a byte, and where the next one begins."""
     first = np.uint64(data[at])
@@ -66,7 +67,7 @@ def decode(data, at):  # type: ignore[no-untyped-def]
     return ((((((first & LEAD4) << SIX) | second) << SIX) | third) << SIX) | fourth, at + 4
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def hash_words(data, start, end, classes, out, at):  # type: ignore[no-untyped-def]
     """Write the hash of each word of the UTF-8 bytes data[start:end] to out from `at` on; return where it ends.
 
@@ -93,7 +94,7 @@ def hash_words(data, start, end, classes, out, at):  # type: ignore[no-untyped-d
     return at
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def shingle_sets(data, text_offsets, classes, anything, width, offsets, out):  # type: ignore[no-untyped-def]
     """Fill out with the set of shingles of each text as ascending 32-bit hashes; offsets (D+1,) hold where each begins.
 
@@ -123,7 +124,7 @@ def shingle_sets(data, text_offsets, classes, anything, width, offsets, out):  #
         offsets[d + 1] = at
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def band_tags(offsets, hashes, seeds, multipliers, tags):  # type: ignore[no-untyped-def]
     """Fill tags (D, B) uint32: the min-hashes of each set under K = len(seeds) functions, K/B of them folded into a tag.
 
@@ -147,7 +148,7 @@ def band_tags(offsets, hashes, seeds, multipliers, tags):  # type: ignore[no-unt
             tags[d, b] = value
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def jaccard(a, a_start, a_size, b, b_start, b_size, most):  # type: ignore[no-untyped-def]
     """Return |A ∩ B| / |A ∪ B| of two sets given by their least hashes, ascending, `most` at most.
 
@@ -169,7 +170,7 @@ def jaccard(a, a_start, a_size, b, b_start, b_size, most):  # type: ignore[no-un
     return common / union
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def link(kept, n):  # type: ignore[no-untyped-def]
     """Put the entries of document n first into their buckets."""
     B = kept.tags.shape[1]
@@ -180,14 +181,14 @@ def link(kept, n):  # type: ignore[no-untyped-def]
         kept.heads[bucket] = n * B + b
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def link_all(kept, n):  # type: ignore[no-untyped-def]
     """Put the entries of the first n documents into empty buckets."""
     for i in range(n):
         link(kept, i)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def drop_or_keep(offsets, hashes, tags, threshold, most, kept, n, asked, nearest, similarities):  # type: ignore[no-untyped-def]
     """Fill nearest (D,) int32 with the kept document most like each one, -1 for none; keep those without; return the new n.
 
@@ -231,7 +232,7 @@ def drop_or_keep(offsets, hashes, tags, threshold, most, kept, n, asked, nearest
     return n
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def first_equals(keys, heads, nexts, known, n, nearest):  # type: ignore[no-untyped-def]
     """Fill nearest (D,) int32 with the first document of the same key, -1 for none; keep those without; return the new n.
 
@@ -256,7 +257,7 @@ def first_equals(keys, heads, nexts, known, n, nearest):  # type: ignore[no-unty
     return n
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def link_keys(heads, nexts, known, n):  # type: ignore[no-untyped-def]
     """Put the first n keys into empty buckets."""
     last = np.uint64(len(heads) - 1)
@@ -266,7 +267,7 @@ def link_keys(heads, nexts, known, n):  # type: ignore[no-untyped-def]
         heads[bucket] = i
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def set_keys(offsets, hashes, multipliers, keys):  # type: ignore[no-untyped-def]
     """Fill keys (D, 2) uint64 with 128 bits that stand for each set, (0, 0) for an empty one; multipliers (4,) as of `mix`."""
     for d in range(len(offsets) - 1):
@@ -283,7 +284,7 @@ def set_keys(offsets, hashes, multipliers, keys):  # type: ignore[no-untyped-def
         keys[d, 0] |= np.uint64(1)  # never (0, 0)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def nearest_in_band(order, tags, band, parts, rows, offsets, hashes, threshold, limits, n_found, nearest, similarities):  # type: ignore[no-untyped-def]
     """Compare the sets that share their tag in one band with those of other parts, and keep the most similar one of each.
 

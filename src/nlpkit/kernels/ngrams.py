@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 from nlpkit.kernels.idtable import AHEAD, expect_key, expect_slot, insert, with_room
 
 # In the low half of a key, above the last term: the high half is the id of an n-gram of the same table.
 LINKED = 1 << 31
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def number_ngrams(stems, grams, unigrams, offsets, term_ids, n_min, n_max, out_offsets, out_ids):  # type: ignore[no-untyped-def]
     """Number the n-grams of documents offsets (D+1,), term_ids (N,), n in n_min … n_max; return (stems, grams), grown.
 
@@ -35,7 +35,7 @@ def number_ngrams(stems, grams, unigrams, offsets, term_ids, n_min, n_max, out_o
     return stems, grams
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _number_until_full(  # type: ignore[no-untyped-def]
     stems, grams, unigrams, offsets, term_ids, n_min, n_max, prefixes, out_offsets, out_ids, cursor
 ):
@@ -83,7 +83,7 @@ def _number_until_full(  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def spell_ngrams(stem_keys, gram_keys, ids, n_min, words, lengths):  # type: ignore[no-untyped-def]
     """Fill words (M, n_max) int32 and lengths (M,) with the terms of the n-grams ids (M,); unused places keep their value."""
     for i in range(len(ids)):

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
+
+from nlpkit.kernels import njit
 
 STEPS = 50  # of Newton's method, at most; from a path nearby two or three are taken
 LONGEST = 2.0  # that any β_t moves in one step
@@ -20,7 +21,7 @@ DECREMENT = 1e-9  # ½ ∂fᵀ (-∂²f)⁻¹ ∂f below which the maximum is re
 NOTHING = 1e-8  # expected count of a word in a topic, over all periods, below which it has none
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def climb(counts, exposure, first, step, path, gradient, diagonal):  # type: ignore[no-untyped-def]
     """Move path (T,) to the maximum of f; counts, exposure (T,), first = σ_1², step = σ²; gradient, diagonal (T,) are room."""
     T, tie = len(path), 1.0 / step
@@ -56,7 +57,7 @@ def climb(counts, exposure, first, step, path, gradient, diagonal):  # type: ign
             break
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def climb_words(counts, exposures, rest, first, step, begin, end, paths):  # type: ignore[no-untyped-def]
     """Move the paths of words begin … end - 1 in all topics; a word without a count in a topic takes its path `rest`.
 
@@ -75,7 +76,7 @@ def climb_words(counts, exposures, rest, first, step, begin, end, paths):  # typ
                 climb(counts[v, k], exposures[k], first, step, paths[v, k], gradient, diagonal)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def centre_topic(paths, rest, k, first, step, sums):  # type: ignore[no-untyped-def]
     """Move the paths of topic k of paths (V, K, T), and rest (T,), so that their mean over words is 0 in each period.
 

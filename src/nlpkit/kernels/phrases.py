@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 from nlpkit.kernels.idtable import AHEAD, expect_key, expect_slot, find, insert, with_room
 from nlpkit.kernels.ngrams import LINKED
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def count_pairs(table, counts, offsets, term_ids, connects, frequent, max_between, before, after):  # type: ignore[no-untyped-def]
     """Count pairs of terms that follow each other in documents offsets (D+1,), term_ids (N,); return (table, counts), grown.
 
@@ -29,7 +29,7 @@ def count_pairs(table, counts, offsets, term_ids, connects, frequent, max_betwee
     return table, counts
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _count_until_full(  # type: ignore[no-untyped-def]
     table, counts, offsets, term_ids, connects, frequent, max_between, before, after, cursor
 ):
@@ -66,7 +66,7 @@ def _count_until_full(  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def count_window_pairs(table, counts, offsets, term_ids, window, wanted, nodes, before, after):  # type: ignore[no-untyped-def]
     """Count pairs of terms at most `window` places apart in documents offsets (D+1,), term_ids (N,); return (table, counts), grown.
 
@@ -83,7 +83,7 @@ def count_window_pairs(table, counts, offsets, term_ids, window, wanted, nodes, 
     return table, counts
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _count_windows_until_full(  # type: ignore[no-untyped-def]
     table, counts, offsets, term_ids, window, wanted, nodes, before, after, cursor
 ):
@@ -114,7 +114,7 @@ def _count_windows_until_full(  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def join_phrases(table, joined, begins, offsets, term_ids, out_offsets, out_ids):  # type: ignore[no-untyped-def]
     """Put one id for each phrase in documents offsets (D+1,), term_ids (N,); from the left, the longest one at each place.
 

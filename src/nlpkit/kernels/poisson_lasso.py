@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
+
+from nlpkit.kernels import njit
 
 SWEEPS = 10_000  # over the effects for one λ, at most
 ENOUGH = 0.999  # share of the deviance explained at which smaller λ are left out, as in glmnet
@@ -38,7 +39,7 @@ class Effects(NamedTuple):
     cell: np.ndarray
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def shrunk(count, rate, penalty):  # type: ignore[no-untyped-def]
     """Return the κ that minimises rate · exp(κ) - count · κ + penalty · |κ|."""
     if rate <= 0.0:
@@ -50,7 +51,7 @@ def shrunk(count, rate, penalty):  # type: ignore[no-untyped-def]
     return 0.0
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def update(kappa, j, cells, y, mu, penalty):  # type: ignore[no-untyped-def]
     """Move effect j, of cells (begin, end, stride), to its minimum and mu with it; return the change of the objective to expect."""
     begin, end, stride = cells
@@ -69,7 +70,7 @@ def update(kappa, j, cells, y, mu, penalty):  # type: ignore[no-untyped-def]
     return rate * (new - old) ** 2
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def deviance(y, mu):  # type: ignore[no-untyped-def]
     """Return 2 Σ (y log(y / μ) - y + μ)."""
     total = 0.0
@@ -80,7 +81,7 @@ def deviance(y, mu):  # type: ignore[no-untyped-def]
     return 2.0 * total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def greatest_penalty(y, mu, K, by_cell):  # type: ignore[no-untyped-def]
     """Return the least λ at which all effects are 0, times what rounding needs: the greatest |Y - M|."""
     n = len(y)
@@ -100,7 +101,7 @@ def greatest_penalty(y, mu, K, by_cell):  # type: ignore[no-untyped-def]
     return most
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def descend(y, mu, topic, level, cell, penalty, least):  # type: ignore[no-untyped-def]
     """Take the effects of one term in turn, all of its A * K cells, until none changes the objective by `least`."""
     n, K = len(y), len(topic)
@@ -116,7 +117,7 @@ def descend(y, mu, topic, level, cell, penalty, least):  # type: ignore[no-untyp
             return
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def explained_by(y, rates, mu, topic, level, cell):  # type: ignore[no-untyped-def]
     """Return what the effects take from the deviance, 2 Σ (y log(μ / e) - μ + e)."""
     K = len(topic)
@@ -129,7 +130,7 @@ def explained_by(y, rates, mu, topic, level, cell):  # type: ignore[no-untyped-d
     return 2.0 * total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def count_effects(kappa):  # type: ignore[no-untyped-def]
     """Return how many effects are not 0."""
     n = 0
@@ -138,7 +139,7 @@ def count_effects(kappa):  # type: ignore[no-untyped-def]
     return n
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fit_terms(counts, shares, cell_totals, path, begin, end, best):  # type: ignore[no-untyped-def]
     """Write the effects of terms begin … end into best, which has zeros there.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 
-@numba.njit(nogil=True, cache=True)
+
+@njit(nogil=True)
 def resampled_products(uniforms, cumulative, guide, reference, n_others, counts, dots, squares):  # type: ignore[no-untyped-def]
     """Fill dots and squares (B,) int64: Σ_v x_v r_v and Σ_v x_v² of B samples x of N words each.
 

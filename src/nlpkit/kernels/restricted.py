@@ -6,10 +6,10 @@ token of document d lies at a place of one of the rows rows[row_start[d] : row_s
 
 from __future__ import annotations
 
-import numba
+from nlpkit.kernels import njit
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def draw(weights, n, uniform, total):  # type: ignore[no-untyped-def]
     """Return which of n weights, whose sum is total, a uniform number falls on."""
     left = uniform * total
@@ -20,14 +20,14 @@ def draw(weights, n, uniform, total):  # type: ignore[no-untyped-def]
     return j
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def count(v, k, sign, n_vk, n_k):  # type: ignore[no-untyped-def]
     """Add a token of word v to topic k (sign 1), or take it out (-1); n_vk (V, K), n_k (K,)."""
     n_vk[v, k] += sign
     n_k[k] += sign
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sweep(  # type: ignore[no-untyped-def]
     offsets, term_ids, row_start, rows, topic_start, topics, owner, places, counts, sizes, n_vk, n_k, alpha, eta, uniforms, weights
 ):  # fmt: skip

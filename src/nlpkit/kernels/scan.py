@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from nlpkit.kernels import njit
 from nlpkit.kernels.bytestable import OFFSET_BASIS, PRIME
 
 START = 1  # letters and numbers: what a word begins with
@@ -25,7 +25,7 @@ TAG_LENGTH = 300
 LOW = (1 << 32) - 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _code(text: Any, i: int) -> Any:
     """Return the code point at byte i and its bytes.
 
@@ -47,7 +47,7 @@ def _code(text: Any, i: int) -> Any:
     ), 4
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _run(text: Any, i: int, end: int, classes: Any, flags: int) -> int:
     """Return where the code points with one of the flags end."""
     while i < end:
@@ -58,7 +58,7 @@ def _run(text: Any, i: int, end: int, classes: Any, flags: int) -> int:
     return i
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _tag(text: Any, i: int, end: int) -> int:
     """Return where `</?[A-Za-z][^<>]{0,300}>` ends, 0 for no match."""
     i += 1
@@ -78,7 +78,7 @@ def _tag(text: Any, i: int, end: int) -> int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _address(text: Any, i: int, end: int, classes: Any) -> int:
     """Return where `([hH][tT]{2}[pP][sS]?://|[wW]{3}\\.)[^\\s<>"]+` ends, 0 for no match."""
     if i + 4 > end:
@@ -105,7 +105,7 @@ def _address(text: Any, i: int, end: int, classes: Any) -> int:
     return i if i > first else 0
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _host(text: Any, i: int, end: int, classes: Any) -> int:
     """Return where `[\\p{L}\\p{N}-]+(\\.[\\p{L}\\p{N}-]+)+` ends, 0 for no match."""
     host_end = 0
@@ -125,7 +125,7 @@ def _host(text: Any, i: int, end: int, classes: Any) -> int:
         i += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _initials(text: Any, i: int, end: int, classes: Any) -> int:
     """Return where two or more parts `\\p{L}{1,3}\\.` end of which one is a single letter (U.S.A., Ph.D., M.Sc.), 0 for no match."""
     initials_end, parts, single = 0, 0, False
@@ -146,7 +146,7 @@ def _initials(text: Any, i: int, end: int, classes: Any) -> int:
             initials_end = i
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _decimal(text: Any, i: int, end: int, classes: Any) -> int:
     """Return where `\\p{N}+([.,]\\p{N}+)*` ends, i for no match: 1,5 of 1,5-fold."""
     after = i
@@ -165,7 +165,7 @@ def _decimal(text: Any, i: int, end: int, classes: Any) -> int:
         i += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _entity(text: Any, i: int, end: int) -> int:
     """Return where `&([A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});` ends, 0 for no match."""
     i += 1
@@ -193,7 +193,7 @@ def _entity(text: Any, i: int, end: int) -> int:
     return i + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _word(text: Any, i: int, end: int, classes: Any) -> Any:
     """Return where a word ends (0 for no match), and whether there is an entity in it."""
     entity = False
@@ -224,7 +224,7 @@ def _word(text: Any, i: int, end: int, classes: Any) -> Any:
     return i, entity
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _at_sign(text: Any, i: int, end: int, classes: Any) -> Any:
     """Return the next @ at or after i (`end`: none), where the part before it begins, and where its address ends (0: none)."""
     at = i
@@ -243,7 +243,7 @@ def _at_sign(text: Any, i: int, end: int, classes: Any) -> Any:
     return at, start, after
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def scan_tokens(
     text: Any, offsets: Any, classes: Any, fold: Any, plain: Any, junk: bool, least: int,
     slots: Any, types: Any, arena: Any, codes: Any, doc_ends: Any, state: Any,

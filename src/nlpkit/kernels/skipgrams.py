@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
+from nlpkit.kernels import njit
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def count_contexts(ids, indptr, places, begin, end, weights, sums, columns, values, ends):  # type: ignore[no-untyped-def]
     """Write the rows begin to end of the co-occurrence matrix, X_uv = Σ weights[distance - 1] over pairs of tokens u, v.
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 from nlpkit.kernels.restricted import count, draw
 
 LEAST = 1e-300
@@ -27,7 +27,7 @@ class Room(NamedTuple):
     ratios: np.ndarray
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def topic_counts(topics, n_dk):  # type: ignore[no-untyped-def]
     """Fill n_dk (K,) with how often each topic occurs among those of a document, -1 for none."""
     n_dk[:] = 0
@@ -36,7 +36,7 @@ def topic_counts(topics, n_dk):  # type: ignore[no-untyped-def]
             n_dk[k] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def number_factors(residual, steps, variance, factors):  # type: ignore[no-untyped-def]
     """Fill factors (K,) with what p(y | z̄ with one token more in topic k) is proportional to, y normal with this variance.
 
@@ -50,7 +50,7 @@ def number_factors(residual, steps, variance, factors):  # type: ignore[no-untyp
         factors[k] = np.exp(factors[k] - most)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def class_factors(scores, label, ratios, factors):  # type: ignore[no-untyped-def]
     """Fill factors (K,) with p(y = label | z̄ with one token more in topic k), the softmax of the scores of the classes.
 
@@ -67,7 +67,7 @@ def class_factors(scores, label, ratios, factors):  # type: ignore[no-untyped-de
         factors[k] = e * ratios[k, label] / factors[k]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fill_ratios(coef, n_tokens, ratios):  # type: ignore[no-untyped-def]
     """Fill ratios (K, C) with exp(b_kc / N_d) over the largest of the topic; at least LEAST, so that sums are above 0."""
     for k in range(len(coef)):
@@ -76,7 +76,7 @@ def fill_ratios(coef, n_tokens, ratios):  # type: ignore[no-untyped-def]
             ratios[k, c] = max(np.exp((coef[k, c] - most) / n_tokens), LEAST)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sweep(  # type: ignore[no-untyped-def]
     offsets, term_ids, z, n_vk, n_k, alpha, eta, coef, intercept, y, variance, uniforms, room
 ):  # fmt: skip

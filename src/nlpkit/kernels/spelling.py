@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 
-@numba.njit(nogil=True, cache=True)
+
+@njit(nogil=True)
 def words_within(codes, offsets, signatures, word, signature, limit, ids, distances):  # type: ignore[no-untyped-def]
     """Fill ids and distances (W,) int32 with the words at most `limit` edits from `word` (M,); return how many there are.
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
+
+from nlpkit.kernels import njit
 
 STEPS = 200  # of Newton's method, at most; from a mode nearby two or three are taken
 HALVINGS = 40  # of a step that does not descend
@@ -47,7 +48,7 @@ class Room(NamedTuple):
     factor: np.ndarray
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def room_for(indptr, begin, end, K):  # type: ignore[no-untyped-def]
     """Return room for documents begin … end: as many rows of shares as the longest has different words."""
     longest = 0
@@ -59,7 +60,7 @@ def room_for(indptr, begin, end, K):  # type: ignore[no-untyped-def]
     )
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def softmax(eta, theta):  # type: ignore[no-untyped-def]
     """Write the softmax (K,) of eta (K-1,) and a last 0 into theta."""
     J = len(eta)
@@ -75,14 +76,14 @@ def softmax(eta, theta):  # type: ignore[no-untyped-def]
         theta[k] /= total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def softmax_rows(eta, theta):  # type: ignore[no-untyped-def]
     """Write the softmax of each row of eta (D, K-1) into theta (D, K)."""
     for d in range(len(eta)):
         softmax(eta[d], theta[d])
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def distance(eta, mean, precision):  # type: ignore[no-untyped-def]
     """Return ½ (η - μ)ᵀ Σ⁻¹ (η - μ)."""
     J = len(eta)
@@ -95,7 +96,7 @@ def distance(eta, mean, precision):  # type: ignore[no-untyped-def]
     return 0.5 * total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def log_likelihood(theta, words, counts, phi):  # type: ignore[no-untyped-def]
     """Return Σ_v c_v log Σ_k θ_k φ_kv of one document."""
     total = 0.0
@@ -108,7 +109,7 @@ def log_likelihood(theta, words, counts, phi):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def derivatives(eta, mean, words, counts, model, room):  # type: ignore[no-untyped-def]
     """Fill gradient, hessian (its lower half) and shares, √c_v · r_v, of a document; theta is that of eta."""
     theta, shares, gradient, hessian, expected = room.theta, room.shares, room.gradient, room.hessian, room.trial
@@ -145,7 +146,7 @@ def derivatives(eta, mean, words, counts, model, room):  # type: ignore[no-untyp
                 hessian[i, j] += a * share[j]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def bound_curvature(words, counts, precision, room):  # type: ignore[no-untyped-def]
     """Fill hessian (its lower half) with Σ⁻¹ + N (diag θ - θ θᵀ), which is above ∂²f and always positive definite."""
     theta, hessian = room.theta, room.hessian
@@ -158,7 +159,7 @@ def bound_curvature(words, counts, precision, room):  # type: ignore[no-untyped-
         hessian[i, i] += total * theta[i]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def cholesky(matrix, factor):  # type: ignore[no-untyped-def]
     """Write the lower Cholesky factor of the lower half of a matrix (J, J) into factor; False where it is not positive definite."""
     J = len(matrix)
@@ -176,7 +177,7 @@ def cholesky(matrix, factor):  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def solve_lower(factor, vector):  # type: ignore[no-untyped-def]
     """Replace vector (J,) by L⁻¹ vector."""
     for i in range(len(vector)):
@@ -186,7 +187,7 @@ def solve_lower(factor, vector):  # type: ignore[no-untyped-def]
         vector[i] = total / factor[i, i]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def solve_upper(factor, vector):  # type: ignore[no-untyped-def]
     """Replace vector (J,) by L⁻ᵀ vector."""
     for back in range(len(vector)):
@@ -196,7 +197,7 @@ def solve_upper(factor, vector):  # type: ignore[no-untyped-def]
             vector[j] -= factor[i, j] * vector[i]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def curve(eta, mean, words, counts, model, room):  # type: ignore[no-untyped-def]
     """Fill theta, gradient, hessian and its Cholesky factor at eta; False where the hessian had to be replaced by its bound."""
     softmax(eta, room.theta)
@@ -208,7 +209,7 @@ def curve(eta, mean, words, counts, model, room):  # type: ignore[no-untyped-def
     return False
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def find_mode(eta, mean, words, counts, model, room):  # type: ignore[no-untyped-def]
     """Move eta (K-1,) to a mode; room has what `curve` fills there. Returns f without its constant, and whether it is a mode."""
     J = len(eta)
@@ -246,7 +247,7 @@ def find_mode(eta, mean, words, counts, model, room):  # type: ignore[no-untyped
     return value, curve(eta, mean, words, counts, model, room) and False
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def infer(indptr, words, counts, model, begin, end, eta, bounds, covariance):  # type: ignore[no-untyped-def]
     """Move eta (D, K-1) of documents begin … end to their modes, and add ν_d = (∂²f)⁻¹ of those with words to covariance (K-1, K-1).
 
@@ -281,7 +282,7 @@ def infer(indptr, words, counts, model, begin, end, eta, bounds, covariance):  #
     return unsettled
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def draw(indptr, words, counts, model, begin, end, eta, normals, theta):  # type: ignore[no-untyped-def]
     """Write softmax(η_d + L⁻ᵀ z_d), L Lᵀ = ∂²f at the mode η_d, into theta (D, K) of documents begin … end; normals z (D, K-1)."""
     K = model.phi.shape[1]
@@ -298,7 +299,7 @@ def draw(indptr, words, counts, model, begin, end, eta, normals, theta):  # type
         softmax(room.step, theta[d])
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def expected_counts(indptr, docs, counts, theta, phi, begin, end, out):  # type: ignore[no-untyped-def]
     """Write n_vk = Σ_d c_dv θ_dk φ_kv / Σ_j θ_dj φ_jv of words begin … end into out (V, K).
 
@@ -320,7 +321,7 @@ def expected_counts(indptr, docs, counts, theta, phi, begin, end, out):  # type:
             out[v, k] *= phi[v, k]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def simplex_weights(products, gram, begin, end, out):  # type: ignore[no-untyped-def]
     """Write the convex weights a_v (K,) that minimise ‖q_v - Σ_k a_k x_k‖² into rows begin … end of out (V, K).
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 from nlpkit.kernels.idtable import insert, with_room
 
 PIECE = 4096  # tokens between two looks at the room in the table
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def tally_words(table, offsets, ids, groups, first_doc, n_tokens, cf, df, last_doc, first_seen):  # type: ignore[no-untyped-def]
     """Count the words of documents offsets (D+1,), ids (N,), groups (D,); return the table and the arrays, grown if need be.
 
@@ -46,7 +46,7 @@ def tally_words(table, offsets, ids, groups, first_doc, n_tokens, cf, df, last_d
     return table, cf, df, last_doc, first_seen
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _longer(values, n):  # type: ignore[no-untyped-def]
     longer = np.zeros(n, values.dtype)
     longer[: len(values)] = values

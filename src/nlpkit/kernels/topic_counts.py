@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 
-@numba.njit(nogil=True, cache=True)
+
+@njit(nogil=True)
 def count_topics(offsets, z, units, n_topics):  # type: ignore[no-untyped-def]
     """Count the topics z (N,) of the tokens of each row offsets (R + 1,): CSR (R, K) with ascending columns.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 
-@numba.njit(nogil=True, cache=True)
+
+@njit(nogil=True)
 def insert(index, score, item, s):  # type: ignore[no-untyped-def]
     """Put an item into a list of the best (k,), best first, ties by index; the last one falls out."""
     at = len(score) - 1
@@ -18,7 +19,7 @@ def insert(index, score, item, s):  # type: ignore[no-untyped-def]
     index[at] = item
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def top_k_pairs(scores, first_row, first_column, out_index, out_score, worst):  # type: ignore[no-untyped-def]
     """Merge a block of scores (R, C) float32 of pairs of items into the running best of both, each pair r < c once.
 
@@ -42,7 +43,7 @@ def top_k_pairs(scores, first_row, first_column, out_index, out_score, worst):  
         worst[row] = least
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def top_k_rows(scores, first_column, first_row, out_index, out_score):  # type: ignore[no-untyped-def]
     """Merge a block of scores (R, C) float32 into the running best of its rows.
 
@@ -63,7 +64,7 @@ def top_k_rows(scores, first_column, first_row, out_index, out_score):  # type: 
                 worst = score[k - 1]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def merge_rows(index, score, other_index, other_score):  # type: ignore[no-untyped-def]
     """Merge the best of each row (R, k), k > 0, as `top_k_pairs` leaves them, with those of another list of the same shape."""
     R, k = index.shape
@@ -76,7 +77,7 @@ def merge_rows(index, score, other_index, other_score):  # type: ignore[no-untyp
                 insert(index[r], score[r], item, s)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def rescore_rows(queries, points, candidates, out_index, out_score):  # type: ignore[no-untyped-def]
     """Fill out_index and out_score (R, k), best first, with those of the candidates (R, m) that have the largest products.
 

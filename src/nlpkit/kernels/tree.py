@@ -5,11 +5,12 @@ Campello, Moulavi & Sander 2013; the names follow McInnes & Healy 2017. Nodes 0 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 
-@numba.njit(cache=True)
+
+@njit()
 def single_linkage(ends, n):  # type: ignore[no-untyped-def]
     """Return left (n-1,), right (n-1,) children and size (n-1,) of each merge, from tree edges (n-1, 2) in ascending length."""
     parent = np.full(2 * n - 1, -1, np.int64)
@@ -30,7 +31,7 @@ def single_linkage(ends, n):  # type: ignore[no-untyped-def]
     return left, right, size
 
 
-@numba.njit(cache=True)
+@njit()
 def condense(left, right, size, heights, min_size):  # type: ignore[no-untyped-def]
     """Return the condensed tree for one minimum cluster size.
 
@@ -74,7 +75,7 @@ def condense(left, right, size, heights, min_size):  # type: ignore[no-untyped-d
     )
 
 
-@numba.njit(cache=True)
+@njit()
 def excess_of_mass(point_cluster, point_lambda, parent, stability, max_size):  # type: ignore[no-untyped-def]
     """Return labels (N,) int32 and membership (N,) float32 of the clusters of greatest total stability, the root never one.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from nlpkit.kernels import njit
 
-@numba.njit(nogil=True, cache=True)
+
+@njit(nogil=True)
 def child(starts, words, node, word):  # type: ignore[no-untyped-def]
     """Return the child of a node with a word, -1 where there is none, where the node is -1, or one that can have no children.
 
@@ -25,7 +26,7 @@ def child(starts, words, node, word):  # type: ignore[no-untyped-def]
     return low if low < end and words[low] == word else -1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def find_suffixes(starts, words, first, last, suffix):  # type: ignore[no-untyped-def]
     """Fill suffix (T,) int32 of the children of nodes first … last - 1: the child of the node's suffix with the same word."""
     for node in range(first, last):
@@ -33,7 +34,7 @@ def find_suffixes(starts, words, first, last, suffix):  # type: ignore[no-untype
             suffix[i] = child(starts, words, suffix[node], words[i])
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def count_suffixes(suffix, counts):  # type: ignore[no-untyped-def]
     """Add 1 to counts at each suffix (M,) that is a node."""
     for node in suffix:
@@ -41,7 +42,7 @@ def count_suffixes(suffix, counts):  # type: ignore[no-untyped-def]
             counts[node] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def interpolate(starts, counts, discounts, suffix, first, last, prob, gamma):  # type: ignore[no-untyped-def]
     """Fill prob (T,) of the children of contexts first … last - 1, and gamma (C,) of these, by interpolated discounting.
 
@@ -60,7 +61,7 @@ def interpolate(starts, counts, discounts, suffix, first, last, prob, gamma):  #
             prob[i] = (left / total if total > 0 else 0.0) + gamma[c] * prob[suffix[i]]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def merge_counts(key_a, count_a, place_a, key_b, count_b, place_b, keys, counts, to_a, to_b):  # type: ignore[no-untyped-def]
     """Merge the n-grams of one length of two corpora, A and B of them, each ascending; return how many different ones there are.
 
@@ -91,7 +92,7 @@ def merge_counts(key_a, count_a, place_a, key_b, count_b, place_b, keys, counts,
     return n
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def look_up(starts, words, first, tokens, out):  # type: ignore[no-untyped-def]
     """Fill out (N, n) int64: at each token the node of the m words that end there in column m - 1, -1 where the trie has none.
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
+
+from nlpkit.kernels import njit
 
 LEAST = 1e-300  # Σ_k exp(E[log θ_dk] + E[log β_kv]) below which it counts as this
 SERIES_FROM = 8.0  # where the error of the asymptotic series of ψ, 0.44 / x¹⁶, is below 2e-15
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def digamma(x):  # type: ignore[no-untyped-def]
     """Return ψ(x) of x > 0: ψ(x) = ψ(x + 1) - 1 / x up to 8, from there the asymptotic series (Abramowitz & Stegun 6.3.18)."""
     above, below = 0.0, 1.0  # Σ 1 / x as one fraction, with one division
@@ -32,14 +33,14 @@ def digamma(x):  # type: ignore[no-untyped-def]
     return math.log(x) - 0.5 / x - series - above / below
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def digammas(x, out):  # type: ignore[no-untyped-def]
     """Write ψ(x) (n,) into out (n,)."""
     for i in range(len(x)):
         out[i] = digamma(x[i])
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def expect_words(rows, counts, scale, eta, totals, begin, end, weights, peaks):  # type: ignore[no-untyped-def]
     """Fill weights[u] (K,) = exp(E[log β_kv] - peaks[u]) of words v = rows[u], u from begin to end - 1; peaks[u] is the largest.
 
@@ -57,7 +58,7 @@ def expect_words(rows, counts, scale, eta, totals, begin, end, weights, peaks): 
         peaks[u] = most
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def expect_topics(gamma, weights):  # type: ignore[no-untyped-def]
     """Fill weights (K,) with exp(ψ(γ_k) - peak) of a document; return the peak, the largest ψ(γ_k)."""
     most = -np.inf
@@ -69,7 +70,7 @@ def expect_topics(gamma, weights):  # type: ignore[no-untyped-def]
     return most
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def mix(across, weights, sums):  # type: ignore[no-untyped-def]
     """Fill sums (n,) with Σ_k weights[k] · across[k, i], at least LEAST; across (K, n)."""
     n = len(sums)
@@ -83,7 +84,7 @@ def mix(across, weights, sums):  # type: ignore[no-untyped-def]
         sums[i] = max(sums[i], LEAST)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def infer(indptr, terms, counts, words, peaks, alpha, steps, tolerance, begin, end, gamma, weights, ratios, bounds):  # type: ignore[no-untyped-def]
     """Fit γ of documents begin … end - 1 by coordinate ascent, from the γ that is there (Hoffman, Blei and Bach 2010, algorithm 1).
 
@@ -149,7 +150,7 @@ def infer(indptr, terms, counts, words, peaks, alpha, steps, tolerance, begin, e
         bounds[d] = bound
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def word_bounds(counts, scale, eta, totals, begin, end, bounds):  # type: ignore[no-untyped-def]
     """Fill bounds[v] with Σ_k (η - λ_kv) (ψ(λ_kv) - totals[k]) + log Γ(λ_kv) - log Γ(η) of words begin … end - 1.
 

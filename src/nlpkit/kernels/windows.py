@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
+
+from nlpkit.kernels import njit
 
 
 class Pairs(NamedTuple):
@@ -47,7 +48,7 @@ class Present(NamedTuple):
     where: np.ndarray
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def count_windows(  # type: ignore[no-untyped-def]
     offsets, word_ids, rows, part, parts, window, skips_first, forgets, pairs, present, counts
 ):
@@ -123,7 +124,7 @@ def count_windows(  # type: ignore[no-untyped-def]
                 last[u] = where[head]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fill_slots(indptr, neighbours, begins, masks, slots):  # type: ignore[no-untyped-def]
     """Put the partners of each word into its table; slots are all -1, and at least one more than partners."""
     for u in range(len(masks)):

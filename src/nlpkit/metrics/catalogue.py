@@ -147,6 +147,14 @@ METRICS: dict[str, Metric] = {
         ("span_recall", "high", "share of true spans that are found"),
     ),
     **_metrics(
+        "generation",
+        ("rouge_1", "high", "F of words that a written text shares with the one it should be (Lin 2004)"),
+        ("rouge_2", "high", "F of pairs of words in a row (Lin 2004)"),
+        ("rouge_l", "high", "F of the longest common subsequence of words (Lin 2004)"),
+        ("bleu", "high", "precision of one to four words in a row, 0 to 100 (Papineni et al. 2002)"),
+        ("chrf", "high", "F2 of one to six characters in a row, 0 to 100 (Popović 2015)"),
+    ),
+    **_metrics(
         "calibration",
         ("ece", "low", "expected calibration error, bins of equal width (Guo et al. 2017)"),
         ("brier", "low", "squared errors of the probabilities of all classes, 0 to 2 (Brier 1950)"),
@@ -197,7 +205,11 @@ ALIASES = {
     "v": "v_measure",
     "fowlkes_mallows": "fmi",
     "krippendorff_alpha": "alpha",
+    "rouge1": "rouge_1",
+    "rouge2": "rouge_2",
+    "rougel": "rouge_l",
 }
+FAMILIES = {"rouge": ("rouge_1", "rouge_2", "rouge_l")}  # names of several metrics that are no group
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(metric.group for metric in METRICS.values()))
 
 

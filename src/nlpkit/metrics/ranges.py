@@ -25,6 +25,7 @@ OF_GROUP: dict[str, Range] = {
     "regression": POSITIVE,
     "ordinal": POSITIVE,
     "spans": SHARE,
+    "generation": SHARE,
     "calibration": SHARE,
     "ranking": SHARE,
     "people": SHARE,
@@ -44,6 +45,8 @@ OF_SCORE: dict[str, Range] = {
     "ami": (-inf, 1.0),
     "ari": (-0.5, 1.0),  # the least is -1/2 (Chacón & Rastrojo 2023, "Minimum adjusted Rand index")
     "brier": (0.0, 2.0),
+    "bleu": (0.0, 100.0),
+    "chrf": (0.0, 100.0),
     "mcc": SIGNED,
     "kappa": SIGNED,
     "r2": (-inf, 1.0),

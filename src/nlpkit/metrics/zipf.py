@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from nlpkit.types import FloatArray, LongArray
 
@@ -55,7 +55,7 @@ def fit_zipf(frequencies: LongArray) -> ZipfFit:
         high = 2.0
         while excess(high) > 0:
             high *= 2
-        s = float(brentq(excess, 0.0, high, xtol=1e-13, rtol=1e-13))
+        s = float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-13, rtol=1e-13))
     p = _probabilities(log_rank, s)
     mean = (p * log_rank).sum()
     variance = float((p * (log_rank - mean) ** 2).sum())

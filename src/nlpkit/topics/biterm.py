@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.kernels import biterm as kernel
@@ -17,6 +16,7 @@ from nlpkit.parameters import Execution, Param
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import FitState, Keeper, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
@@ -75,6 +75,7 @@ def fit_biterm(
     execution: Execution | None = None,
     *,
     progress: Callable[[int, BitermPoint | None], None] | None = None,
+    keeper: Keeper | None = None,
 ) -> MixtureFit:
     """Fit a model in which each biterm, two different words of one text or window, has one topic, by collapsed Gibbs sampling.
 
@@ -112,8 +113,10 @@ def fit_biterm(
     n_vk = np.zeros((V, n_topics), np.int32)
     for side in (0, 1):
         np.add.at(n_vk, (pairs[:, side], topics), 1)
-    trace, room = [], (np.empty(n_topics), np.empty(n_topics))
-    for n in range(1, options.iterations + 1):
+    trace: list[BitermPoint] = []
+    room = (np.empty(n_topics), np.empty(n_topics))
+    arrays: dict[str, np.ndarray] = {"topics": topics, "n_z": n_z, "n_vk": n_vk}
+    for n in resumable(options.iterations, FitState(trace, BitermPoint, arrays, rng), keeper):
         moved = 0
         for begin in range(0, B, BLOCK):
             end = min(begin + BLOCK, B)
@@ -133,7 +136,7 @@ def fit_biterm(
     order = order_by_size(doc_topic, model.alpha)
     numbers = {
         "biterms": B, "sweeps": options.iterations, "prior_alpha": round(alpha, 6), "prior_eta": beta,
-        "moved": round(trace[-1].moved, 6), "log_likelihood": round(trace[-1].log_likelihood, 6),
+        "biterms_moved": round(trace[-1].moved, 6), "log_likelihood_per_biterm": round(trace[-1].log_likelihood, 6),
     }  # fmt: skip
     return MixtureFit(
         model.renumbered(order), reordered(doc_topic, order), trace, numbers, arrays={"shares": shares[order]}
@@ -155,6 +158,8 @@ def biterms_of(tokens: TokenTable, window: int) -> IntArray:
 
 def log_likelihood(n_z: LongArray, n_vk: IntArray, alpha: float, beta: float) -> float:
     """Return ln p(biterms, topics): that of the topics with θ integrated out, plus that of their words with φ integrated out."""
+    from scipy.special import gammaln
+
     K, V = len(n_z), n_vk.shape[0]
     topics = gammaln(K * alpha) - gammaln(n_z.sum() + K * alpha) + (gammaln(n_z + alpha) - gammaln(alpha)).sum()
     words = K * gammaln(V * beta) - gammaln(2 * n_z + V * beta).sum() + (gammaln(n_vk + beta) - gammaln(beta)).sum()
@@ -184,10 +189,11 @@ class BitermFitter(TokenFitter):
     seeds: int = SEEDS
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
-        return fit_biterm(tokens, n_topics, self.options, execution, progress=progress)
+        return fit_biterm(tokens, n_topics, self.options, execution, progress=progress, keeper=keeper)
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model, and the topics of documents by their biterms."""

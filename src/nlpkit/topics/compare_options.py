@@ -9,7 +9,10 @@ from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
 from nlpkit.topics.options import NumberOfTopics
 
-MODELS = ("lda-gibbs", "lda-online", "plsa", "nmf", "gsdmm", "biterm", "stm", "ctm", "etm", "bertopic")
+MODELS = (
+    "lda-gibbs", "lda-online", "plsa", "nmf", "gsdmm", "biterm", "stm", "dtm", "hdp", "hlda", "ctm", "etm", "bertopic",
+)  # fmt: skip
+FINDS_NUMBER = ("hdp", "hlda")  # those whose number of topics is none of ours
 EMBEDDED = ("ctm", "bertopic")  # those that need embeddings
 ALIASES = {"lda": "lda-gibbs"}
 METRICS = ("npmi", "diversity", "exclusivity")
@@ -26,7 +29,8 @@ class CompareOptions:
     models: Annotated[
         str | tuple[str, ...],
         Param(
-            "Models to compare: lda, lda-online, plsa, nmf, gsdmm, biterm, stm (without covariates), ctm, etm, bertopic.",
+            "Models to compare: lda, lda-online, plsa, nmf, gsdmm, biterm, stm (without covariates), dtm (documents with dates), "
+            "hdp and hlda (which find the number of topics), ctm, etm, bertopic.",
             metavar="NAME,…",
         ),
     ] = "lda,nmf,plsa,bertopic"
@@ -80,6 +84,15 @@ class CompareOptions:
         if numbers[0] < 2:
             raise UsageError(f"`k={text}`: a comparison needs models of 2 topics or more", parameter="k")
         return tuple(numbers)
+
+    def fits(self, seed: int) -> list[tuple[str, int | None, int]]:
+        """Return the model, number of topics and seed of each fit; no number for a model that finds it."""
+        return [
+            (name, k, seed + n)
+            for name in self.names()
+            for k in ((None,) if name in FINDS_NUMBER else self.numbers())
+            for n in range(self.seeds)
+        ]
 
     @property
     def folds(self) -> int:

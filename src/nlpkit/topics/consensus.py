@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import svds
 
 from nlpkit.topics.engine import Engine
 from nlpkit.topics.kmeans import KMeansFits
@@ -33,6 +32,8 @@ def consensus(clusterings: Sequence[IntArray], k: int, *, seed: int) -> IntArray
     A point is a row with a one for its cluster in each clustering, so that the product of two rows is the number of fits that
     put both points together (Strehl & Ghosh 2002); k-means sees the k largest singular vectors of these rows, in unit length.
     """
+    from scipy.sparse.linalg import svds
+
     U, n = len(clusterings[0]), len(clusterings)
     columns = np.stack([labels.astype(np.int64) + number * k for number, labels in enumerate(clusterings)], axis=1)
     member = sparse.csr_array((np.ones(U * n), columns.ravel(), np.arange(0, U * n + 1, n)), shape=(U, n * k))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gdtrix
+import scipy
 
 from nlpkit.topics.neighbours import group_sums, unit_rows
 from nlpkit.topics.streams import stream_key
@@ -69,7 +69,7 @@ def _share_that_stays(g: IntArray, v: IntArray, n_gv: FloatArray, G: int, V: int
         other_mean = (np.bincount(v, rate, minlength=V)[v] - rate) / (groups - 1)
         other_square = (np.bincount(v, rate**2, minlength=V)[v] - rate**2) / (groups - 1)
         variance += np.maximum(other_square - other_mean**2, 0.0) * (groups - 1) / (groups - 2)
-    return np.asarray(np.minimum(1.0, gdtrix(mean / variance, mean**2 / variance, QUANTILE) / rate))
+    return np.asarray(np.minimum(1.0, scipy.special.gdtrix(mean / variance, mean**2 / variance, QUANTILE) / rate))
 
 
 def _information(g: IntArray, v: IntArray, n_gv: FloatArray, G: int, V: int) -> float:

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import UsageError, unknown_value
@@ -88,6 +87,8 @@ def values_between(rows: Rows, points: Rows, metric: Metric) -> FloatArray:
 
     A row of zeros has the cosine 0 with all. Memory: R · D values.
     """
+    from scipy.spatial.distance import cdist
+
     if metric.is_similarity:
         return np.asarray(np.clip(_dense(unit_points(rows) @ unit_points(points).T), -1.0, 1.0), np.float64)
     if sparse.issparse(points) and metric.name in ("euclidean", "manhattan"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 LEAST_SHARED = 0.3  # of the words of a topic
 SAME_NUMBER, SAME_NAME = 0.02, 0.05  # less than one word of ten: they decide between topics that share as many words
@@ -50,7 +50,7 @@ def match_topics(known: Mapping[int, TopicWords], present: Sequence[TopicWords])
         ]
     ).reshape(shared.shape)
     likely = share >= LEAST_SHARED
-    rows, columns = linear_sum_assignment(np.where(likely, share + bonus, 0.0), maximize=True)
+    rows, columns = scipy.optimize.linear_sum_assignment(np.where(likely, share + bonus, 0.0), maximize=True)
     return {
         numbers[i]: Match(int(k), int(shared[i, k]), int(words[i, k]))
         for i, k in zip(rows, columns, strict=True)

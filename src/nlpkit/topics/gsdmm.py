@@ -16,6 +16,7 @@ from nlpkit.parameters import Execution, Param
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import FitState, Keeper, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -68,6 +69,7 @@ def fit_gsdmm(
     execution: Execution | None = None,
     *,
     progress: Callable[[int, GsdmmPoint], None] | None = None,
+    keeper: Keeper | None = None,
 ) -> MixtureFit:
     """Fit a mixture in which each document has one topic, by collapsed Gibbs sampling.
 
@@ -80,7 +82,7 @@ def fit_gsdmm(
     Args:
         tokens: corpus; documents without tokens have no topic.
         n_topics: K; execution: the seed.
-        progress: called after each sweep.
+        progress: called after each sweep; keeper: keeps states to go on from.
 
     Raises:
         UsageError: no tokens, or no topic.
@@ -104,8 +106,10 @@ def fit_gsdmm(
     np.add.at(n_vk, (used.indices, rows), used.data)
     np.add.at(n_k, rows, used.data)
     data = (used.indptr, used.indices, used.data)
-    trace, weights = [], np.empty(n_topics)
-    for n in range(1, options.iterations + 1):
+    trace: list[GsdmmPoint] = []
+    weights = np.empty(n_topics)
+    changed: dict[str, np.ndarray] = {"topics": topics, "sizes": sizes, "n_k": n_k, "n_vk": n_vk}
+    for n in resumable(options.iterations, FitState(trace, GsdmmPoint, changed, rng), keeper):
         moved = kernel.sweep(
             *data, topics, sizes, n_k, n_vk, options.alpha, options.eta, rng.random(len(full)), weights
         )
@@ -123,7 +127,7 @@ def fit_gsdmm(
     doc_topic, alpha = expected_counts(theta, np.asarray(dtm.sum(axis=1), np.float64).ravel()), np.zeros(len(kept))
     order = order_by_size(doc_topic, alpha)
     model = MixtureModel(tokens.terms, sparse.csr_array(n_vk.T[order]), alpha, options.eta)
-    numbers = {"sweeps": options.iterations, "most_topics": n_topics, "moved": round(trace[-1].moved, 6)}
+    numbers = {"sweeps": options.iterations, "most_topics": n_topics, "documents_moved": round(trace[-1].moved, 6)}
     arrays = {"sizes": sizes[order].astype(np.float64)}
     return MixtureFit(model, reordered(doc_topic, order), trace, numbers, arrays=arrays)
 
@@ -159,10 +163,11 @@ class GsdmmFitter(TokenFitter):
     seeds: int = SEEDS
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
-        return fit_gsdmm(tokens, n_topics, self.options, execution, progress=progress)
+        return fit_gsdmm(tokens, n_topics, self.options, execution, progress=progress, keeper=keeper)
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model, and the probability of its topics in a document."""

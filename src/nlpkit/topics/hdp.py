@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import hdp as kernel
@@ -20,6 +19,7 @@ from nlpkit.topics.mixtures.by_term import words_of
 from nlpkit.topics.mixtures.heldout import CHAINS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import IntArray, LongArray, TokenTable
 
@@ -102,6 +102,7 @@ def fit_hdp(
     execution: Execution | None = None,
     *,
     progress: Callable[[int, HdpPoint], None] | None = None,
+    keeper: Keeper | None = None,
 ) -> MixtureFit:
     """Fit a mixture of topics without a number of topics, by collapsed Gibbs sampling.
 
@@ -116,7 +117,7 @@ def fit_hdp(
     not depend on how many there are.
 
     Args:
-        tokens: corpus. execution: the seed. progress: called after each sweep.
+        tokens: corpus. execution: the seed. progress: called after each sweep; keeper: keeps states to go on from.
 
     Raises:
         UsageError: no tokens.
@@ -127,8 +128,10 @@ def fit_hdp(
     if not len(tokens.term_ids):
         raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
     state = _State(tokens, options, execution.seed)
-    trace = []
-    for n in range(1, options.iterations + 1):
+    trace: list[HdpPoint] = []
+    for n in resumable(
+        options.iterations, FitState(trace, HdpPoint, rng=state.rng, replaced=state.arrays, restore=state.restore), keeper
+    ):  # fmt: skip
         state.sweep(n)
         if n % MERGE_EVERY == 0 and 2 * n <= options.iterations:
             state.merge()
@@ -175,6 +178,21 @@ class _State:
         self.topics.n_k[:] = self.topics.n_vk.sum(axis=0)
         self.topics.beta[:K] = np.where(self.topics.n_k[:K] > 0, 1.0 / (K + 1), 0.0)
         self.topics.rest[0] = 1.0 - self.topics.beta.sum()
+        self._invert()
+
+    def arrays(self) -> Arrays:
+        """Return the state as arrays, for `restore`."""
+        topics, numbers = self.topics, np.array([self.alpha, self.gamma])
+        return {"z": self.z, "n_k": topics.n_k, "n_vk": topics.n_vk, "beta": topics.beta, "rest": topics.rest,
+                "numbers": numbers, "high": np.array(self.high), "m_k": self.m_k}  # fmt: skip
+
+    def restore(self, arrays: Arrays) -> None:
+        """Become the state of arrays."""
+        self._make(len(arrays["n_k"]))
+        for name in ("n_k", "n_vk", "beta", "rest"):
+            getattr(self.topics, name)[...] = arrays[name]
+        self.z, self.m_k, self.high = arrays["z"], arrays["m_k"], int(arrays["high"])
+        self.alpha, self.gamma = arrays["numbers"].tolist()
         self._invert()
 
     @property
@@ -255,6 +273,8 @@ class _State:
         As dishes of the Chinese restaurant franchise: the tables stay, and p(w, k) changes by Γ(m_a + m_b) / (Γ(m_a) Γ(m_b) γ) and by
         p(w | z). Gibbs sampling of single tokens hardly ever joins two topics of the same words.
         """
+        from scipy.special import gammaln
+
         there = np.flatnonzero(self.topics.n_k > 0)
         m = self.m_k[there]
 
@@ -314,10 +334,11 @@ class HdpFitter(TokenFitter):
     seeds: int = 1
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus, whatever the number of topics that is asked for."""
-        return fit_hdp(tokens, self.options, execution, progress=progress)
+        return fit_hdp(tokens, self.options, execution, progress=progress, keeper=keeper)
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model, and Gibbs sampling of the topics of a document under it, as of LDA."""

@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs_infer
@@ -20,6 +19,7 @@ from nlpkit.topics.merging import joined
 from nlpkit.topics.mixtures.by_term import in_chunks
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
@@ -28,6 +28,8 @@ STEP = 64  # slots that are made at a time
 SWEEPS = 50  # of the inference of a new document
 TREE = "tree"  # array (K, 3) of a fit, with the columns
 PARENT, LEVEL, DOCS = range(3)
+
+TREE_ARRAYS = ("parent", "level", "n_docs", "n_k", "n_vk")  # those of a tree that sweeps change
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ def fit_hlda(
     execution: Execution | None = None,
     *,
     progress: Callable[[int, HldaPoint], None] | None = None,
+    keeper: Keeper | None = None,
 ) -> MixtureFit:
     """Fit a tree of topics by collapsed Gibbs sampling.
 
@@ -109,8 +112,17 @@ def fit_hlda(
     most = int(np.bincount(ids).max())
     tree = _slots(V, STEP, np.log(np.arange(most) + options.eta), np.log(np.arange(N) + V * options.eta))
     tree.level[0] = 0
-    trace = []
-    for n in range(1, options.iterations + 1):
+    trace: list[HldaPoint] = []
+
+    def put_back(arrays: Arrays) -> None:
+        nonlocal tree
+        tree = tree._replace(**{name: arrays[name] for name in TREE_ARRAYS})
+
+    state = FitState(
+        trace, HldaPoint, {"levels": levels, "leaves": leaves}, rng,
+        lambda: {name: getattr(tree, name) for name in TREE_ARRAYS}, put_back,
+    )  # fmt: skip
+    for n in resumable(options.iterations, state, keeper):
         tree = _sweep(tokens.offsets, ids, levels, leaves, tree, options, stream_key(execution.seed, "hlda", n))
         if n % MERGE_EVERY == 0 and 2 * n <= options.iterations:
             _swap(tree, levels, np.repeat(leaves, np.diff(tokens.offsets)), L, rng)
@@ -183,6 +195,8 @@ def _merge(tree: kernel.Tree, leaves: LongArray, options: HldaOptions) -> None:
 
     p(c) changes by Γ(n_a + n_b) / (Γ(n_a) Γ(n_b) γ) at their parent, and at them by Γ(γ + n_a) Γ(γ + n_b) / (Γ(γ) Γ(γ + n_a + n_b)).
     """
+    from scipy.special import gammaln
+
     gamma, L = options.gamma, options.depth
     for parent in np.flatnonzero((tree.level >= 0) & (tree.level < L - 1)):
         children = np.flatnonzero((tree.level == tree.level[parent] + 1) & (tree.parent == parent))
@@ -308,10 +322,11 @@ class HldaFitter(TokenFitter):
     seeds: int = 1
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus, whatever the number of topics that is asked for."""
-        return fit_hlda(tokens, self.options, execution, progress=progress)
+        return fit_hlda(tokens, self.options, execution, progress=progress, keeper=keeper)
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model, and the path of a document with its levels."""

@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import scipy
 from scipy import sparse
-from scipy.cluster import hierarchy
 from threadpoolctl import ThreadpoolController
 
 from nlpkit.errors import InputError
@@ -62,7 +62,7 @@ class Fits(ABC):
         self.points, self.seed = points.astype(np.float64), seed
         self.rows = np.sort(np.random.default_rng(seed).permutation(len(points))[: self.LEAVES])
         leaves = self.points[self.rows]
-        self.merges = hierarchy.linkage(leaves, linkage) if len(leaves) > 1 else np.zeros((0, 4))
+        self.merges = scipy.cluster.hierarchy.linkage(leaves, linkage) if len(leaves) > 1 else np.zeros((0, 4))
 
     @abstractmethod
     def fit(self, k: int) -> tuple[IntArray, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.cluster.hierarchy import linkage
 
 from nlpkit.topics.kmeans import cut_into
 from nlpkit.types import Float32Array, FloatArray, IntArray
@@ -32,6 +31,8 @@ class Layer:
 
 def topic_tree(centroids: Float32Array) -> FloatArray:
     """Return Ward's tree of topics (K - 1, 4) in scipy's form, from the centroids (K, E)."""
+    from scipy.cluster.hierarchy import linkage
+
     return np.asarray(linkage(centroids.astype(np.float64), "ward")) if len(centroids) > 1 else np.zeros((0, 4))
 
 

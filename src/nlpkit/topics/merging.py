@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln
 
 from nlpkit.types import IntArray, LongArray
 
@@ -39,6 +38,8 @@ def joined(n_kv: IntArray, eta: float, gain: Callable[[int, int], float]) -> Lon
 
 def gain_of_words(one: IntArray, other: IntArray, eta: float) -> float:
     """Return the change of log p(w | z) when two topics of counts n_kv (V,) become one."""
+    from scipy.special import gammaln
+
     both = np.flatnonzero((one > 0) & (other > 0))
     words = gammaln(one[both] + other[both] + eta) - gammaln(one[both] + eta) - gammaln(other[both] + eta)
     a, b, V = one.sum(), other.sum(), len(one)

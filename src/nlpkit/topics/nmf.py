@@ -22,6 +22,7 @@ from nlpkit.topics.mixtures.model import (
     reordered,
 )
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.topics.plsa import fold_in
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -182,8 +183,9 @@ class NmfFitter(TokenFitter):
     seeds: int = 1
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus; scikit-learn says nothing on the way."""
         if progress is not None:
             progress(0)

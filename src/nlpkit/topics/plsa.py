@@ -18,6 +18,7 @@ from nlpkit.topics.mixtures.by_term import entries_by_term
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.topics.options import check_number_of_topics
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
@@ -329,8 +330,9 @@ class PlsaFitter(TokenFitter):
         return SEEDS if self.options.start == "random" else 1
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
         return fit_plsa(tokens, n_topics, self.options, execution, progress=progress)
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numba
 import numpy as np
-from scipy import optimize, sparse
+import scipy
+from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels.layout import bandwidths, layout_epochs
 from nlpkit.topics.neighbours import Neighbours
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray
 
@@ -30,6 +29,8 @@ def fuzzy_graph(neighbours: Neighbours) -> CsrMatrix:
     The cosine distance is 1 - similarity. As in umap-learn a point counts among its own k neighbours, so `neighbours`
     with k = 14 is its n_neighbors = 15.
     """
+    from nlpkit.kernels.layout import bandwidths
+
     D, k = neighbours.index.shape
     distances = np.maximum(1.0 - neighbours.similarity.astype(np.float64), 0.0)
     rho, sigma = np.empty(D), np.empty(D)
@@ -53,7 +54,7 @@ def low_dimensional_curve(min_dist: float, spread: float = 1.0) -> tuple[float, 
         raise UsageError(f"min_dist must lie between 0 and the spread, {spread:g}; got {min_dist:g}")
     d = np.linspace(0.0, 3.0 * spread, 300)
     target = np.where(d < min_dist, 1.0, np.exp(-(d - min_dist) / spread))
-    (a, b), _ = optimize.curve_fit(lambda x, a, b: 1.0 / (1.0 + a * x ** (2 * b)), d, target)
+    (a, b), _ = scipy.optimize.curve_fit(lambda x, a, b: 1.0 / (1.0 + a * x ** (2 * b)), d, target)
     return float(a), float(b)
 
 
@@ -95,6 +96,8 @@ def umap_layout(
         threads: workers; a layout of under 4,096 points stays on one, which is faster.
         progress: called with the share of passes done.
     """
+    from nlpkit.kernels.layout import layout_epochs
+
     D = graph.shape[0]
     n_epochs = n_epochs or (500 if D <= 10_000 else 200)
     a, b = low_dimensional_curve(min_dist)
@@ -104,6 +107,8 @@ def umap_layout(
     weights = graph.data
     top = float(weights.max()) if len(weights) else 1.0
     period: FloatArray = np.where(weights * n_epochs < top, np.inf, top / np.maximum(weights, 1e-12)).astype(np.float64)
+    import numba
+
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS) if D >= PARALLEL_FROM else 1)
     step = max(n_epochs // 50, 1)
     draws = seed * 1_000_003 % 2**62  # of 64 bits, whatever the seed

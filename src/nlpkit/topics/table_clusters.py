@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.cluster.hierarchy import linkage
-from scipy.spatial.distance import squareform
 from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import InputError
@@ -152,6 +150,9 @@ class _Engine:
     @cached_property
     def merges(self) -> FloatArray | None:
         """Merges of a linkage (D-1, 4), None of other methods. Ward's are of Euclidean distances."""
+        from scipy.cluster.hierarchy import linkage
+        from scipy.spatial.distance import squareform
+
         if self.method not in LINKAGES:
             return None
         if self.points.shape[0] < 2:

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binom
+import scipy
 from threadpoolctl import threadpool_limits
 
 from nlpkit.topics.assign import rule, topic_centroids, vote
@@ -93,7 +93,7 @@ def new_groups(points: Points, is_new: BoolArray, topics: IntArray, K: int) -> I
     size, old = np.bincount(labels, minlength=parts), np.bincount(labels[~is_new], minlength=parts)
     share = n_old / points.n
     expected = size * share
-    is_seed = (old < OLD_SHARE * expected) & (binom.cdf(old, size, share) < CHANCE / parts)
+    is_seed = (old < OLD_SHARE * expected) & (scipy.stats.binom.cdf(old, size, share) < CHANCE / parts)
     if not is_seed.any():
         return none
     group = np.where(is_seed, np.cumsum(is_seed) - 1, NO_TOPIC)[labels].astype(np.int32)

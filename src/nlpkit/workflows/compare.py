@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations, product
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +53,10 @@ EMBEDDED_BY = "sentence-transformers/all-MiniLM-L6-v2"
 class ModelComparison:
     """Topic models that were compared.
 
-    path: the directory with the runs. fits: a row for each fit: model, k, seed, topics, the scores, stability_words (mean overlap of the
-    ten first words of matched topics with the other fits of the same k), stability_documents (mean AMI with them over the documents
-    that both have seen), seconds, memory_mb, run. summary: a row for each model and k: the number of fits, means, and standard
-    deviations as NAME_sd.
+    path: the directory with the runs. fits: a row for each fit: model, k (null for a model that finds it), seed, topics, the scores,
+    stability_words (mean overlap of the ten first words of matched topics with the other fits of the same k), stability_documents (mean
+    AMI with them over the documents that both have seen), seconds, memory_mb, run. summary: a row for each model and k: the number of
+    fits, means, and standard deviations as NAME_sd.
     """
 
     path: Path
@@ -64,7 +64,7 @@ class ModelComparison:
     summary: pa.Table
     scores: tuple[str, ...]
 
-    def best(self) -> dict[str, tuple[str, int]]:
+    def best(self) -> dict[str, tuple[str, int | None]]:
         """Return for each score the model and k of the best mean; nothing for a score that no model has."""
         best = {}
         for name in (*self.scores, "stability_words", "stability_documents"):
@@ -81,12 +81,12 @@ class _Job:
     """One fit."""
 
     model: str
-    k: int
+    k: int | None
     seed: int
 
     @property
     def name(self) -> str:
-        return f"{self.model}-k{self.k}-s{self.seed}"
+        return f"{self.model}-{'' if self.k is None else f'k{self.k}-'}s{self.seed}"
 
 
 def compare_models(
@@ -164,7 +164,7 @@ def _fits(
     names: Sequence[str] | None,
 ) -> list[dict[str, Any]]:
     """Make the fits and scores that are not there yet, and return all of them."""
-    jobs = [_Job(*job) for job in product(options.names(), options.numbers(), _seeds(execution.seed, options.seeds))]
+    jobs = [_Job(*fit) for fit in options.fits(execution.seed)]
     documents, done, rows = target / DOCUMENTS, _read_scores(target / SCORES), []
     with reporting.progress("fits", len(jobs)) as update:
         for n, job in enumerate(jobs):
@@ -190,10 +190,6 @@ def _hashes(corpus: Corpus) -> list[str]:
         for _ in stream:
             pass
         return [source.sha256 for source in stream.inputs]
-
-
-def _seeds(first: int, n: int) -> range:
-    return range(first, first + n)
 
 
 def _prepare_target(target: Path, identity: Mapping[str, Any], *, resume: bool, force: bool) -> None:
@@ -265,7 +261,7 @@ def _fit(job: _Job, documents: Path, run: Path, kept: str, encoder: EncoderOptio
     Raises:
         InputError: it failed, with what it said.
     """
-    line = [job.model, documents, "--k", job.k, "--seed", job.seed, "--threads", execution.n_threads(),
+    line = [job.model, documents, *(() if job.k is None else ("--k", job.k)), "--seed", job.seed, "--threads", execution.n_threads(),
             *(["--keep-if", kept] if kept else []), "-o", run, "--no-progress", "-q"]  # fmt: skip
     if job.model in EMBEDDED and encoder.encoder is not None:
         line += ["--encoder", encoder.encoder]
@@ -330,7 +326,7 @@ def _facts(run: Path, target: Path) -> dict[str, Any]:
 def _compared(target: Path, rows: list[dict[str, Any]], names: Sequence[str] | None) -> ModelComparison:
     """Return the table of the fits, and that of means over seeds."""
     scores = tuple(names) if names is not None else tuple(dict.fromkeys(name for row in rows for name in row["scores"]))
-    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, int | None], list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["model"], row["k"]), []).append(row)
     for several in groups.values():
@@ -348,7 +344,14 @@ def _compared(target: Path, rows: list[dict[str, Any]], names: Sequence[str] | N
             line[name] = float(np.mean(values)) if values else None
             line[f"{name}_sd"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
         summary.append(line)
-    return ModelComparison(target, pa.Table.from_pylist(fits), pa.Table.from_pylist(summary), scores)
+    return ModelComparison(target, _table(fits), _table(summary), scores)
+
+
+def _table(rows: list[dict[str, Any]]) -> pa.Table:
+    """Return rows as a table, whose k is an integer also where all models found it."""
+    table = pa.Table.from_pylist(rows)
+    column = table.column_names.index("k")
+    return table.set_column(column, "k", table.column("k").cast(pa.int64()))
 
 
 def _add_stability(several: list[dict[str, Any]]) -> None:
@@ -386,7 +389,7 @@ def check_comparison(target: Path, options: CompareOptions, *, force: bool) -> d
         raise OutputExistsError(
             f"{target} is there already; go on with its fits with `resume`, or replace it with `force`"
         )
-    n = len(options.names()) * len(options.numbers()) * options.seeds
+    n = len(options.fits(0))
     if options.resume and not (target / COMPARISON).is_file():
         raise UsageError(f"`resume`: there is no comparison {target} to go on with", parameter="resume")
     return {"fits": n, "what": f"{wording.counted(n, 'fit')} of {', '.join(options.names())}"}

@@ -1,9 +1,9 @@
-"""Columns of documents as a model takes them: covariates of a formula, labels to answer to, authors, labels that are topics."""
+"""What models take of documents beside their words: covariates of a formula, labels, authors, embeddings; vectors of the words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any
 
@@ -12,9 +12,13 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.classify.labels import encode_single
+from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
-from nlpkit.io.mixture_runs import TopicCorpus
+from nlpkit.io.mixture_runs import Additions, TopicCorpus
 from nlpkit.io.topic_tables import TEXT_HASH
+from nlpkit.parameters import Execution
+from nlpkit.topics.neural.ctm import CtmFitter
+from nlpkit.topics.neural.etm import EtmFitter
 from nlpkit.topics.stm.content import Content, fit_content
 from nlpkit.topics.stm.design import fit_design
 from nlpkit.topics.stm.fitter import StmFitter
@@ -23,14 +27,45 @@ from nlpkit.topics.supervised.restricted import AuthorTopicFitter, LabeledLdaFit
 from nlpkit.topics.supervised.slda import SldaFitter
 from nlpkit.workflows.covariates import covariate_of, covariates_of
 from nlpkit.workflows.labelled import read_labels
+from nlpkit.workflows.neural_topics import warn_of_few_documents, with_embeddings, with_word_vectors
+
+
+@dataclass(frozen=True, slots=True)
+class FitSettings:
+    """What a fit is told beside its documents. label_col: how the column of labels, here called label, is named in the input."""
+
+    label_col: str
+    encoder: EncoderOptions
+    execution: Execution
+
+
+@singledispatch
+def prepared(fitter: Any, corpus: TopicCorpus, settings: FitSettings) -> tuple[Any, TopicCorpus, Additions]:
+    """Return the fitter with what it takes of the documents, the corpus without it, and what the run says of it.
+
+    Most kinds of models take words alone, or columns, which the corpus keeps.
+
+    Raises:
+        ColumnError, InputError: a column that is not there, or cannot be used. UsageError, MissingError: embeddings that cannot be made.
+    """
+    return with_columns(fitter, corpus, settings.label_col), corpus, Additions()
+
+
+@prepared.register
+def _(fitter: CtmFitter, corpus: TopicCorpus, settings: FitSettings) -> tuple[CtmFitter, TopicCorpus, Additions]:
+    warn_of_few_documents(corpus.tokens)
+    return with_embeddings(fitter, corpus, settings.encoder, settings.execution.n_threads())
+
+
+@prepared.register
+def _(fitter: EtmFitter, corpus: TopicCorpus, settings: FitSettings) -> tuple[EtmFitter, TopicCorpus, Additions]:
+    warn_of_few_documents(corpus.tokens)
+    return with_word_vectors(fitter, corpus, settings.execution), corpus, Additions()
 
 
 @singledispatch
 def with_columns(fitter: Any, corpus: TopicCorpus, label_col: str) -> Any:
-    """Return the fitter with what it takes of the documents beside their words: nothing, for most kinds of models.
-
-    Args:
-        label_col: how the column of labels, here called label, is named in the input.
+    """Return the fitter with the columns that it takes of the documents: none, for most kinds of models.
 
     Raises:
         ColumnError, InputError: a column that is not there, or cannot be used.

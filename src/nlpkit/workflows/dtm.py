@@ -25,15 +25,15 @@ from nlpkit.topics.dtm.fitter import DtmFitter, infer_undated
 from nlpkit.topics.dtm.model import DynamicTopics, largest_shifts, top_terms
 from nlpkit.topics.dtm.options import DtmOptions
 from nlpkit.topics.dtm.periods import Periods, cut_periods
+from nlpkit.topics.lda.options import CheckpointOptions
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.topics.mixtures.token_tables import with_used_terms
-from nlpkit.topics.options import NumberOfTopics
 from nlpkit.types import BoolArray, IntArray, LongArray
 from nlpkit.weighting.dtm import count_terms, document_frequency
 from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.mixture_model import DocumentInference, Inferred
-from nlpkit.workflows.mixtures import FittedTopics, fit_corpus
+from nlpkit.workflows.mixtures import FittedTopics, fit_corpus, unfinished_work
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import refuse_token_options
@@ -137,24 +137,28 @@ def fit_dtm(
     terms: TermOptions | None = None,
     tokens: TopicTokenOptions | None = None,
     execution: Execution | None = None,
+    checkpoints: CheckpointOptions | None = None,
+    checkpoint: str | Path | None = None,
+    force: bool = False,
     **settings: Any,
 ) -> FittedDynamicTopics:
     """Fit a dynamic topic model over a column of dates (Blei & Lafferty 2006); the result is the same on any number of threads.
 
     Args:
         data: a Corpus or a data frame with dates; a column tokens is used, else made. Documents without a date are left out, and listed.
-        options, terms, tokens, execution: whole records of options.
+        options, terms, tokens, execution, checkpoints: whole records of options. checkpoint, force: as of `fit_topics`.
         settings: single options, such as k=20, every="year", min_df=2, seed=1.
 
     Raises:
         UsageError: an option is out of its range; ColumnError: there is no column of dates; InputError: there is nothing to fit, or all
             dates lie in one period.
     """
-    options, terms, tokens, execution = with_settings(
-        (options, terms, tokens, execution), settings, (DtmOptions, TermOptions, TopicTokenOptions, Execution)
-    )
+    options, terms, tokens, execution, checkpoints = with_settings(
+        (options, terms, tokens, execution, checkpoints), settings,
+        (DtmOptions, TermOptions, TopicTokenOptions, Execution, CheckpointOptions),
+    )  # fmt: skip
     token_options = preprocess_options(tokens)
-    NumberOfTopics.parse(options.k)  # a wrong one is refused before anything is read
+    unfinished = unfinished_work(checkpoint, checkpoints, options, force=force)  # an error before any reading
 
     def options_for(stream: DocumentStream) -> PreprocessOptions | None:
         if "tokens" in stream.schema.names:
@@ -175,11 +179,11 @@ def fit_dtm(
         _note_periods(periods, period)
         fitter = DtmFitter(options, periods, period)
         run, report = fit_corpus(
-            "dtm", corpus, fitter, terms, execution, seconds,
+            "dtm", corpus, fitter, terms, execution, seconds, unfinished,
             lambda fit: Additions(tables=_tables(fit, corpus, period, terms.top_terms)),
         )  # fmt: skip
     model = FittedDynamicTopics(run, fitter, report.fit, report)
-    model.corpus = documents
+    model.corpus, model.unfinished = documents, unfinished.files(chooses=True)
     return model
 
 

@@ -49,6 +49,7 @@ from nlpkit.workflows.edit_documents import (
     same_terms,
 )
 from nlpkit.workflows.guidance import groups_of
+from nlpkit.workflows.static import files_in
 from nlpkit.workflows.tokens import tokens_of
 
 
@@ -207,7 +208,7 @@ def edit_bertopic(
         )
     fitted = FittedBertopic(
         fit.table, fit.words, model, fit.embeddings, fit.usable, options, execution, dict(run.manifest["parameters"]),
-        run.model_config("encoder")["encoder"], fit.source, seconds,
+        run.model_config("encoder")["encoder"], fit.source, seconds, encoder_files=files_in(run, run.model_config()),
     )  # fmt: skip
     return fitted, edited
 

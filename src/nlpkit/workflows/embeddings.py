@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import ColumnError, InputError, MissingError, UsageError
+from nlpkit.io.atomic import naming
 from nlpkit.io.documents import add_column, embedding_column, embedding_matrix, has_unit_rows
 from nlpkit.io.footers import step_parameters, steps_of
+from nlpkit.io.vector_store import VectorStore
+from nlpkit.plain import to_json
 
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
@@ -27,6 +34,7 @@ class EmbedTotals:
     """What encoding a corpus came to."""
 
     docs: int = 0
+    known: int = 0  # of them, in the cache
     tokens: int = 0
     tokens_cut: int = 0
     docs_cut: int = 0
@@ -35,6 +43,7 @@ class EmbedTotals:
     def add(self, report: Any) -> None:
         """Count one more batch."""
         self.docs += report.n_docs
+        self.known += report.n_known
         self.tokens += report.tokens
         self.tokens_cut += report.tokens_cut
         self.docs_cut += report.docs_cut
@@ -47,12 +56,16 @@ class EmbedTotals:
             cut = (
                 f"; the model reads the first {wording.counted(encoder.max_tokens, 'token')} of a text: "
                 f"{wording.counted(self.docs_cut, 'document')} cut off, {wording.percent(self.tokens_cut / self.tokens)} of all tokens "
-                "never seen (`max_tokens` reads more where the model can, nlpkit preprocess `unit=chunk:200` cuts texts into parts)"
+                "never seen (`long=mean` reads all of them in parts, `max_tokens` more where the model can)"
             )
+        precision = (
+            encoder.precision if encoder.cosine == 1.0 else f"{encoder.precision}, cosine to fp32 {encoder.cosine:.5f}"
+        )
         rate = self.docs / self.seconds if self.seconds else 0.0
+        kept = f"; {wording.counted(self.known, 'document')} embedded before" if self.known else ""
         return (
-            f"embeddings: {wording.counted(self.docs, 'document')} by {encoder.name} ({encoder.origin}, {encoder.device}, "
-            f"{encoder.precision}, {rate:,.0f} docs/s){cut}"
+            f"embeddings: {wording.counted(self.docs, 'document')} by {encoder.name} ({encoder.origin}, {encoder.engine} on "
+            f"{encoder.device}, {precision}, {rate:,.0f} docs/s){kept}{cut}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -60,15 +73,50 @@ class EmbedTotals:
         return {"docs": self.docs, "tokens": self.tokens, "tokens_cut": self.tokens_cut, "docs_cut": self.docs_cut}
 
 
+def open_encoder(options: EncoderOptions, threads: int) -> Encoder:
+    """Return the encoder, which looks into the cache first where there is one.
+
+    Raises:
+        MissingError: the model or the extra is not there; InputError: the cache cannot be read; UsageError: it is a file.
+    """
+    encoder = options.load(threads)
+    if options.cache is not None:
+        encoder.cache = open_cache(options.cache, encoder)
+    return encoder
+
+
+def open_cache(folder: Path, encoder: Encoder) -> VectorStore:
+    """Return the part of a cache that holds vectors by an encoder with its settings.
+
+    Raises:
+        InputError: it cannot be read or made; UsageError: it is a file.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"`cache={folder}` is a file, a folder was needed", parameter="cache")
+    identity = encoder.identity
+    mark = hashlib.sha256(to_json(identity).encode()).hexdigest()[:12]
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", encoder.name.rstrip("/").rpartition("/")[2]) or "model"
+    with naming(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    of_model = next(folder.glob(f"*-{mark}"), folder / f"{name}-{mark}")  # the model may have had another name
+    return VectorStore(of_model, identity, encoder.whole_dim)
+
+
 def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str, Any]:
     """Return what identifies an encoder, for footers and models."""
+    tuned = {} if encoder.static is None else {"static": encoder.static}
     return {
         "encoder": encoder.name,
         "fingerprint": encoder.fingerprint,
         "dim": encoder.dim,
         "max_tokens": encoder.max_tokens,
+        "engine": encoder.engine,
         "precision": encoder.precision,
+        "cosine_to_fp32": round(encoder.cosine, 6),
+        "long": encoder.long,
+        "prompt": encoder.prompt,
         "normalize": normalize,
+        **tuned,
     }
 
 
@@ -78,11 +126,11 @@ def embed_batches(
     totals: EmbedTotals,
     *,
     normalize: bool = True,
-    rows: int | None = None,
+    dtype: str = "float32",
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches with their embedding column, counting into `totals`; `rows` is their number if it is known."""
+    """Yield the batches with their embedding column, counting into `totals`."""
     done = 0
-    with reporting.progress("embeddings", rows) as update:
+    with reporting.progress("embeddings", None) as update:
 
         def advance(n: int) -> None:
             nonlocal done
@@ -93,10 +141,21 @@ def embed_batches(
             texts = [t or "" for t in batch.column("text").to_pylist()]
             vectors, report = encoder.encode(texts, normalize=normalize, progress=advance)
             totals.add(report)
-            yield add_column(batch, "embedding", embedding_column(vectors))
+            yield add_column(batch, "embedding", embedding_column(vectors, dtype))
 
 
-ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "precision", "normalize", "method")
+BATCH = 10_000  # texts that are Python strings at a time
+ENCODER_KEYS = (
+    "encoder", "fingerprint", "dim", "max_tokens", "engine", "precision", "cosine_to_fp32", "long", "prompt", "normalize", "method",
+    "static",
+)  # fmt: skip
+SAME = {
+    "fingerprint": None,
+    "max_tokens": None,
+    "dim": None,
+    "long": "truncate",
+    "prompt": "",
+}  # and what older footers mean
 
 
 def embedded_by(documents: DocumentStream | Provenance) -> dict[str, Any] | None:
@@ -122,12 +181,14 @@ def embeddings_of(
     flags: EncoderOptions,
     threads: int,
     needed: BoolArray | None = None,
+    encoder: Encoder | None = None,
 ) -> tuple[Float32Array, dict[str, Any] | None]:
     """Return the embeddings of a document table and what made them: its own column (`made_by`), else encoded now.
 
     An encoder that was asked for by name wins over a column that another one made.
 
-    needed (D,): documents that are encoded, None for all; the embedding of another is 0 where there is no column.
+    needed (D,): documents that are encoded, None for all; the embedding of another is 0 where there is no column. encoder: in place
+    of the one that `flags` names.
 
     Raises:
         UsageError: an option that would not change the column; ColumnError: a column that holds no embeddings.
@@ -138,7 +199,9 @@ def embeddings_of(
             "the documents have embeddings already, which this would not change; name the model too (`encoder`) to make them "
             "anew, or leave it out"
         )
-    model = flags.load(threads) if flags.encoder is not None or not there else None
+    model = encoder
+    if model is None and (flags.encoder is not None or not there):
+        model = open_encoder(flags, threads)
     if there and (model is None or _same_embeddings(made_by, encoder_parameters(model))):
         if made_by is None:
             reporting.warn(
@@ -160,18 +223,40 @@ def embeddings_of(
         )
     totals = EmbedTotals()
     wanted = np.ones(table.num_rows, bool) if needed is None else needed
-    texts = table.select(["text"]).filter(pa.array(wanted))
-    embeddings = np.zeros((table.num_rows, model.dim), np.float32)
-    parts = [b.column("embedding") for b in embed_batches(iter(texts.to_batches()), model, totals, rows=texts.num_rows)]
-    if parts:
-        embeddings[wanted] = embedding_matrix(pa.chunked_array(parts))
+    texts = pc.fill_null(table.column("text"), "")
+    texts = texts if wanted.all() else texts.filter(pa.array(wanted))
+    distinct = texts.unique()
+    which = pc.index_in(texts, value_set=distinct).to_numpy()
+    copies = np.bincount(which, minlength=len(distinct))
+    vectors = np.zeros((len(distinct), model.dim), np.float32)
+    done = 0
+    with reporting.progress("embeddings", len(texts)) as update:
+
+        def advance(n: int) -> None:
+            nonlocal done
+            done += n
+            update(done)
+
+        for start in range(0, len(distinct), BATCH):
+            part = slice(start, start + BATCH)
+            vectors[part], report = model.encode(distinct[part].to_pylist(), copies=copies[part], progress=advance)
+            totals.add(report)
     reporting.note(totals.describe(model))
+    if len(distinct) == table.num_rows:
+        return vectors, encoder_parameters(model)
+    embeddings = np.zeros((table.num_rows, model.dim), np.float32)
+    embeddings[wanted] = vectors[which]
     return embeddings, encoder_parameters(model)
 
 
 def _same_embeddings(made_by: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:
     """Whether two models, as footers tell them, give a text the same vector up to the precision of the products."""
-    return made_by is not None and all(made_by.get(key) == wanted.get(key) for key in ("fingerprint", "max_tokens"))
+    return made_by is not None and not different_settings(made_by, wanted)
+
+
+def different_settings(made_by: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
+    """Return the settings in which two models, as footers tell them, differ so that they give a text different vectors."""
+    return [key for key, usual in SAME.items() if made_by.get(key, usual) != wanted.get(key, usual)]
 
 
 class RunEmbeddings:
@@ -181,18 +266,33 @@ class RunEmbeddings:
     model made is then made anew.
     """
 
-    def __init__(self, config: dict[str, Any], flags: EncoderOptions, threads: int, stream: DocumentStream) -> None:
+    def __init__(
+        self,
+        config: dict[str, Any],
+        flags: EncoderOptions,
+        threads: int,
+        stream: DocumentStream,
+        encoder: Encoder | None = None,
+    ) -> None:
+        """Take the model of a run. encoder: the one that the run keeps, which is then not loaded."""
         self.config, self.flags, self.threads = config, flags, threads
         self.made_by: dict[str, Any] | None = None
-        self.encoder: Any = None
+        self.encoder: Any = encoder
         wanted = config["encoder"]
-        if flags.max_tokens is not None and flags.max_tokens != (wanted or {}).get("max_tokens"):
-            raise UsageError(
-                f"`max_tokens={flags.max_tokens}`: new documents are embedded as those of the run were"
-                + (f", by {wanted['max_tokens']} tokens of a text" if wanted else "")
-                + "; leave it out"
-            )
-        if flags.encoder is not None:
+        for flag, key in (
+            ("max_tokens", "max_tokens"),
+            ("long", "long"),
+            ("prompt", "prompt"),
+            ("truncate_dim", "dim"),
+        ):
+            value, of_run = getattr(flags, flag), {**SAME, **(wanted or {})}[key]
+            if value is not None and value != of_run:
+                raise UsageError(
+                    f"`{flag}={value}`: new documents are embedded as those of the run were"
+                    + (f", with {of_run!r}" if wanted else "")
+                    + "; leave it out"
+                )
+        if flags.encoder is not None and encoder is None:
             self._load()
         self.has_column = "embedding" in stream.schema.names
         if self.has_column:
@@ -245,16 +345,21 @@ class RunEmbeddings:
                 f"the run was fitted on vectors by {wanted['encoder']}, which no model makes anew; give the new documents a column "
                 "'embedding' made in the same way: nlpkit sbert-embed `method=mean-words` `vectors=VECTORS`"
             )
-        from nlpkit.embed.encoder import load_encoder
+        if "static" in wanted and self.flags.encoder is None:
+            raise InputError(
+                f"the run was fitted on vectors of an encoder, {wanted['encoder']}, that was tuned on its documents and is not kept; "
+                "give the new documents a column 'embedding' by the same encoder, or make one that is kept: nlpkit train-encoder "
+                "`objective=static`"
+            )
+        from nlpkit.embed.kinds import same_engine
 
-        self.encoder = load_encoder(
-            self.flags.encoder or wanted["encoder"],
-            device=self.flags.device,
-            precision=self.flags.precision,
-            max_tokens=wanted["max_tokens"],
-            threads=self.threads,
-            offline=self.flags.offline,
+        engine, precision = same_engine(
+            wanted, engine=self.flags.engine, precision=self.flags.precision, device=self.flags.device
         )
+        settings = {key: wanted.get(key, SAME[key]) for key in ("max_tokens", "long", "prompt")}
+        name = self.flags.encoder or wanted["encoder"]
+        flags = replace(self.flags, encoder=name, engine=engine, precision=precision, truncate_dim=None, **settings)
+        self.encoder = open_encoder(flags, self.threads)
         if encoder_parameters(self.encoder)["fingerprint"] != wanted["fingerprint"]:
             named = self.flags.encoder
             differ = f"(sha256 {self.encoder.fingerprint[:12]}… against {wanted['fingerprint'][:12]}…)"
@@ -265,6 +370,7 @@ class RunEmbeddings:
             raise MissingError(
                 f"the weights of {wanted['encoder']} here are not those the run was fitted with {differ}; fit again"
             )
+        self.encoder.dim = wanted.get("dim", self.encoder.dim)
 
     def _check(self, dim: int, made_by: dict[str, Any] | None) -> None:
         wanted = self.config["encoder"]
@@ -279,7 +385,9 @@ class RunEmbeddings:
                 "embed with the same model, leave the column out, or name the model of the run with `encoder`"
             )
         if wanted and made_by and not _same_embeddings(made_by, wanted):
+            name = different_settings(made_by, wanted)[0]
+            theirs, ours = ({**SAME, **model}[name] for model in (made_by, wanted))
             raise ColumnError(
-                f"column 'embedding' was made from {made_by.get('max_tokens')} tokens of a text, those of the run from "
-                f"{wanted.get('max_tokens')}; embed alike, leave the column out, or name the model of the run with `encoder`"
+                f"column 'embedding' was made with `{name}={theirs}`, the embeddings of the run with `{name}={ours}`; embed alike, leave "
+                "the column out, or name the model of the run with `encoder`"
             )

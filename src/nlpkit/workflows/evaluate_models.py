@@ -24,6 +24,7 @@ from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Score
 from nlpkit.words.word2vec import SETTINGS, has_word2vec, need_word2vec, train_word2vec
+from nlpkit.workflows.embeddings import open_encoder
 from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
 from nlpkit.workflows.label_columns import run_columns, run_labelled
 from nlpkit.workflows.reference import Reference, count_references, need_reference, reference_of, token_table
@@ -172,7 +173,7 @@ def _external_vectors(words: Sequence[str], encoder: EncoderOptions, settings: E
     source = settings.options.vectors
     assert source is not None
     if source == ENCODER:
-        rows = np.asarray(encoder.load(settings.threads).encode(words)[0], np.float32)
+        rows = np.asarray(open_encoder(encoder, settings.threads).encode(words)[0], np.float32)
         return WordVectors(words, rows, np.ones(len(words), bool), {"vectors": encoder.name})
     return WordVectors(words, *read_word_vectors(Path(source), words), {"vectors": source})
 

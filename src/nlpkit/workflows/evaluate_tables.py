@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.clusters import CLUSTERING, add_clustering
 from nlpkit.evaluation.comparisons import compare_labelled, compare_sets
+from nlpkit.evaluation.generation import add_generated
 from nlpkit.evaluation.labels import PredictionTable, labelled_predictions
 from nlpkit.evaluation.multilabel import (
     POSSIBLE,
@@ -37,6 +38,8 @@ from nlpkit.workflows.evaluation_targets import CLASSIFIERS, EvaluationSettings,
 from nlpkit.workflows.label_columns import read_table
 from nlpkit.workflows.run_separation import add_table_separation
 
+GENERATION = in_group("generation")
+
 
 def evaluate_tables(tables: Sequence[TableTarget], settings: EvaluationSettings) -> Evaluation:
     """Score tables, all of them with predictions or all with topics; predictions and labels may be sets of labels.
@@ -45,6 +48,8 @@ def evaluate_tables(tables: Sequence[TableTarget], settings: EvaluationSettings)
         UsageError: a score that cannot be of these tables, or tables of different kinds; InputError: labels that cannot be scored.
     """
     separator = settings.options.label_sep
+    if tables[0].kind == "predictions" and settings.names and set(settings.names) <= set(GENERATION):
+        return _written_texts(tables, settings)
     columns = [read_table(table, settings) for table in tables]
     if separator is not None:
         if are_numeric(columns):
@@ -62,6 +67,17 @@ def evaluate_tables(tables: Sequence[TableTarget], settings: EvaluationSettings)
     for table, result in zip(tables, evaluation.targets, strict=True):
         _note_learned(result, table)
     return evaluation
+
+
+def _written_texts(tables: Sequence[TableTarget], settings: EvaluationSettings) -> Evaluation:
+    """Score tables of written texts beside those that they should be."""
+    names = _chosen(GENERATION, GENERATION, settings, "written texts")
+    results = []
+    for table in (read_table(target, settings) for target in tables):
+        result = TargetResult(table.name, f"written texts against '{table.label_col}'")
+        add_generated(result, table, names, settings.uncertainty)
+        results.append(result)
+    return Evaluation(results)
 
 
 def _label_sets(columns: Sequence[PredictionTable], settings: EvaluationSettings) -> Evaluation:

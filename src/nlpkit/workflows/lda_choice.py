@@ -1,8 +1,10 @@
-"""How many topics a mixture model gets: numbers of topics compared; of LDA the scores are kept until the run is written."""
+"""How many topics a mixture model gets: numbers of topics compared; the scores are kept until the run is written."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from nlpkit import reporting
 from nlpkit.interrupts import report_checkpoint_on_interrupt
@@ -13,23 +15,39 @@ from nlpkit.plain import rounded, to_json
 from nlpkit.topics.lda.choose import LdaFitter
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
-from nlpkit.topics.mixtures.scores import Scores
-from nlpkit.topics.options import NumberOfTopics
+from nlpkit.topics.mixtures.scores import Fitter, Scores
+from nlpkit.topics.options import NumberOfTopics, Range
+from nlpkit.types import TokenTable
 from nlpkit.workflows.lda_chain import LdaMaterial, UnfinishedWork
 
 
 def choose_number(
     material: LdaMaterial, options: LdaOptions, execution: Execution, unfinished: UnfinishedWork
 ) -> TopicChoice:
-    """Compare the numbers of topics that `options.k` allows.
+    """Compare the numbers of topics that `options.k` allows to LDA; see `compare_numbers`."""
+    plain = {k: v for k, v in options.of_chain(1).in_force().items() if k != "n_topics"}
+    return compare_numbers(
+        material.tokens, LdaFitter(options), NumberOfTopics.parse(options.k).within, execution, unfinished,
+        {**material.identity, **plain, "seed": execution.seed}, guidance=material.guidance, weights=material.weights,
+    )  # fmt: skip
+
+
+def compare_numbers(
+    tokens: TokenTable, fitter: Fitter, within: Range, execution: Execution, unfinished: UnfinishedWork, identity: Mapping[str, Any],
+    **further: Any,
+) -> TopicChoice:  # fmt: skip
+    """Compare numbers of topics, and say which is chosen.
 
     Args:
-        material, options, execution: what is fitted, and how.
+        tokens, fitter, within, execution: what is fitted, and how; further: of `choose_topics`.
         unfinished: where the scores of the fits are kept, so that a comparison that was interrupted can be continued.
+        identity: what must be the same for that.
+
+    Raises:
+        InputError: the scores that are there are of another comparison.
     """
     path, resume = unfinished.scores, unfinished.options.resume
-    plain = {k: v for k, v in options.of_chain(1).in_force().items() if k != "n_topics"}
-    identity = json.loads(to_json({**material.identity, **plain, "seed": execution.seed}))
+    identity = json.loads(to_json(dict(identity)))
     known: dict[tuple[int, int], Scores] = {}
     if path is not None and resume:
         known = read_scores(path, identity)
@@ -50,16 +68,7 @@ def choose_number(
                 append_score(path, identity, n_topics, seed, scores)
             update(fits, f"fits (k = {n_topics})")
 
-        choice = choose_topics(
-            material.tokens,
-            LdaFitter(options),
-            NumberOfTopics.parse(options.k).within,
-            execution,
-            guidance=material.guidance,
-            weights=material.weights,
-            known=known,
-            done=done,
-        )
+        choice = choose_topics(tokens, fitter, within, execution, known=known, done=done, **further)
     note_choice(choice)
     return choice
 

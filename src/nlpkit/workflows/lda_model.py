@@ -53,18 +53,7 @@ class FittedLda(FittedMixture):
         """Take the run and the model. unfinished: files that are to go when the run is written."""
         super().__init__(run, model, None if report is None else report.fit.doc_topic)
         self.report = report
-        self._unfinished = unfinished
-
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the run directory, and remove what was kept of the unfinished fit.
-
-        Raises:
-            OutputExistsError: it is there and `force` was not given; and what `check_target` raises.
-        """
-        saved = super().save(path, force=force)
-        for leftover in self._unfinished:
-            leftover.unlink(missing_ok=True)
-        return saved
+        self.unfinished = unfinished
 
     def inference(self, execution: Execution) -> Inference:
         """Return Gibbs sampling of the topics of documents, phi fixed."""

@@ -66,10 +66,12 @@ class FittedMixture(TopicRun):
     model: counts and priors. doc_topic: n_dk (D, K) of the documents of the fit, None for a model that was loaded. path: the run
     directory it is in, None while it is in none. run: the run that was read, or that can be written. labels: what predicts labels
     by the topics, None for most kinds of models; separator: between several labels in a text, None where a document has one.
+    unfinished: files that are to go when the run is written.
     """
 
     labels: LabelPredictor | None = None
     separator: str | None = None
+    unfinished: Sequence[Path] = ()
 
     def __init__(self, run: MixtureRun | Run, model: MixtureModel, doc_topic: CsrMatrix | None = None) -> None:
         """Take the run and the model."""
@@ -163,8 +165,14 @@ class FittedMixture(TopicRun):
         return {k: v for k, v in self.run.manifest["results"].items() if k != "trace"}
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the run directory. Raises OutputExistsError when it is there and `force` was not given."""
+        """Write the run directory, and remove what was kept of the unfinished fit.
+
+        Raises:
+            OutputExistsError: it is there and `force` was not given; and what `check_target` raises.
+        """
         self.path = super().save(path, force=force)
+        for leftover in self.unfinished:
+            leftover.unlink(missing_ok=True)
         return self.path
 
     @contextmanager

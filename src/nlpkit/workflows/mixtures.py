@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,7 +15,6 @@ from nlpkit.io.cost import stopwatch
 from nlpkit.io.mixture_runs import Additions, MixtureRun, TopicCorpus, mixture_run
 from nlpkit.io.mixture_tables import read_arrays, read_model, read_weights
 from nlpkit.io.runs import Run, open_run
-from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.biterm import BitermFitter, BitermOptions
@@ -27,10 +25,12 @@ from nlpkit.topics.hdp import HdpFitter, HdpOptions
 from nlpkit.topics.hlda import HldaFitter, HldaOptions
 from nlpkit.topics.lda.online import LdaOnlineFitter
 from nlpkit.topics.lda.online_options import LdaOnlineOptions
-from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
+from nlpkit.topics.lda.options import CheckpointOptions
+from nlpkit.topics.mixtures.choose import TopicChoice
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.topics.mixtures.scores import Fitter
+from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.topics.neural.ctm import CtmFitter
 from nlpkit.topics.neural.etm import EtmFitter
 from nlpkit.topics.neural.options import CtmOptions, EtmOptions
@@ -46,13 +46,14 @@ from nlpkit.topics.supervised.slda import SldaFitter
 from nlpkit.types import FloatArray, TokenTable
 from nlpkit.workflows.column_tables import column_additions
 from nlpkit.workflows.corpus import as_corpus
-from nlpkit.workflows.document_columns import with_columns
+from nlpkit.workflows.document_columns import FitSettings, prepared
+from nlpkit.workflows.document_inference import inference_by, restored
 from nlpkit.workflows.label_predictors import label_predictor
-from nlpkit.workflows.lda_choice import choice_additions, note_choice
+from nlpkit.workflows.lda_chain import UnfinishedWork
+from nlpkit.workflows.lda_choice import choice_additions, compare_numbers
 from nlpkit.workflows.mixture_model import DocumentInference, FittedMixture
-from nlpkit.workflows.neural_topics import ctm_inference, warn_of_few_documents, with_embeddings, with_word_vectors
 from nlpkit.workflows.predict_options import PredictOptions
-from nlpkit.workflows.stm_columns import ColumnInference, stored_columns
+from nlpkit.workflows.step_checkpoints import digest, keeping
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.topic_corpus import read_topic_corpus, warn_of_one_text
 
@@ -69,8 +70,9 @@ class TopicFitter(Fitter, Protocol):
         """Fits of each number of topics that is compared: one where they hardly depend on the seed."""
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
 
 
@@ -91,6 +93,7 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "ctm": (CtmFitter, CtmOptions, "A contextualized topic model"),
     "etm": (EtmFitter, EtmOptions, "An embedded topic model"),
 }
+NEURAL = ("ctm", "etm")
 FINDS_NUMBER: tuple[type[Any], ...] = (
     HdpOptions,
     HldaOptions,
@@ -132,21 +135,14 @@ class FittedTopics(FittedMixture):
     @property
     def prediction_options(self) -> Sequence[str]:
         """The fields of PredictOptions that it has a use for."""
-        embeds = isinstance(self.fitter, CtmFitter) and self.fitter.options.embeds
-        return ("encoder",) if embeds else super().prediction_options
+        return ("encoder",) if embeds(self.fitter.options) else super().prediction_options
 
     def document_inference(
         self, stream: DocumentStream, options: PredictOptions, execution: Execution
     ) -> DocumentInference:
         """Return what gives batches of documents their topics."""
-        if isinstance(self.fitter, StmFitter) and self.fitter.uses_columns:
-            columns = [name for name in stream.schema.names if name not in ("text", "tokens", *TOPIC_COLUMNS)]
-            return ColumnInference(self.fitter, self.fit, columns, execution, self.name)
-        if isinstance(self.fitter, CtmFitter):
-            return ctm_inference(
-                self.fitter, self.model, self.fit.weights, self.config, stream, options.encoder, execution.n_threads()
-            )
-        return super().document_inference(stream, options, execution)
+        further = inference_by(self.fitter, self.fit, self.config, stream, options, execution, self.name)
+        return super().document_inference(stream, options, execution) if further is None else further
 
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model with every term possible in every topic, and what infers topics."""
@@ -235,6 +231,9 @@ def fit_topics(
     tokens: TopicTokenOptions | None = None,
     encoder: EncoderOptions | str | None = None,
     execution: Execution | None = None,
+    checkpoints: CheckpointOptions | None = None,
+    checkpoint: str | Path | None = None,
+    force: bool = False,
     **settings: Any,
 ) -> FittedTopics:
     """Fit a mixture model; the result is the same on any number of threads.
@@ -242,7 +241,9 @@ def fit_topics(
     Args:
         kind: one of FITTERS.
         data: a Corpus, texts or a data frame; a column tokens is used, else made. Labels are in its column label.
-        options, terms, tokens, encoder, execution: whole records of options; encoder: of ctm.
+        options, terms, tokens, encoder, execution, checkpoints: whole records of options; encoder: of ctm.
+        checkpoint: the run directory that the model will be saved as; unfinished work is kept beside it (CHECKPOINT.checkpoint.npz,
+            CHECKPOINT.k.jsonl) until `save`, so that `resume` can continue it. None: nothing is kept. force: drop what is there.
         settings: single options, such as k=20, min_df=2, seed=1.
 
     Raises:
@@ -252,33 +253,27 @@ def fit_topics(
     make, kind_of_options, name = FITTERS[kind]
     if kind_of_options in FINDS_NUMBER and "k" in settings:
         raise UsageError(f"`k`: {name[:1].lower()}{name[1:]} finds the number of topics, none is given", parameter="k")
-    records: list[Any] = [options, terms, tokens, execution]
-    kinds: list[Any] = [kind_of_options, TermOptions, TopicTokenOptions, Execution]
+    records: list[Any] = [options, terms, tokens, execution, checkpoints]
+    kinds: list[Any] = [kind_of_options, TermOptions, TopicTokenOptions, Execution, CheckpointOptions]
     if kind == "ctm":
         records, kinds = [*records, EncoderOptions.from_value(encoder)], [*kinds, EncoderOptions]
     elif encoder is not None:
         settings["encoder"] = encoder  # refused, as any name that is no option of the model
-    options, terms, tokens, execution, *embedding = with_settings(records, settings, kinds)
+    options, terms, tokens, execution, checkpoints, *embedding = with_settings(records, settings, kinds)
     token_options, fitter = preprocess_options(tokens), make(options)
-    number_of_topics(options)  # an error before any reading
-    if isinstance(fitter, CtmFitter | EtmFitter):
+    unfinished = unfinished_work(checkpoint, checkpoints, options, force=force)  # an error before any reading
+    if kind in NEURAL:
         check_torch(kind)
-    embeds = isinstance(fitter, CtmFitter) and fitter.options.embeds
     seconds: dict[str, float] = {}
     documents = as_corpus(data)
     with stopwatch(seconds, "read"):
-        opened = read_topic_corpus(documents, token_options, execution.n_threads(), with_embeddings=embeds)
+        opened = read_topic_corpus(documents, token_options, execution.n_threads(), with_embeddings=embeds(options))
     with opened as corpus:
-        additions = Additions()
-        if isinstance(fitter, CtmFitter | EtmFitter):
-            warn_of_few_documents(corpus.tokens)
-        if isinstance(fitter, EtmFitter):
-            fitter = with_word_vectors(fitter, corpus, execution)
-        elif isinstance(fitter, CtmFitter):
-            with stopwatch(seconds, "embeddings"):
-                fitter, corpus, additions = with_embeddings(fitter, corpus, embedding[0], execution.n_threads())
-        else:
-            fitter = with_columns(fitter, corpus, documents.options.label_col)
+        with stopwatch(seconds, "columns"):
+            around = FitSettings(
+                documents.options.label_col, embedding[0] if embedding else EncoderOptions(), execution
+            )
+            fitter, corpus, additions = prepared(fitter, corpus, around)
         run, report = fit_corpus(
             kind,
             corpus,
@@ -286,11 +281,31 @@ def fit_topics(
             terms,
             execution,
             seconds,
+            unfinished,
             lambda fit: additions | column_additions(fitter, fit, terms.top_terms),
         )
     model = FittedTopics(run, fitter, report.fit, report)
-    model.corpus = documents
+    model.corpus, model.unfinished = documents, unfinished.files(chooses=True)
     return model
+
+
+def unfinished_work(
+    checkpoint: str | Path | None, checkpoints: CheckpointOptions, options: Any, *, force: bool
+) -> UnfinishedWork:
+    """Return where the unfinished work of a fit is kept.
+
+    Raises:
+        UsageError: a number of topics that cannot be meant, or options of checkpoints where none is kept; OutputExistsError: there is
+            unfinished work that is neither to be continued nor to be dropped.
+    """
+    number = number_of_topics(options)
+    if checkpoint is None and checkpoints != CheckpointOptions():
+        raise UsageError(
+            "`resume` and `checkpoint_every` need the run that is fitted: give `checkpoint`", parameter="resume"
+        )
+    unfinished = UnfinishedWork(None if checkpoint is None else Path(checkpoint), checkpoints)
+    unfinished.check(chooses=number.exactly is None, force=force)
+    return unfinished
 
 
 def fit_corpus(
@@ -300,12 +315,14 @@ def fit_corpus(
     terms: TermOptions,
     execution: Execution,
     seconds: dict[str, float],
+    unfinished: UnfinishedWork,
     further: Callable[[MixtureFit], Additions] = lambda _: Additions(),
 ) -> tuple[MixtureRun, MixtureReport]:
     """Fit a model to documents that were read, with the number of topics of its options or one that is chosen.
 
     Args:
-        seconds: of each stage so far, to which those of the fit are added. further: additions to the run that are made of the fit.
+        seconds: of each stage so far, to which those of the fit are added. unfinished: where the fit is kept until it is done.
+        further: additions to the run that are made of the fit.
 
     Raises:
         UsageError: an option is out of its range or does not go with another.
@@ -314,19 +331,26 @@ def fit_corpus(
     number, additions, choice = number_of_topics(options), Additions(), None
     n_topics = number.exactly
     warn_of_one_text(corpus.tokens)
+    identity = {"kind": kind, "inputs": [[i.sha256, i.rows] for i in corpus.inputs], "options": options.in_force(),
+                "tokens": digest(corpus.tokens), "columns": digest(fitter, without="options"), "seed": execution.seed}  # fmt: skip
     if n_topics is None:
-        with stopwatch(seconds, "choice of k"), reporting.progress("fits", None) as update:
-            done = partial(_count, update)
-            choice = choose_topics(corpus.tokens, fitter, number.within, execution, seeds=fitter.seeds, done=done)
-        note_choice(choice)
+        with stopwatch(seconds, "choice of k"):
+            choice = compare_numbers(
+                corpus.tokens, fitter, number.within, execution, unfinished, identity, seeds=fitter.seeds
+            )  # fmt: skip
         additions, n_topics = choice_additions(choice), choice.n_topics
     over = f"over {wording.counted(len(corpus.tokens.term_ids), 'token')}"
     if n_topics:
         reporting.note(f"{name} of {wording.counted(n_topics, 'topic')} {over}")
     else:
         reporting.note(f"{name} {over}; {options.priors()}")
-    with stopwatch(seconds, "fit"), reporting.progress("steps", None) as update:
-        fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n))
+    identity |= {"k": n_topics}
+    with (
+        stopwatch(seconds, "fit"),
+        reporting.progress("steps", None) as update,
+        keeping(unfinished, identity) as keeper,
+    ):
+        fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n), keeper)
     if fit.numbers.get("converged") is False:
         reporting.warn(f"the fit had not converged after {options.iterations} steps; give more with `iterations`")
     additions |= further(fit) | Additions(config={"options": options.in_force()})
@@ -342,8 +366,9 @@ def number_of_topics(options: Any) -> NumberOfTopics:
     return NumberOfTopics(exactly=0) if type(options) in FINDS_NUMBER else NumberOfTopics.parse(options.k)
 
 
-def _count(update: Callable[[int, str], None], n_topics: int, seed: int, scores: Any) -> None:
-    update(1, f"fits (k = {n_topics})")
+def embeds(options: Any) -> bool:
+    """Return whether a model of these options infers topics from embeddings of documents."""
+    return bool(getattr(options, "embeds", False))
 
 
 def load_topics(path: Path, execution: Execution) -> FittedTopics:
@@ -357,7 +382,6 @@ def load_topics(path: Path, execution: Execution) -> FittedTopics:
     with run.intact():
         options = kind_of_options(**run.model_config("options")["options"])
         fitter = make(options)
-        if isinstance(fitter, StmFitter):
-            fitter = stored_columns(fitter, run.model_config("options"))
+        fitter = restored(fitter, run.model_config("options"))
     fit = MixtureFit(read_model(run), None, arrays=read_arrays(run), weights=read_weights(run))
     return FittedTopics(run, fitter, fit)

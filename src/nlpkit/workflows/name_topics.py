@@ -136,6 +136,9 @@ def _kept_where_missing(names: TopicNames) -> TopicNames:
 def _phrases(run: Run, options: NameOptions, execution: Execution) -> list[TopicName]:
     topics, _ = topics_of_run(run)
     before = [topic.name for topic in topics]
+    named_by = [name for name in ("topics_from", "seed_words") if run.manifest["parameters"].get(name)]
+    if named_by:
+        reporting.warn(f"the names given by `{named_by[0]}` are replaced by phrases, as all others are")
     names = names_from_phrases(run, [topic.words for topic in topics], before, options, execution)
     return [
         TopicName(k, old, name, passage)

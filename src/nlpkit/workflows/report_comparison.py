@@ -29,10 +29,13 @@ def comparison_sections(comparison: ModelComparison) -> tuple[str, list[Section]
     """
     rows = comparison.summary.to_pylist()
     names = [name for name in (*comparison.scores, *OWN) if any(row[name] is not None for row in rows)]
-    models, numbers = list(dict.fromkeys(row["model"] for row in rows)), sorted({row["k"] for row in rows})
+    models, numbers = (
+        list(dict.fromkeys(row["model"] for row in rows)),
+        sorted({row["k"] for row in rows if row["k"] is not None}),
+    )
     fits = max(row["fits"] for row in rows)
     lead = (
-        f"{wording.listed(models, len(models))}; {wording.listed([str(k) for k in numbers], 12)} topics; "
+        f"{wording.listed(models, len(models))}; {wording.listed([str(k) for k in numbers] or ['found numbers of'], 12)} topics; "
         f"{wording.counted(fits, 'fit')} each"
     )
     sections = [
@@ -64,7 +67,7 @@ def _summary(comparison: ModelComparison, names: Sequence[str], rows: Sequence[M
     cells = [
         [
             row["model"],
-            row["k"],
+            _number_of_topics(row),
             *(_cell(row, name, is_best=best.get(name) == (row["model"], row["k"])) for name in names),
         ]
         for row in rows
@@ -75,7 +78,14 @@ def _summary(comparison: ModelComparison, names: Sequence[str], rows: Sequence[M
 def _fits(comparison: ModelComparison, names: Sequence[str]) -> str:
     heads = ["Model", "Topics asked for", "Topics", "Seed", *map(_name, names), "Run"]
     cells = [
-        [row["model"], row["k"], row["topics"], row["seed"], *(_number(row[name], name) for name in names), row["run"]]
+        [
+            row["model"],
+            _number_of_topics(row),
+            row["topics"],
+            row["seed"],
+            *(_number(row[name], name) for name in names),
+            row["run"],
+        ]
         for row in comparison.fits.to_pylist()
     ]
     return table(heads, cells, numeric=range(1, len(heads) - 1))
@@ -102,10 +112,14 @@ def _words(comparison: ModelComparison) -> str:
 def _curve(name: str, models: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     lines = []
     for model in models:
-        points = [row for row in rows if row["model"] == model and row[name] is not None]
+        points = [row for row in rows if row["model"] == model and None not in (row["k"], row[name])]
         if points:
             lines.append({"name": model, "x": [row["k"] for row in points], "y": [row[name] for row in points]})
     return {"title": f"{_name(name)}{_direction(name)}", "x": "topics", "lines": lines}
+
+
+def _number_of_topics(row: Mapping[str, Any]) -> str:
+    return "found" if row["k"] is None else str(row["k"])
 
 
 def _name(name: str) -> str:

@@ -11,8 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
-from scipy.cluster.hierarchy import linkage
-from scipy.spatial.distance import squareform
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, missing_column
@@ -244,6 +242,9 @@ def _short(value: float) -> float:
 
 def topic_relations(content: TopicRunContent) -> dict[str, Any]:
     """Return places of the topics in the plane, and their tree as merges [left, right, distance], leaves first."""
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
+
     run, K = content.run, content.n_topics
     if run.is_mixture:
         model = read_model(run)

@@ -30,6 +30,7 @@ from nlpkit.workflows.generate import load_any
 from nlpkit.workflows.language_model import LanguageModel
 from nlpkit.workflows.model import Predictions
 
+HANDLES = ("@", "#")  # a name behind one of them, as of an account, is no word to correct
 SCHEMA = pa.schema(
     [
         ("id", pa.string()), ("start", pa.int32()), ("end", pa.int32()), ("word", pa.string()), ("suggestion", pa.string()),
@@ -82,6 +83,7 @@ class Corrections(Predictions):
     def _errors(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
         """Return the rows of SCHEMA, in the order of the documents, and with the row of each."""
         units = split_texts(batch.column("text"), Unit(self._unit), self._language)
+        texts = units.texts.to_pylist()
         raw = cut_tokens(units.texts, self._pattern)
         encoded = self._vocabulary.encode(raw)
         source = self._vocabulary.sources(raw)
@@ -90,16 +92,16 @@ class Corrections(Predictions):
         self._words += len(words)
         suggested = self._speller.suggest(encoded.offsets, words)
         spelled = [self._as_written(raw.types[raw.codes[source[place]]], words[place]) for place in suggested.place]
-        starts = _starts(units.texts.to_pylist(), raw.offsets, raw.codes, raw.types, source[suggested.place])
-        return self._rows(batch, units.parents, units.starts, encoded.offsets, suggested, spelled, starts)
+        starts = _starts(texts, raw.offsets, raw.codes, raw.types, source[suggested.place])
+        return self._rows(batch, texts, units.parents, units.starts, encoded.offsets, suggested, spelled, starts)
 
     def _as_written(self, raw: str, term: str) -> str:
         """Return a token that is its term, "" for others: parts of a token, or one that was changed."""
         return raw if (lower_case(raw) if self._lower else raw) == term else ""
 
     def _rows(
-        self, batch: pa.RecordBatch, parents: Any, begins: Any, offsets: Any, suggested: Suggestions, spelled: Sequence[str],
-        starts: Sequence[int],
+        self, batch: pa.RecordBatch, texts: Sequence[str], parents: Any, begins: Any, offsets: Any, suggested: Suggestions,
+        spelled: Sequence[str], starts: Sequence[int],
     ) -> list[dict[str, Any]]:  # fmt: skip
         unit = np.searchsorted(offsets, suggested.place, side="right") - 1
         ids = batch.column("id").to_pylist()
@@ -107,7 +109,7 @@ class Corrections(Predictions):
         for u, start, word, target, gain in zip(
             unit.tolist(), starts, spelled, suggested.word.tolist(), suggested.gain.tolist(), strict=True
         ):
-            if not word:
+            if not word or texts[u][max(start - 1, 0) : start] in HANDLES:
                 continue
             at, row = int(begins[u]) + start, int(parents[u])
             suggestion = (

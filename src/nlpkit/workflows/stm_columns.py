@@ -20,7 +20,7 @@ from nlpkit.workflows.covariates import covariate_of
 from nlpkit.workflows.mixture_model import DocumentInference, Inferred
 
 
-def stored_columns(fitter: StmFitter, config: Mapping[str, Any]) -> StmFitter:
+def with_stored_columns(fitter: StmFitter, config: Mapping[str, Any]) -> StmFitter:
     """Return the fitter with the coding of its columns as its run keeps it; without where a run of before 2026-11-24 has none."""
     formula, column = fitter.options.formula, fitter.options.content
     if formula is not None and "design" in config:

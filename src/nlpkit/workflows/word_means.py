@@ -55,7 +55,11 @@ class WordMeans(Predictions):
                 self._counts["docs"] += len(rows)
                 self._counts["without_words"] += int((~rows.any(axis=1)).sum())
                 self._counts["dim"] = rows.shape[1]
-                yield add_column(batch, "embedding", embedding_column(unit_rows(rows) if self._normalize else rows))
+                yield add_column(
+                    batch,
+                    "embedding",
+                    embedding_column(unit_rows(rows) if self._normalize else rows, self._options.dtype),
+                )
         n = self._counts["without_words"]
         if n:
             reporting.warn(f"{wording.counted(n, 'document')} without a word that has a vector: the embedding is 0")

@@ -6,6 +6,7 @@ from nlpkit.cli.fitting import fit_mixture
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.lda.options import CheckpointOptions
 from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.topics.supervised.options import AuthorTopicOptions
 
@@ -16,6 +17,7 @@ def author_topic_cli(
     out: OutputFlags,
     model: AuthorTopicOptions,
     terms: TermOptions,
+    checkpoints: CheckpointOptions,
     tokens: TopicTokenOptions,
     read: ReadOptions,
     run: RunFlags,
@@ -37,4 +39,4 @@ def author_topic_cli(
     doc_topics.parquet and more; without -o it is <input>.author-topic/ in the current directory. `nlpkit predict RUN NEW` gives
     new documents its topics, whoever wrote them.
     """
-    fit_mixture("author-topic", inputs, out, model, terms, tokens, read, run)
+    fit_mixture("author-topic", inputs, out, model, terms, tokens, read, run, checkpoints)

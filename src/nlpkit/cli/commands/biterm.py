@@ -7,6 +7,7 @@ from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.biterm import BitermOptions
+from nlpkit.topics.lda.options import CheckpointOptions
 from nlpkit.topics.mixtures.options import TermOptions
 
 
@@ -16,6 +17,7 @@ def biterm_cli(
     out: OutputFlags,
     model: BitermOptions,
     terms: TermOptions,
+    checkpoints: CheckpointOptions,
     tokens: TopicTokenOptions,
     read: ReadOptions,
     run: RunFlags,
@@ -40,4 +42,4 @@ def biterm_cli(
     --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity, coherence and more of each, and keep the
     number of the highest score, a mean of them.
     """
-    fit_mixture("biterm", inputs, out, model, terms, tokens, read, run)
+    fit_mixture("biterm", inputs, out, model, terms, tokens, read, run, checkpoints)

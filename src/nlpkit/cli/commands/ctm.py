@@ -7,6 +7,7 @@ from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.lda.options import CheckpointOptions
 from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.topics.neural.options import CtmOptions
 
@@ -17,6 +18,7 @@ def ctm_cli(
     out: OutputFlags,
     model: CtmOptions,
     terms: TermOptions,
+    checkpoints: CheckpointOptions,
     tokens: TopicTokenOptions,
     embeddings: EncoderOptions,
     read: ReadOptions,
@@ -44,4 +46,4 @@ def ctm_cli(
 
     This is not the correlated topic model, which is `nlpkit stm` without covariates.
     """
-    fit_mixture("ctm", inputs, out, model, terms, tokens, read, run, encoder=embeddings)
+    fit_mixture("ctm", inputs, out, model, terms, tokens, read, run, checkpoints, encoder=embeddings)

@@ -7,6 +7,7 @@ from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.dtm.options import DtmOptions
+from nlpkit.topics.lda.options import CheckpointOptions
 from nlpkit.topics.mixtures.options import TermOptions
 
 
@@ -16,6 +17,7 @@ def dtm_cli(
     out: OutputFlags,
     model: DtmOptions,
     terms: TermOptions,
+    checkpoints: CheckpointOptions,
     tokens: TopicTokenOptions,
     read: ReadOptions,
     run: RunFlags,
@@ -56,6 +58,8 @@ def dtm_cli(
             )
         )  # fmt: skip
         return
-    fitted = fit_dtm(corpus, options=model, terms=terms, tokens=tokens, execution=run)
+    fitted = fit_dtm(
+        corpus, options=model, terms=terms, tokens=tokens, execution=run, checkpoints=checkpoints, checkpoint=target, force=out.force
+    )  # fmt: skip
     fitted.save(target, force=out.force)
     show_dynamic(fitted, target)

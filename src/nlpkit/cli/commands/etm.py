@@ -6,6 +6,7 @@ from nlpkit.cli.fitting import fit_mixture
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.lda.options import CheckpointOptions
 from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.topics.neural.options import EtmOptions
 
@@ -16,6 +17,7 @@ def etm_cli(
     out: OutputFlags,
     model: EtmOptions,
     terms: TermOptions,
+    checkpoints: CheckpointOptions,
     tokens: TopicTokenOptions,
     read: ReadOptions,
     run: RunFlags,
@@ -40,4 +42,4 @@ def etm_cli(
     --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity, coherence and more of each, and keep the
     number of the highest score, a mean of them.
     """
-    fit_mixture("etm", inputs, out, model, terms, tokens, read, run)
+    fit_mixture("etm", inputs, out, model, terms, tokens, read, run, checkpoints)

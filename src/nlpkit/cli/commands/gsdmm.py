@@ -7,6 +7,7 @@ from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.gsdmm import GsdmmOptions
+from nlpkit.topics.lda.options import CheckpointOptions
 from nlpkit.topics.mixtures.options import TermOptions
 
 
@@ -16,6 +17,7 @@ def gsdmm_cli(
     out: OutputFlags,
     model: GsdmmOptions,
     terms: TermOptions,
+    checkpoints: CheckpointOptions,
     tokens: TopicTokenOptions,
     read: ReadOptions,
     run: RunFlags,
@@ -35,4 +37,4 @@ def gsdmm_cli(
     topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.gsdmm/ in the current
     directory. `nlpkit predict RUN NEW` gives new documents its topics.
     """
-    fit_mixture("gsdmm", inputs, out, model, terms, tokens, read, run)
+    fit_mixture("gsdmm", inputs, out, model, terms, tokens, read, run, checkpoints)

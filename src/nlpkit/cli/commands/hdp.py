@@ -7,6 +7,7 @@ from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.hdp import HdpOptions
+from nlpkit.topics.lda.options import CheckpointOptions
 from nlpkit.topics.mixtures.options import TermOptions
 
 
@@ -16,6 +17,7 @@ def hdp_cli(
     out: OutputFlags,
     model: HdpOptions,
     terms: TermOptions,
+    checkpoints: CheckpointOptions,
     tokens: TopicTokenOptions,
     read: ReadOptions,
     run: RunFlags,
@@ -36,4 +38,4 @@ def hdp_cli(
     topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.hdp/ in the current
     directory. `nlpkit predict RUN NEW` gives new documents its topics.
     """
-    fit_mixture("hdp", inputs, out, model, terms, tokens, read, run)
+    fit_mixture("hdp", inputs, out, model, terms, tokens, read, run, checkpoints)

@@ -7,6 +7,7 @@ from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.hlda import HldaOptions
+from nlpkit.topics.lda.options import CheckpointOptions
 from nlpkit.topics.mixtures.options import TermOptions
 
 
@@ -16,6 +17,7 @@ def hlda_cli(
     out: OutputFlags,
     model: HldaOptions,
     terms: TermOptions,
+    checkpoints: CheckpointOptions,
     tokens: TopicTokenOptions,
     read: ReadOptions,
     run: RunFlags,
@@ -37,4 +39,4 @@ def hlda_cli(
     layer_0, layer_1 … of documents.parquet; `nlpkit info RUN --tree` shows the tree, `nlpkit predict RUN NEW` gives new
     documents a path. Without -o the run is <input>.hlda/ in the current directory.
     """
-    fit_mixture("hlda", inputs, out, model, terms, tokens, read, run)
+    fit_mixture("hlda", inputs, out, model, terms, tokens, read, run, checkpoints)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from nlpkit.cli import console
@@ -20,21 +21,23 @@ def sbert_embed_cli(
     kind: DocumentMethodOptions,
     encoder: SbertOptions,
     normalize: Annotated[bool, Param("Divide each vector by its length.")] = True,
+    resume: Annotated[bool, Param("Continue from the checkpoint beside the output if there is one.")] = False,
 ) -> None:
     """Encode texts as sentence embeddings, column 'embedding'.
 
     Any sentence-transformers model will do. The default one (English) comes as a package (extra 'minilm') and needs no
     network, as does --model multilingual (extra 'multilingual'; 16 languages).
     Texts are batched by length, equal texts encoded once; the bytes do not depend on the number of threads. What the
-    model cut off long texts is reported. --method mean-words and doc2vec make the column of words instead, for comparison.
+    model cut off long texts is reported. What is done is kept beside the output until it is written, and --resume goes on
+    with it; --cache DIR keeps it for all later commands. --method mean-words and doc2vec make the column of words instead, for comparison.
 
     \b
     Examples:
       nlpkit sbert-embed data/samples/news.jsonl -o embedded.parquet
       nlpkit sbert-embed data/samples/news.jsonl --limit 20 --precision fp32 -o twenty.parquet
-      nlpkit sbert-embed data/samples/news.jsonl --limit 20 --max-tokens 64 --offline -o cut.parquet
+      nlpkit sbert-embed data/samples/news.jsonl --limit 20 --long mean --dtype int8 -o small.parquet
     """
-    kind.check(encoder)
+    kind.check(encoder, normalize=normalize)
     if run.dry_run:
         dry_run(
             inputs, read, "sbert-embed", encoder=encoder if kind.method == "sbert" else None, threads=run.n_threads()
@@ -42,12 +45,23 @@ def sbert_embed_cli(
         return
     from nlpkit.cli.render.predictions import show_embeddings
     from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.embed import embed_batched
+    from nlpkit.workflows.embed import check_stored, embed_batched
     from nlpkit.workflows.predict import write_predictions
 
     target = out.target("embedded.parquet")
     corpus = read_corpus(*inputs, options=read, beside=target)
-    with embed_batched(corpus, options=encoder, kind=kind, normalize=normalize, execution=run) as documents:
+    check_stored(target, kind.dtype)
+    file = None if target == "-" else Path(target)
+    with embed_batched(
+        corpus,
+        options=encoder,
+        kind=kind,
+        normalize=normalize,
+        checkpoint=file,
+        resume=resume,
+        force=out.force,
+        execution=run,
+    ) as documents:
         summary = write_predictions(documents, target, force=out.force)
     if target != "-":
         show_embeddings(summary, target)

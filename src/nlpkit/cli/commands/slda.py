@@ -6,6 +6,7 @@ from nlpkit.cli.fitting import fit_mixture
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.lda.options import CheckpointOptions
 from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.topics.supervised.options import SldaOptions
 
@@ -16,6 +17,7 @@ def slda_cli(
     out: OutputFlags,
     model: SldaOptions,
     terms: TermOptions,
+    checkpoints: CheckpointOptions,
     tokens: TopicTokenOptions,
     read: ReadOptions,
     run: RunFlags,
@@ -38,4 +40,4 @@ def slda_cli(
     The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory with
     topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.slda/ in the current directory.
     """
-    fit_mixture("slda", inputs, out, model, terms, tokens, read, run)
+    fit_mixture("slda", inputs, out, model, terms, tokens, read, run, checkpoints)

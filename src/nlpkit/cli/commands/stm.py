@@ -6,6 +6,7 @@ from nlpkit.cli.fitting import fit_mixture
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.lda.options import CheckpointOptions
 from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.topics.stm.options import StmOptions
 
@@ -16,6 +17,7 @@ def stm_cli(
     out: OutputFlags,
     model: StmOptions,
     terms: TermOptions,
+    checkpoints: CheckpointOptions,
     tokens: TopicTokenOptions,
     read: ReadOptions,
     run: RunFlags,
@@ -43,4 +45,4 @@ def stm_cli(
     --k auto and --k lo:hi fit several numbers of topics, without covariates, print held-out perplexity, coherence and more of
     each, and keep the number of the highest score, a mean of them.
     """
-    fit_mixture("stm", inputs, out, model, terms, tokens, read, run)
+    fit_mixture("stm", inputs, out, model, terms, tokens, read, run, checkpoints)

@@ -35,7 +35,7 @@ def show_comparison(result: ModelComparison) -> None:
     cells = [
         [
             row["model"],
-            str(row["k"]),
+            "found" if row["k"] is None else str(row["k"]),
             *(_cell(row, name, is_best=best.get(name) == (row["model"], row["k"])) for name in names),
         ]
         for row in rows

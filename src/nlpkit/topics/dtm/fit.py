@@ -20,6 +20,7 @@ from nlpkit.topics.lda.sampler import MAX_TOPICS
 from nlpkit.topics.lda.variational import Batch, count_between
 from nlpkit.topics.mixtures.by_term import in_chunks
 from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
+from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
 from nlpkit.topics.options import check_number_of_topics
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -84,6 +85,7 @@ def fit_dtm(
     *,
     start: FloatArray | None = None,
     progress: Callable[[int, DtmPoint], None] | None = None,
+    keeper: Keeper | None = None,
 ) -> MixtureFit:
     """Fit a dynamic topic model; the words of its topics drift by a Gaussian random walk of natural parameters.
 
@@ -106,7 +108,7 @@ def fit_dtm(
         periods: T of them; period (D,): that of each document.
         n_topics: K; execution: seed and threads.
         start: (K, V) counts of topics to begin with, in place of LDA.
-        progress: called after each step.
+        progress: called after each step; keeper: keeps states to go on from.
 
     Returns:
         The fit; its model has φ averaged over time (`DynamicTopics.mean_counts`), its arrays are those of `DynamicTopics`.
@@ -126,7 +128,15 @@ def fit_dtm(
     walks.normalise(threads)
     trace: list[DtmPoint] = []
     converged = False
-    for n in range(1, options.iterations + 1):
+
+    def put_back(arrays: Arrays) -> None:
+        walks.log_sums, walks.prior = arrays["log_sums"], float(arrays["prior"])
+
+    state = FitState(
+        trace, DtmPoint, {"paths": walks.paths, "rest": walks.rest}, None,
+        lambda: {"log_sums": walks.log_sums, "prior": np.array(walks.prior)}, put_back,
+    )  # fmt: skip
+    for n in resumable(options.iterations, state, keeper):
         expected, bound = documents.expected(walks, alpha, threads)
         trace.append(DtmPoint(n, (bound + walks.prior) / n_tokens))
         walks.climb(expected, threads)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -15,12 +15,13 @@ from nlpkit.topics.dtm.periods import Periods
 from nlpkit.topics.lda.variational import Batch, count_between
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
-from nlpkit.topics.mixtures.scores import Fitted, HeldOutCorpus
+from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
 
 @dataclass(frozen=True, slots=True)
-class DtmFitter:
+class DtmFitter(TokenFitter):
     """A dynamic topic model whose numbers of topics are compared, and that is fitted.
 
     periods, period (D,): those of the documents; None for a model that was loaded.
@@ -32,29 +33,20 @@ class DtmFitter:
     seeds: int = SEEDS
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
-        assert self.period is not None
-        return self._fit(tokens, self.period, n_topics, execution, progress)
-
-    def fit(
-        self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
-    ) -> MixtureFit:
-        """Fit the documents that are not held out."""
-        assert self.period is not None
-        return self._fit(corpus.train, self.period[corpus.documents], n_topics, execution, progress)
-
-    def _fit(
-        self,
-        tokens: TokenTable,
-        period: LongArray,
-        n_topics: int,
-        execution: Execution,
-        progress: Callable[..., None] | None,
-    ) -> MixtureFit:
         assert self.periods is not None
-        return fit_dtm(tokens, self.periods, period, n_topics, self.options, execution, progress=progress)
+        assert self.period is not None
+        return fit_dtm(
+            tokens, self.periods, self.period, n_topics, self.options, execution, progress=progress, keeper=keeper
+        )
+
+    def take(self, documents: LongArray, terms: LongArray) -> DtmFitter:
+        """Return the fitter with the periods of some of the documents."""
+        assert self.period is not None
+        return replace(self, period=self.period[documents])
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model averaged over time, every term possible in every topic, and the posteriors of documents without a date."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln
 
 from nlpkit.types import CsrMatrix, FloatArray
 
@@ -19,6 +18,8 @@ def dirichlet_multinomial(counts: CsrMatrix, prior: FloatArray | float) -> float
         counts: (R, C), CSR.
         prior: (C,) or one number for all columns.
     """
+    from scipy.special import gammaln
+
     data = np.asarray(counts.data)
     if not len(data):
         return 0.0

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln, psi
 
 from nlpkit.kernels import variational as kernels
 from nlpkit.parameters import Execution
@@ -21,6 +20,7 @@ from nlpkit.topics.mixtures.by_term import in_chunks
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
 from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.topics.options import check_number_of_topics
 from nlpkit.topics.streams import stream_key
@@ -59,6 +59,8 @@ class Topics:
     @property
     def log_totals(self) -> FloatArray:
         """ψ(Σ_v λ_kv) (K,)."""
+        from scipy.special import psi
+
         return np.asarray(psi(self.totals + self.n_terms * self.eta))
 
     def expected(self, rows: LongArray, threads: int) -> tuple[FloatArray, FloatArray]:
@@ -84,6 +86,8 @@ class Topics:
 
     def bound(self, threads: int) -> float:
         """Return E[log p(β | η)] - E[log q(β | λ)]."""
+        from scipy.special import gammaln
+
         bounds, totals, V = np.empty(self.n_terms), self.log_totals, self.n_terms
 
         def fill(begin: int, end: int) -> None:
@@ -100,6 +104,7 @@ def fit_lda_online(
     execution: Execution | None = None,
     *,
     progress: Callable[[int, OnlinePoint], None] | None = None,
+    keeper: Keeper | None = None,
 ) -> MixtureFit:
     """Fit LDA by variational Bayes: q(θ_d) = Dir(γ_d), q(β_k) = Dir(λ_k), λ moved by one batch S of documents after another.
 
@@ -117,7 +122,7 @@ def fit_lda_online(
     Args:
         tokens: corpus; documents without tokens take no part.
         n_topics: K; execution: seed and threads.
-        progress: called after each pass.
+        progress: called after each pass; keeper: keeps states to go on from.
 
     Raises:
         UsageError: no tokens, or a number of topics that cannot be.
@@ -139,7 +144,16 @@ def fit_lda_online(
     converged = False
     whole, size = Batch(used), options.documents_of_batch
     n_tokens, batches = len(tokens.term_ids), 0
-    for n in range(1, options.iterations + 1):
+
+    def put_back(arrays: Arrays) -> None:
+        nonlocal batches
+        topics.totals, topics.scale, batches = arrays["totals"], float(arrays["scale"]), int(arrays["batches"])
+
+    state = FitState(
+        trace, OnlinePoint, {"counts": topics.counts}, rng,
+        lambda: {"totals": topics.totals, "scale": np.array(topics.scale), "batches": np.array(batches)}, put_back,
+    )  # fmt: skip
+    for n in resumable(options.iterations, state, keeper):
         if size is None:
             words, peaks = topics.expected(whole.rows, threads)
             posterior = whole.infer(words, peaks, alpha, threads)
@@ -231,10 +245,11 @@ class LdaOnlineFitter(TokenFitter):
     seeds: int = SEEDS
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
-        return fit_lda_online(tokens, n_topics, self.options, execution, progress=progress)
+        return fit_lda_online(tokens, n_topics, self.options, execution, progress=progress, keeper=keeper)
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model, and the variational posteriors of documents."""

@@ -177,19 +177,19 @@ class PrototypeOptions:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointOptions:
-    """Options of saving an unfinished chain."""
+    """Options of saving an unfinished fit."""
 
     PANEL: ClassVar[str] = "Run"
 
     checkpoint_every: Annotated[
         int | None,
         Param(
-            "Save the chain every N sweeps beside the run; 0: only when it is interrupted; default: every minute.",
+            "Save the fit every N sweeps (steps, passes) beside the run; 0: only when it is interrupted; default: every minute.",
             min=0,
         ),
     ] = None
     resume: Annotated[
-        bool, Param("Continue from the checkpoint if there is one; the sweeps may be more than before.")
+        bool, Param("Continue from the checkpoint if there is one; the sweeps of lda-gibbs may be more than before.")
     ] = False
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import psi
 
 from nlpkit.types import CsrMatrix, FloatArray
 
@@ -22,6 +21,8 @@ def estimate_alpha(doc_topic: CsrMatrix, alpha: FloatArray, *, symmetric: bool =
         doc_topic: (D, K) counts; documents without tokens say nothing.
         symmetric: one value for all topics.
     """
+    from scipy.special import psi
+
     columns = doc_topic.tocsc()
     n_docs, K = doc_topic.shape
     lengths, times = np.unique(np.asarray(doc_topic.sum(axis=1)).ravel(), return_counts=True)
@@ -54,6 +55,8 @@ def estimate_eta(topic_term: CsrMatrix, eta: float) -> float:
     Args:
         topic_term: (K, V) counts.
     """
+    from scipy.special import psi
+
     values, times = np.unique(topic_term.data, return_counts=True)
     sizes = np.asarray(topic_term.sum(axis=1)).ravel()
     V = topic_term.shape[1]

@@ -12,8 +12,8 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
+import scipy
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs_infer
@@ -23,6 +23,7 @@ from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.by_term import words_of
 from nlpkit.topics.mixtures.heldout import hold_out, split_documents
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, main_topics
+from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.topics.mixtures.weights import strongest
 from nlpkit.topics.streams import stream_key
@@ -197,21 +198,22 @@ class TokenFitter(ABC):
 
     __slots__ = ()
 
-    def take(self, documents: LongArray) -> Self:
-        """Return the fitter with what it knows of some of the documents beside their words, which is nothing for most kinds."""
+    def take(self, documents: LongArray, terms: LongArray) -> Self:
+        """Return the fitter with what it knows, beside counts, of some of the documents and terms: nothing, for most kinds."""
         return self
 
     @abstractmethod
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
 
     def fit(
         self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
     ) -> MixtureFit:
         """Fit the documents that are not held out."""
-        return self.take(corpus.documents).fit_tokens(corpus.train, n_topics, execution, progress)
+        return self.take(corpus.documents, corpus.vocabulary).fit_tokens(corpus.train, n_topics, execution, progress)
 
 
 def score_fits(
@@ -313,7 +315,7 @@ def stability(top_terms: Sequence[IntArray]) -> float:
     for a, b in combinations(sets, 2):
         size = np.maximum(np.diff(a.indptr)[:, None], np.diff(b.indptr))
         alike = (a @ b.T).toarray() / np.maximum(size, 1)
-        similarities.append(float(alike[linear_sum_assignment(alike, maximize=True)].mean()))
+        similarities.append(float(alike[scipy.optimize.linear_sum_assignment(alike, maximize=True)].mean()))
     return mean_of_known(similarities)
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
-from nlpkit.topics.mixtures.scores import Fitted, HeldOutCorpus
+from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.topics.neural.inference import ctm_phi, ctm_theta, renumbered
 from nlpkit.topics.neural.options import CtmOptions
 from nlpkit.topics.neural.points import as_counts, check_torch, documents_of
 from nlpkit.topics.plsa import fold_in
 from nlpkit.topics.streams import stream_key
-from nlpkit.types import Float32Array, TokenTable
+from nlpkit.types import Float32Array, LongArray, TokenTable
 
 BETAS = (0.99, 0.999)  # of Adam, as Srivastava & Sutton have them
 
@@ -29,6 +30,7 @@ def fit_ctm(
     *,
     embeddings: Float32Array | None = None,
     progress: Callable[..., None] | None = None,
+    keeper: Keeper | None = None,
 ) -> MixtureFit:
     """Fit ZeroShotTM, CombinedTM or ProdLDA, variational autoencoders of words; `networks.ProdLda` says what they are.
 
@@ -44,7 +46,7 @@ def fit_ctm(
         tokens: corpus; documents without tokens have no topic.
         n_topics: K; execution: the seed.
         embeddings: (D, E) float32 of the documents, where the options infer topics from them.
-        progress: called after each pass.
+        progress: called after each pass; keeper: keeps states to go on from.
 
     Raises:
         UsageError: no topic, or more than tokens; InputError: fewer than ten documents with words; MissingError: no torch.
@@ -69,7 +71,7 @@ def fit_ctm(
         alpha=options.alpha,
     )
     schedule = Schedule(options.rate, BETAS, 0.0, options.iterations, options.batch_size, options.dropout)
-    trained = train(network, dtm, vectors, schedule, rng, n_topics=n_topics, progress=progress)
+    trained = train(network, dtm, vectors, schedule, rng, n_topics=n_topics, progress=progress, keeper=keeper)
     theta = ctm_theta(trained.weights, dtm, vectors)
     model, doc_topic, order = as_counts(tokens, full, theta, ctm_phi(trained.weights))
     return MixtureFit(
@@ -88,7 +90,7 @@ def fit_ctm(
 
 
 @dataclass(frozen=True, slots=True)
-class CtmFitter:
+class CtmFitter(TokenFitter):
     """A contextualized topic model whose numbers of topics are compared, and that is fitted.
 
     embeddings: (D, E) of the documents. seeds: one, since each fit costs minutes.
@@ -99,17 +101,17 @@ class CtmFitter:
     seeds: int = 1
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
-        return fit_ctm(tokens, n_topics, self.options, execution, embeddings=self.embeddings, progress=progress)
+        return fit_ctm(
+            tokens, n_topics, self.options, execution, embeddings=self.embeddings, progress=progress, keeper=keeper
+        )
 
-    def fit(
-        self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
-    ) -> MixtureFit:
-        """Fit the documents that are not held out."""
-        embeddings = None if self.embeddings is None else self.embeddings[corpus.documents]
-        return fit_ctm(corpus.train, n_topics, self.options, execution, embeddings=embeddings, progress=progress)
+    def take(self, documents: LongArray, terms: LongArray) -> CtmFitter:
+        """Return the fitter with the embeddings of some of the documents."""
+        return replace(self, embeddings=None if self.embeddings is None else self.embeddings[documents])
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model with every term possible in every topic, and folding in: φ as topics of a mixture.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
-from nlpkit.topics.mixtures.scores import Fitted, HeldOutCorpus
+from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.topics.neural.inference import Weights, etm_phi, etm_theta, renumbered
 from nlpkit.topics.neural.options import PMI_SVD, RANDOM, EtmOptions
 from nlpkit.topics.neural.points import as_counts, check_torch, documents_of
@@ -34,6 +35,7 @@ def fit_etm(
     vectors: Float32Array | None = None,
     known: BoolArray | None = None,
     progress: Callable[..., None] | None = None,
+    keeper: Keeper | None = None,
 ) -> MixtureFit:
     """Fit the embedded topic model, a variational autoencoder of words; `networks.Etm` says what it is.
 
@@ -46,7 +48,7 @@ def fit_etm(
         n_topics: K; execution: the seed.
         vectors: (V, E) float32 of the words, None to make them as the options say: PMI-SVD of the corpus, or random and learned.
             known: (V,) words that have one; the others start from N(0, 0.6²).
-        progress: called after each pass.
+        progress: called after each pass; keeper: keeps states to go on from.
 
     Raises:
         UsageError: no topic, or more than tokens; InputError: fewer than ten documents with words, or too few words for PMI-SVD;
@@ -69,7 +71,7 @@ def fit_etm(
     tune = options.tune or options.vectors == RANDOM
     network = Etm(rng, vectors=words, tune=tune, K=n_topics, hidden=options.hidden)
     schedule = Schedule(options.rate, BETAS, DECAY, options.iterations, options.batch_size, options.dropout)
-    trained = train(network, dtm, None, schedule, rng, n_topics=n_topics, progress=progress)
+    trained = train(network, dtm, None, schedule, rng, n_topics=n_topics, progress=progress, keeper=keeper)
     theta = etm_theta(trained.weights, dtm)
     model, doc_topic, order = as_counts(tokens, full, theta, etm_phi(trained.weights))
     return MixtureFit(
@@ -105,7 +107,7 @@ def _vectors(
 
 
 @dataclass(frozen=True, slots=True)
-class EtmFitter:
+class EtmFitter(TokenFitter):
     """An embedded topic model whose numbers of topics are compared, and that is fitted.
 
     vectors: (V, E) of the words, where they were given, and known (V,) which have one. seeds: one, since each fit costs minutes.
@@ -117,22 +119,18 @@ class EtmFitter:
     seeds: int = 1
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
         return fit_etm(
-            tokens, n_topics, self.options, execution, vectors=self.vectors, known=self.known, progress=progress
+            tokens, n_topics, self.options, execution, vectors=self.vectors, known=self.known, progress=progress, keeper=keeper
         )  # fmt: skip
 
-    def fit(
-        self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
-    ) -> MixtureFit:
-        """Fit the documents that are not held out, whose terms may be fewer."""
-        vectors = None if self.vectors is None else self.vectors[corpus.vocabulary]
-        known = None if self.known is None else self.known[corpus.vocabulary]
-        return fit_etm(
-            corpus.train, n_topics, self.options, execution, vectors=vectors, known=known, progress=progress
-        )  # fmt: skip
+    def take(self, documents: LongArray, terms: LongArray) -> EtmFitter:
+        """Return the fitter with the vectors of some of the terms."""
+        vectors = None if self.vectors is None else self.vectors[terms]
+        return replace(self, vectors=vectors, known=None if self.known is None else self.known[terms])
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model with every term possible in every topic, and the inference network."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from scipy import sparse
-from scipy.special import log_softmax, softmax
 from threadpoolctl import threadpool_limits
 
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray
@@ -22,6 +21,7 @@ def ctm_theta(weights: Weights, dtm: CsrMatrix, embeddings: Float32Array | None)
     Args:
         dtm: (D, V) counts. embeddings: (D, E), None for a network of words alone.
     """
+    from scipy.special import softmax
 
     def inputs(rows: slice) -> Float32Array:
         bow = dtm[rows].astype(np.float32)
@@ -45,6 +45,8 @@ def ctm_theta(weights: Weights, dtm: CsrMatrix, embeddings: Float32Array | None)
 
 def etm_theta(weights: Weights, dtm: CsrMatrix) -> Float32Array:
     """Return θ = softmax(m(x)) (D, K) of documents by the network of `networks.Etm`; equal x for one without words."""
+    from scipy.special import softmax
+
     lengths = np.maximum(np.asarray(dtm.sum(axis=1), np.float32).ravel(), 1)
     shares = sparse.diags_array(1 / lengths).astype(np.float32) @ dtm.astype(np.float32)
 
@@ -59,11 +61,15 @@ def etm_theta(weights: Weights, dtm: CsrMatrix) -> Float32Array:
 
 def ctm_phi(weights: Weights) -> FloatArray:
     """Return φ (K, V): the softmax of the rows of the decoder, as contextualized-topic-models gives it."""
+    from scipy.special import softmax
+
     return np.asarray(softmax(weights["beta"].astype(np.float64), axis=1))
 
 
 def etm_phi(weights: Weights) -> FloatArray:
     """Return φ (K, V): the softmax of the products of the vectors of topics and words."""
+    from scipy.special import log_softmax
+
     with threadpool_limits(1, user_api="blas"):
         return np.asarray(np.exp(log_softmax((weights["topics"] @ weights["words"].T).astype(np.float64), axis=1)))
 

@@ -10,6 +10,7 @@ from threading import Lock
 import numpy as np
 import torch
 
+from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
 from nlpkit.topics.neural.networks import Draw, Network
 from nlpkit.topics.neural.points import NeuralPoint
 from nlpkit.types import CsrMatrix, Float32Array, LongArray
@@ -72,6 +73,7 @@ def train(
     *,
     n_topics: int,
     progress: Callable[..., None] | None = None,
+    keeper: Keeper | None = None,
 ) -> Trained:
     """Train a network on nine tenths of the documents, until the bound of the others has not risen for ten passes of 200 steps in all.
 
@@ -81,6 +83,7 @@ def train(
     Args:
         dtm: (D, V) counts, D ≥ 10, none of them empty. embeddings: (D, E).
         rng: of the order of documents, the noise and the dropout. progress: called after each pass.
+        keeper: keeps states to go on from.
     """
     D, K = dtm.shape[0], n_topics
     order = rng.permutation(D)
@@ -95,9 +98,32 @@ def train(
     )
     draw = Draw(rng, schedule.dropout)
     trace: list[NeuralPoint] = []
-    best, kept = None, {}
+    best: NeuralPoint | None = None
+    kept: dict[str, Float32Array] = {}
+    tensors = network.weights | network.state
+    inside = {name: tensor.detach().numpy() for name, tensor in tensors.items()}
+
+    def replaced() -> dict[str, np.ndarray]:
+        arrays = {f"kept {name}": values for name, values in kept.items()}
+        for name, weight in network.weights.items():
+            arrays |= {f"adam {name} {key}": value.numpy() for key, value in adam.state[weight].items()}
+        return arrays
+
+    def put_back(arrays: Arrays) -> None:
+        kept.update({name: arrays[f"kept {name}"] for name in tensors if f"kept {name}" in arrays})
+        for name, weight in network.weights.items():
+            begin = f"adam {name} "
+            adam.state[weight] = {
+                key.removeprefix(begin): torch.from_numpy(values)
+                for key, values in arrays.items()
+                if key.startswith(begin)
+            }
+
+    state = FitState(trace, NeuralPoint, inside, rng, replaced, put_back)
     with one_thread():
-        for epoch in range(1, schedule.epochs + 1):
+        for epoch in resumable(schedule.epochs, state, keeper):
+            if best is None and kept:
+                best = _best(trace, parts)
             total = 0.0
             for rows in np.array_split(rng.permutation(train_rows), parts):
                 adam.zero_grad()
@@ -110,9 +136,7 @@ def train(
             begun = epoch * parts >= STEPS or epoch == schedule.epochs
             if begun and (best is None or trace[-1].held_out_loss < best.held_out_loss):
                 best = trace[-1]
-                kept = {
-                    name: tensor.detach().numpy().copy() for name, tensor in (network.weights | network.state).items()
-                }
+                kept.update({name: values.copy() for name, values in inside.items()})
             if progress is not None:
                 progress(epoch, trace[-1])
             waited = 0 if best is None else epoch - best.epoch
@@ -120,6 +144,11 @@ def train(
                 return Trained(kept, trace, best, converged=True)
     assert best is not None
     return Trained(kept, trace, best, converged=False)
+
+
+def _best(trace: list[NeuralPoint], parts: int) -> NeuralPoint:
+    """Return the pass with the best bound after the first steps, the first of equal ones."""
+    return min((point for point in trace if point.epoch * parts >= STEPS), key=lambda point: point.held_out_loss)
 
 
 def _held_out(

@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.interpolate import BSpline
 
 from nlpkit import wording
 from nlpkit.errors import InputError, UsageError, missing_column
@@ -70,6 +69,8 @@ class Coding:
         Raises:
             InputError: a value that the fit did not have.
         """
+        from scipy.interpolate import BSpline
+
         if self.levels:
             number: dict[str | None, int] = {level: i for i, level in enumerate(self.levels)}
             labels = as_labels(values)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+import scipy
 
 from nlpkit.errors import UsageError
 from nlpkit.topics.stm.design import Covariate, Design
@@ -46,11 +46,11 @@ class Effects:
     def p_of(self, mean: FloatArray, error: FloatArray) -> FloatArray:
         """Return the two-sided p values of values of 0, NaN where there is no error."""
         t = np.divide(mean, error, out=np.full_like(mean, np.nan), where=error > 0)
-        return np.asarray(2 * stdtr(self.degrees, -np.abs(t)))
+        return np.asarray(2 * scipy.special.stdtr(self.degrees, -np.abs(t)))
 
     def quantile(self, level: float) -> float:
         """Return the quantile of t that the ends of intervals are away, in standard errors."""
-        return float(stdtrit(self.degrees, (1 + level) / 2))
+        return float(scipy.special.stdtrit(self.degrees, (1 + level) / 2))
 
     def at(self, X: FloatArray, *, level: float = 0.95) -> Expected:
         """Return the expected proportions X β_k of rows of covariates X (N, P), or of their differences, with intervals."""

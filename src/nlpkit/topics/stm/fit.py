@@ -13,6 +13,7 @@ from nlpkit.topics.lda.fit import make_sampler
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.sampler import MAX_TOPICS
 from nlpkit.topics.mixtures import model as mixtures
+from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
 from nlpkit.topics.options import check_number_of_topics
 from nlpkit.topics.stm.content import Content, ContentModel, update_content
 from nlpkit.topics.stm.inference import Inference, as_counts, expected_counts, infer_posteriors
@@ -62,6 +63,7 @@ def fit_stm(
     content: Content | None = None,
     phi: FloatArray | None = None,
     progress: Callable[[int, StmPoint], None] | None = None,
+    keeper: Keeper | None = None,
 ) -> StmFit:
     """Fit a structural topic model; without X, the correlated topic model (Blei and Lafferty 2007).
 
@@ -76,7 +78,7 @@ def fit_stm(
         n_topics: K, at least 2; execution: seed and threads.
         X: (D, P) covariates, the first column of ones. content: what the words of topics depend on.
         phi: (K, V) topics to begin with, in place of options.start.
-        progress: called after each step.
+        progress: called after each step; keeper: keeps states to go on from.
 
     Raises:
         UsageError: no tokens, or a number of topics that cannot be; InputError: too few different words for the start.
@@ -97,7 +99,18 @@ def fit_stm(
         eta: FloatArray | None = None
         trace: list[StmPoint] = []
         before, converged = -np.inf, False
-        while not converged and len(trace) < options.iterations:
+
+        def put_back(arrays: Arrays) -> None:
+            nonlocal eta, topics, prior, before
+            eta, topics, before = arrays["eta"], list(arrays["topics"]), float(arrays["before"])
+            prior = Prior(arrays["mean"], arrays["covariance"])
+
+        state = FitState(
+            trace, StmPoint, replaced=lambda: {
+                "eta": step.eta, "topics": np.array(topics), "before": np.array(before), "mean": prior.mean, "covariance": prior.covariance
+            }, restore=put_back,
+        )  # fmt: skip
+        for _ in resumable(options.iterations, state, keeper):
             step = _infer(parts, topics, prior, eta, threads)
             eta = step.eta
             by_level = [
@@ -118,6 +131,8 @@ def fit_stm(
                 progress(len(trace), trace[-1])
             converged = bound - before < options.tolerance * abs(before)
             before = bound
+            if converged:
+                break
         mean = prior.mean if X is None or gamma is None else X @ gamma
         every = np.tile(mean, (len(filled), 1)) if len(mean) == 1 else mean.copy()
         every[filled] = step.eta

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts
-from nlpkit.topics.mixtures.scores import Fitted, HeldOutCorpus
+from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.topics.stm.content import Content, content_from_arrays
 from nlpkit.topics.stm.design import Design
 from nlpkit.topics.stm.fit import StmFit, fit_stm
@@ -23,7 +24,7 @@ from nlpkit.weighting.dtm import count_terms
 
 
 @dataclass(frozen=True, slots=True)
-class StmFitter:
+class StmFitter(TokenFitter):
     """A structural topic model whose numbers of topics are compared, and that is fitted.
 
     design: what its columns of covariates are, and X (D, P) these; None without covariates. content: what the words of topics depend
@@ -46,17 +47,18 @@ class StmFitter:
         return 1 if self.options.start == "spectral" else SEEDS
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
-        fit = fit_stm(tokens, n_topics, self.options, execution, X=self.X, content=self.content, progress=progress)
+        fit = fit_stm(
+            tokens, n_topics, self.options, execution, X=self.X, content=self.content, progress=progress, keeper=keeper
+        )
         return as_mixture(fit, tokens)
 
-    def fit(
-        self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]
-    ) -> MixtureFit:
-        """Fit the documents that are not held out, without covariates and content."""
-        return as_mixture(fit_stm(corpus.train, n_topics, self.options, execution, progress=progress), corpus.train)
+    def take(self, documents: LongArray, terms: LongArray) -> StmFitter:
+        """Return the fitter without covariates and content: numbers of topics are compared by the words alone."""
+        return replace(self, design=None, X=None, content=None)
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
         """Return the model with every term possible in every topic, and what finds the modes of documents."""

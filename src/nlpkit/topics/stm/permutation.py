@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import InputError
@@ -102,7 +102,7 @@ def permutation_test(
             thetas = (draw_theta_by_noise(model.eta, model.noise, rng) for _ in range(draws))
             coefficients = regress_draws(thetas, X, names).coefficients
             alike = np.sqrt(phi) @ np.sqrt(model.phi).T
-        _, same = linear_sum_assignment(alike, maximize=True)
+        _, same = scipy.optimize.linear_sum_assignment(alike, maximize=True)
         effects[r], match[r] = coefficients[same] @ row, alike[np.arange(K), same]
         if done is not None:
             done(r + 1)

@@ -32,7 +32,7 @@ class ColumnFitter(TokenFitter):
         return SEEDS
 
     @abstractmethod
-    def take(self, documents: LongArray) -> Self:
+    def take(self, documents: LongArray, terms: LongArray) -> Self:
         """Return the fitter with the column of some of the documents."""
 
     def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:

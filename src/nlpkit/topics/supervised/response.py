@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
+import scipy
 from threadpoolctl import threadpool_limits
 
 from nlpkit.classify.logistic import fit_logistic
@@ -71,7 +71,7 @@ class Regression:
         """Return the expected number (D, 1), or the probability of each class (D, C), of documents with z̄ = shares (D, K)."""
         # sums in a fixed order, whatever the number of documents: a product of matrices has one that depends on it
         scores = self.intercept + np.einsum("dk,kc->dc", shares, self.coef)
-        return scores if scores.shape[1] == 1 else np.asarray(softmax(scores, axis=1))
+        return scores if scores.shape[1] == 1 else np.asarray(scipy.special.softmax(scores, axis=1))
 
 
 def start(n_topics: int, response: Response) -> Regression:

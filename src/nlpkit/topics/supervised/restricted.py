@@ -13,6 +13,7 @@ from nlpkit.kernels import restricted as kernel
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
 from nlpkit.topics.mixtures.model import MixtureFit
+from nlpkit.topics.mixtures.steps import FitState, Keeper, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.topics.supervised.base import TRACE_EVERY, ColumnFitter, check, mixture_of
 from nlpkit.topics.supervised.options import AuthorTopicOptions, LabeledLdaOptions, prior
@@ -127,6 +128,7 @@ def sample(
     sweeps: int,
     key: int,
     progress: Callable[[int], None] | None = None,
+    keeper: Keeper | None = None,
 ) -> Chain:
     """Draw the row and the topic of each token, sweep after sweep, given those of all others.
 
@@ -141,8 +143,9 @@ def sample(
     widths = np.diff(rows.topic_start)[rows.rows]
     of_document = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(widths)])[rows.start])
     weights = np.empty(int(of_document.max(initial=1)))  # a weight for each place of a document
-    trace = []
-    for sweep in range(1, sweeps + 1):
+    trace: list[RestrictedPoint] = []
+    arrays: dict[str, np.ndarray] = {"places": places, "counts": counts, "sizes": sizes, "n_vk": n_vk, "n_k": n_k}
+    for sweep in resumable(sweeps, FitState(trace, RestrictedPoint, arrays, rng), keeper):
         moved = kernel.sweep(
             tokens.offsets, tokens.term_ids, rows.start, rows.rows, rows.topic_start, rows.topics, owner, places, counts, sizes,
             n_vk, n_k, alpha, eta, rng.random(len(places)), weights,
@@ -164,6 +167,7 @@ def fit_author_topic(
     execution: Execution | None = None,
     *,
     progress: Callable[[int], None] | None = None,
+    keeper: Keeper | None = None,
 ) -> MixtureFit:
     """Fit the author-topic model by collapsed Gibbs sampling.
 
@@ -173,7 +177,8 @@ def fit_author_topic(
     which is no row of `authors`: as in LDA. n_dk are the topics of the tokens of a document. One thread samples.
 
     Args:
-        tokens: corpus; n_topics: K; authors: of its documents; execution: the seed; progress: called after each sweep.
+        tokens: corpus; n_topics: K; authors: of its documents; execution: the seed.
+        progress: called after each sweep; keeper: keeps states to go on from.
 
     Raises:
         UsageError: no tokens, or no topic.
@@ -186,7 +191,7 @@ def fit_author_topic(
     key = stream_key(execution.seed, "author-topic")
     rows = rows_of_authors(authors, n_topics)
     chain = sample(
-        tokens, n_topics, rows, alpha=alpha, eta=eta, sweeps=options.iterations, key=key, progress=progress
+        tokens, n_topics, rows, alpha=alpha, eta=eta, sweeps=options.iterations, key=key, progress=progress, keeper=keeper
     )  # fmt: skip
     fit, order = mixture_of(tokens, chain.topics, n_topics, alpha=alpha, eta=eta, trace=chain.trace)
     counts = chain.row_topic[: len(authors.names)].toarray()[:, order].astype(np.float64)
@@ -200,6 +205,7 @@ def fit_labeled_lda(
     execution: Execution | None = None,
     *,
     progress: Callable[[int], None] | None = None,
+    keeper: Keeper | None = None,
 ) -> MixtureFit:
     """Fit labelled LDA by collapsed Gibbs sampling: a topic for each label, and a document uses those of its labels alone.
 
@@ -208,7 +214,8 @@ def fit_labeled_lda(
     A document without labels may use every topic. `names` of the fit are the labels, "" for latent topics. One thread samples.
 
     Args:
-        tokens: corpus; labels: of its documents; execution: the seed; progress: called after each sweep.
+        tokens: corpus; labels: of its documents; execution: the seed.
+        progress: called after each sweep; keeper: keeps states to go on from.
 
     Raises:
         UsageError: no tokens; InputError: no labels.
@@ -221,7 +228,9 @@ def fit_labeled_lda(
     check(tokens, K)
     alpha, eta = prior(options.alpha, K), prior(options.eta, K)
     rows, key = rows_of_labels(labels, options.latent), stream_key(execution.seed, "labeled-lda")
-    chain = sample(tokens, K, rows, alpha=alpha, eta=eta, sweeps=options.iterations, key=key, progress=progress)
+    chain = sample(
+        tokens, K, rows, alpha=alpha, eta=eta, sweeps=options.iterations, key=key, progress=progress, keeper=keeper
+    )
     names = (*labels.names, *[""] * options.latent)
     fit, order = mixture_of(tokens, chain.topics, K, alpha=alpha, eta=eta, trace=chain.trace)
     return replace(fit, names=tuple(names[k] for k in order))
@@ -234,17 +243,20 @@ class AuthorTopicFitter(ColumnFitter):
     options: AuthorTopicOptions
     authors: NameSets | None = None
 
-    def take(self, documents: LongArray) -> AuthorTopicFitter:
+    def take(self, documents: LongArray, terms: LongArray) -> AuthorTopicFitter:
         """Return the fitter with the authors of some of the documents."""
         assert self.authors is not None
         return replace(self, authors=self.authors.take(documents))
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
         assert self.authors is not None
-        return fit_author_topic(tokens, n_topics, self.authors, self.options, execution, progress=progress)
+        return fit_author_topic(
+            tokens, n_topics, self.authors, self.options, execution, progress=progress, keeper=keeper
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,14 +266,15 @@ class LabeledLdaFitter(ColumnFitter):
     options: LabeledLdaOptions
     labels: NameSets | None = None
 
-    def take(self, documents: LongArray) -> LabeledLdaFitter:
+    def take(self, documents: LongArray, terms: LongArray) -> LabeledLdaFitter:
         """Return the fitter with the labels of some of the documents."""
         assert self.labels is not None
         return replace(self, labels=self.labels.take(documents))
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
         assert self.labels is not None
-        return fit_labeled_lda(tokens, self.labels, self.options, execution, progress=progress)
+        return fit_labeled_lda(tokens, self.labels, self.options, execution, progress=progress, keeper=keeper)

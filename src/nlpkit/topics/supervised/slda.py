@@ -12,10 +12,11 @@ from nlpkit.kernels import slda as kernel
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
 from nlpkit.topics.mixtures.model import MixtureFit
+from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.topics.supervised.base import TRACE_EVERY, ColumnFitter, check, doc_topics, mixture_of
 from nlpkit.topics.supervised.options import SldaOptions, prior
-from nlpkit.topics.supervised.response import Response, quality, regress, start
+from nlpkit.topics.supervised.response import Regression, Response, quality, regress, start
 from nlpkit.types import Float32Array, FloatArray, LongArray, TokenTable
 
 FIRST = 10  # sweep after which the labels are looked at for the first time
@@ -39,6 +40,7 @@ def fit_slda(
     execution: Execution | None = None,
     *,
     progress: Callable[[int], None] | None = None,
+    keeper: Keeper | None = None,
 ) -> MixtureFit:
     """Fit supervised LDA by stochastic expectation maximisation.
 
@@ -57,7 +59,7 @@ def fit_slda(
         tokens: corpus; documents without tokens have no topic, and their labels say nothing.
         n_topics: K. response: labels of the documents.
         execution: the seed.
-        progress: called after each sweep.
+        progress: called after each sweep; keeper: keeps states to go on from.
 
     Raises:
         UsageError: no tokens, or no topic; InputError: labels that are all alike, or a class of no document with tokens.
@@ -74,11 +76,21 @@ def fit_slda(
     # the kernel writes z[i], n_vk[v, k] and room by topic and class: i < N, v < V as ids of the table are, k < K as `draw` has it
     z = np.full(len(tokens.term_ids), -1, np.int32)
     n_vk, n_k = np.zeros((tokens.n_terms, n_topics), np.int32), np.zeros(n_topics, np.int64)
-    regression, trace = start(n_topics, response), []
+    trace: list[SldaPoint] = []
+    regression = start(n_topics, response)
     weights, factors, steps = np.empty((3, n_topics))
     scores, ratios = np.empty(max(C, 1)), np.empty((n_topics, max(C, 1)))
     room = kernel.Room(np.zeros(n_topics, np.int64), weights, factors, steps, scores, ratios)
-    for sweep in range(1, options.iterations + 1):
+
+    def put_back(arrays: Arrays) -> None:
+        nonlocal regression
+        regression = Regression(arrays["coef"], arrays["intercept"], float(arrays["variance"]))
+
+    state = FitState(
+        trace, SldaPoint, {"z": z, "n_vk": n_vk, "n_k": n_k}, rng,
+        lambda: {"coef": regression.coef, "intercept": regression.intercept, "variance": np.array(regression.variance)}, put_back,
+    )  # fmt: skip
+    for sweep in resumable(options.iterations, state, keeper):
         kernel.sweep(
             tokens.offsets, tokens.term_ids, z, n_vk, n_k, alpha, eta, regression.coef, regression.intercept, response.y,
             regression.variance, rng.random(len(z)), room,
@@ -125,14 +137,15 @@ class SldaFitter(ColumnFitter):
     options: SldaOptions
     response: Response | None = None
 
-    def take(self, documents: LongArray) -> SldaFitter:
+    def take(self, documents: LongArray, terms: LongArray) -> SldaFitter:
         """Return the fitter with the labels of some of the documents."""
         assert self.response is not None
         return replace(self, response=self.response.take(documents))
 
     def fit_tokens(
-        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None
-    ) -> MixtureFit:
+        self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
+        keeper: Keeper | None = None,
+    ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
         assert self.response is not None
-        return fit_slda(tokens, n_topics, self.response, self.options, execution, progress=progress)
+        return fit_slda(tokens, n_topics, self.response, self.options, execution, progress=progress, keeper=keeper)

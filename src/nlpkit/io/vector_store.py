@@ -1,0 +1,247 @@
+"""Vectors by the texts that they were made from: a folder of append-only files that several processes and machines may share.
+
+Each process that writes has a shard of its own, two files that only grow: `.vectors` (float32, E to a row) and `.entries` (ENTRY),
+whose row says which text the vector is of. A vector is written before its entry, so a process that is killed leaves whole rows and a
+tail that nobody reads. A row that does not agree with its checksums counts as absent. There are no locks, which network file systems
+do not keep: what others write is seen at the next look, and a text that two processes embed at the same moment is stored twice.
+
+SQLite, which would be less code, cannot be shared over a network, loses all that lies behind a damaged page, and takes a third more space
+(docs/benchmarks/embeddings.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nlpkit.errors import InputError, UsageError
+from nlpkit.io.atomic import LITTER
+from nlpkit.plain import to_json
+from nlpkit.types import BoolArray, Float32Array, LongArray
+
+ENTRY = np.dtype([("key", "<u8", 2), ("tokens", "<i4"), ("cut", "<i4"), ("vector_sum", "<u4"), ("entry_sum", "<u4")])
+IDENTITY, ENTRIES, VECTORS = "identity.json", ".entries", ".vectors"
+_ROWS = 1 << 32  # place of a vector = shard · _ROWS + row
+_FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D, 0xFD7046C5], np.uint32)
+
+log = logging.getLogger("nlpkit.io")
+
+
+@dataclass(slots=True)
+class _Shard:
+    """A pair of files. rows: how many of its entries are in the index. damaged: that it is has been said."""
+
+    entries: Path
+    rows: int = 0
+    damaged: bool = False
+
+    @property
+    def vectors(self) -> Path:
+        return self.entries.with_suffix(VECTORS)
+
+    def tell_damage(self) -> None:
+        if not self.damaged:
+            log.warning(
+                "%s is damaged: the texts whose embeddings there do not agree with their checksums are embedded anew",
+                self.entries.with_suffix(""),
+            )
+        self.damaged = True
+
+
+class VectorStore:
+    """Vectors (E,) and counts of tokens by text, of one model with its settings, in a folder. Memory: 16 bytes a vector.
+
+    The key is a hash of text and identity, so a vector of another model is never taken for one of this, whatever lies in the folder.
+    """
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any], dim: int) -> None:
+        """Open the folder, which is made as soon as something is stored. identity: all that the vector of a text depends on.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+        self.folder, self.dim = folder, dim
+        self._identity = to_json(dict(identity))
+        self._salt = hashlib.blake2b(self._identity.encode(), digest_size=32).digest()
+        self._shards: list[_Shard] = []
+        self._index: list[tuple[npt.NDArray[np.uint64], LongArray]] = []  # sorted halves of keys, and places
+        self._own: _Shard | None = None
+        self._full = False
+        self._update()
+
+    def get(self, texts: Sequence[str]) -> tuple[BoolArray, LongArray, Float32Array]:
+        """Return which texts are there (n,), their tokens and tokens cut (n, 2), and their vectors (n, E); 0 for the others.
+
+        Raises:
+            InputError: the folder cannot be read.
+        """
+        self._update()
+        keys = self._keys(texts)
+        places = self._places(keys[:, 0])
+        there = places >= 0
+        at = np.flatnonzero(there)
+        at = at[np.argsort(places[at])]
+        entries, rows = self._read(places[at])
+        whole = (entries["entry_sum"] == _sums(entries)) & (entries["vector_sum"] == _checksums(rows))
+        for number in np.unique(places[at][~whole] // _ROWS).tolist():
+            self._shards[number].tell_damage()
+        whole &= (entries["key"] == keys[at]).all(axis=1)
+        there[at] = whole
+        counts, vectors = np.zeros((len(texts), 2), np.int64), np.zeros((len(texts), self.dim), np.float32)
+        counts[at[whole]] = np.column_stack([entries["tokens"], entries["cut"]])[whole]
+        vectors[at[whole]] = rows[whole]
+        return there, counts, vectors
+
+    def put(self, texts: Sequence[str], counts: LongArray, vectors: Float32Array) -> None:
+        """Store the vectors (n, E) of texts, their tokens and tokens cut (n, 2); once that fails nothing more is stored, with a warning."""
+        if self._full or not len(texts):
+            return
+        rows = np.ascontiguousarray(vectors, "<f4")
+        entries = np.empty(len(rows), ENTRY)
+        entries["key"] = self._keys(texts)
+        entries["tokens"], entries["cut"] = counts.T
+        entries["vector_sum"] = _checksums(rows)
+        entries["entry_sum"] = _sums(entries)
+        try:
+            self._own = self._own or self._begin()
+            _append(self._own.vectors, rows)
+            _append(self._own.entries, entries)
+        except OSError as error:
+            self._full = True
+            log.warning(
+                "%s: %s; the embeddings that are stored there stay, those made from here on are not stored",
+                self.folder,
+                error.strerror,
+            )
+
+    def _begin(self) -> _Shard:
+        """Make the folder; return a shard for this process."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        identity, name = self.folder / IDENTITY, f"{time.time_ns()}-{os.urandom(4).hex()}"
+        if not identity.exists():
+            part = identity.with_suffix(f".{name}.part")
+            part.write_text(self._identity + "\n", encoding="utf-8")
+            part.replace(identity)
+        return _Shard(self.folder / f"{name}{ENTRIES}")
+
+    def _keys(self, texts: Sequence[str]) -> npt.NDArray[np.uint64]:
+        """Return the keys (n, 2) of texts."""
+        digests = [hashlib.blake2b(text.encode(), digest_size=16, key=self._salt).digest() for text in texts]
+        return np.frombuffer(b"".join(digests), "<u8").reshape(-1, 2)
+
+    def _places(self, halves: npt.NDArray[np.uint64]) -> LongArray:
+        """Return the places (n,) of the newest vectors whose keys begin so, -1 where there is none."""
+        places = np.full(len(halves), -1, np.int64)
+        for known, where in self._index:
+            at = np.searchsorted(known, halves, side="right") - 1
+            places = np.where((at >= 0) & (known[at] == halves), np.maximum(places, where[at]), places)
+        return places
+
+    def _read(self, places: LongArray) -> tuple[npt.NDArray[Any], Float32Array]:
+        """Return the entries (n,) and vectors (n, E) at sorted places, zeros for what is no longer there."""
+        entries, vectors = np.zeros(len(places), ENTRY), np.zeros((len(places), self.dim), "<f4")
+        ends = [*(np.flatnonzero(np.diff(places) != 1) + 1).tolist(), len(places)]
+        firsts = places[[0, *ends[:-1]]].tolist() if len(places) else []
+        runs = zip(firsts, pairwise([0, *ends]), strict=False)
+        for number, of_shard in groupby(runs, lambda run: run[0] // _ROWS):
+            wanted = [(first % _ROWS, start, stop) for first, (start, stop) in of_shard]
+            for file, array in ((self._shards[number].entries, entries), (self._shards[number].vectors, vectors)):
+                view, size = array.view(np.uint8).reshape(-1).data, array.nbytes // len(places)
+                try:
+                    with file.open("rb", buffering=0) as opened:
+                        for row, start, stop in wanted:
+                            opened.seek(row * size)
+                            opened.readinto(view[start * size : stop * size])
+                except FileNotFoundError:
+                    continue
+                except OSError as error:
+                    raise InputError(f"cannot read stored embeddings in {self.folder}: {error.strerror}") from None
+        return entries, vectors
+
+    def _update(self) -> None:
+        """Take what has been written since the last time into the index."""
+        try:
+            files = sorted(file for file in self.folder.iterdir() if file.suffix == ENTRIES)
+            known = {shard.entries for shard in self._shards}
+            self._shards += [_Shard(file) for file in files if file not in known]
+            for number, shard in enumerate(self._shards):
+                n = shard.entries.stat().st_size // ENTRY.itemsize
+                if n > shard.rows:
+                    entries = np.fromfile(shard.entries, ENTRY, n - shard.rows, offset=shard.rows * ENTRY.itemsize)
+                    self._take(shard, entries, number * _ROWS + shard.rows)
+                    shard.rows = n
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise InputError(f"cannot read stored embeddings in {self.folder}: {error.strerror}") from None
+
+    def _take(self, shard: _Shard, entries: npt.NDArray[Any], place: int) -> None:
+        """Put entries that begin at a place into the index: sorted parts, each less than half as long as the one before it."""
+        whole = entries["entry_sum"] == _sums(entries)
+        if not whole.all():
+            shard.tell_damage()
+        halves = entries["key"][whole, 0]
+        places = place + np.flatnonzero(whole)
+        while self._index and len(self._index[-1][0]) <= 2 * len(halves):
+            before = self._index.pop()
+            halves, places = np.concatenate([before[0], halves]), np.concatenate([before[1], places])
+        if len(halves):
+            order = np.lexsort((places, halves))
+            self._index.append((halves[order], places[order]))
+
+
+def stored_identity(folder: Path) -> dict[str, Any]:
+    """Return what the vectors in the folder of a store were made with. Raises InputError when that cannot be read."""
+    try:
+        identity = json.loads((folder / IDENTITY).read_text(encoding="utf-8"))
+        return {str(key): value for key, value in identity.items()}
+    except (OSError, ValueError, AttributeError):
+        raise InputError(
+            f"{folder} does not say what its embeddings were made with; `force` without `resume` drops it"
+        ) from None
+
+
+def remove_store(folder: Path) -> None:
+    """Remove the folder of a store. Raises UsageError where it holds anything else."""
+    others = [
+        file.name
+        for file in folder.iterdir()
+        if file.name != IDENTITY and file.suffix not in (ENTRIES, VECTORS, ".part")
+    ]
+    others = sorted(set(others) - set(LITTER))
+    if others:
+        raise UsageError(f"{folder} holds {others[0]}, which nlpkit did not write; move it, or give another -o")
+    shutil.rmtree(folder)
+
+
+def _append(file: Path, array: npt.NDArray[Any]) -> None:
+    """Add the bytes of an array to the end of a file; of rows that a full disk takes in part, no entry is read."""
+    with file.open("ab", buffering=0) as opened:
+        rest = array.view(np.uint8).reshape(-1).data
+        while rest:
+            rest = rest[opened.write(rest) :]
+
+
+def _checksums(vectors: Float32Array) -> npt.NDArray[np.uint32]:
+    """Return the CRC-32 of each row (n,)."""
+    return np.fromiter(map(zlib.crc32, vectors), np.uint32, len(vectors))
+
+
+def _sums(entries: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
+    """Return a checksum of each entry without its last field (n,): Σ word · odd factor mod 2³², 1 for zeros."""
+    words = np.ascontiguousarray(entries).view("<u4").reshape(len(entries), ENTRY.itemsize // 4)[:, :-1]
+    sums: npt.NDArray[np.uint32] = (words * _FACTORS).sum(axis=1, dtype=np.uint32) + np.uint32(1)
+    return sums

@@ -1,0 +1,109 @@
+"""A fit of steps with a checkpoint where its unfinished work is kept: written at intervals, and when the process is to end."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nlpkit import reporting, wording
+from nlpkit.errors import InputError
+from nlpkit.interrupts import Stop, between_steps, report_checkpoint_on_interrupt
+from nlpkit.io.checkpoints import read_steps, write_steps
+from nlpkit.topics.mixtures.steps import Keeper, StepState
+from nlpkit.workflows.lda_chain import UnfinishedWork
+
+SAVE_SECONDS = 60.0
+
+
+class _FileKeeper:
+    """Writes states to a file, and ends a fit between two steps."""
+
+    def __init__(self, path: Path, identity: Mapping[str, Any], every: int | None, state: StepState | None) -> None:
+        """Take where states go, what they are of, after how many steps one is due, and the one to go on from."""
+        self.path, self.identity, self.every, self.state = path, identity, every, state
+        self.saved, self.pause = time.monotonic(), SAVE_SECONDS
+        self.stop = Stop()
+
+    def earlier(self) -> StepState | None:
+        """Return the state to go on from."""
+        if self.state is not None:
+            reporting.note(f"going on from {self.path} after {wording.counted(self.state.step, 'step')}")
+        return self.state
+
+    def after(self, step: int, last: int, state: Callable[[], StepState]) -> None:
+        """Write the state where one is due, and where the process is to end."""
+        if step == last:
+            self.stop.step(step, last)
+            return
+        due = (
+            time.monotonic() > self.saved + self.pause if self.every is None else self.every and step % self.every == 0
+        )
+        if due or self.stop.pressed is not None:
+            begin = time.monotonic()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_steps(self.path, state(), self.identity)
+            self.saved = time.monotonic()
+            self.pause = max(SAVE_SECONDS, 20 * (self.saved - begin))  # a twentieth of the time at most
+        self.stop.step(step, last)
+
+
+@contextmanager
+def keeping(unfinished: UnfinishedWork, identity: Mapping[str, Any]) -> Iterator[Keeper | None]:
+    """Return a context in which a fit keeps its states; nothing is kept where no run is to be written.
+
+    Args:
+        identity: what must be the same for a fit to be continued.
+
+    Raises:
+        InputError: there is a checkpoint to go on from, and it is damaged, or of another fit.
+    """
+    path, resume, state = unfinished.chain, unfinished.options.resume, None
+    if path is None:
+        yield None
+        return
+    if resume and path.exists():
+        state = read_steps(path, identity)
+    elif resume and not (unfinished.scores and unfinished.scores.exists()):
+        reporting.warn(f"there is no checkpoint {path}: starting anew", always=True)
+    elif not resume:
+        path.unlink(missing_ok=True)  # it was to be dropped
+    keeper = _FileKeeper(path, identity, unfinished.options.checkpoint_every, state)
+    with report_checkpoint_on_interrupt("fit", path), between_steps() as keeper.stop:
+        try:
+            yield keeper
+        except (LookupError, ValueError) as error:
+            if state is None:
+                raise
+            raise InputError(
+                f"checkpoint {path} is of no such fit ({error}); `force` without `resume` drops it"
+            ) from None
+
+
+def digest(*values: Any, without: str = "") -> str:
+    """Return 64 bits of a hash, hex, of arrays, texts and numbers, and of all that is in lists and records but their field `without`."""
+    state = hashlib.blake2b(digest_size=8)
+
+    def add(value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            state.update(f"{value.dtype}{value.shape}".encode())
+            state.update(value.tobytes())
+        elif is_dataclass(value):
+            for one in fields(value):
+                if one.name != without:
+                    add(getattr(value, one.name))
+        elif isinstance(value, list | tuple):
+            state.update(f"{len(value)}[".encode())
+            for part in value:
+                add(part)
+        else:
+            state.update(f"{value!r};".encode())
+
+    add(values)
+    return state.hexdigest()
