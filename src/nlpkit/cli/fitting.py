@@ -34,15 +34,24 @@ def fit_mixture(
     """
     from nlpkit.cli.render.mixtures import show_mixture
     from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.costs import COSTS
     from nlpkit.workflows.estimate import estimate
-    from nlpkit.workflows.mixtures import NEURAL, fit_topics, number_of_topics
+    from nlpkit.workflows.mixtures import fit_topics, number_of_topics
 
     target = out.run_target(inputs, kind)
     corpus = read_corpus(*inputs, options=read, beside=target)
     if run.dry_run:
-        work = {"embeds": model.embeds, "epochs": model.iterations} if kind in NEURAL else {"sweeps": model.iterations}
-        console.plan(estimate(corpus, **work))
-        if kind != "labeled-lda" and number_of_topics(model).exactly is None:
+        column = getattr(model, "content", None)
+        exactly = 0 if kind == "labeled-lda" else number_of_topics(model).exactly
+        encoder = further.get("encoder") if getattr(model, "embeds", False) else None
+        name = kind if kind in COSTS else "lda-gibbs"
+        console.plan(
+            estimate(
+                corpus, name, tokens=tokens, encoder=encoder, column=column, k=exactly, iterations=model.iterations,
+                threads=run.n_threads(),
+            )
+        )  # fmt: skip
+        if exactly is None:
             reporting.note(
                 f"the time is that of one fit: `k={model.k}` makes one or more for each number that it tries"
             )

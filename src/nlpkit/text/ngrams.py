@@ -34,6 +34,7 @@ class NgramVocabulary:
         self._grams: IdTable = new_table(1024)
         self._unigrams: IntArray = np.zeros(0, np.int32)
         self._counts = Frequencies()
+        self._counting = True
         self._longest = 0  # n-gram so far
 
     def __len__(self) -> int:
@@ -55,6 +56,12 @@ class NgramVocabulary:
         """(V,) documents that hold each n-gram."""
         return self._counts.df(len(self))
 
+    def freeze(self) -> tuple[LongArray, LongArray]:
+        """Return cf and df (V,); `encode` counts no more, so that a corpus can be encoded again."""
+        cf, df = self.cf.copy(), self.df.copy()
+        self._counts, self._counting = Frequencies(), False
+        return cf, df
+
     def encode(self, batch: EncodedBatch) -> EncodedBatch:
         """Return the n-grams of a batch of unigrams as ids, adding new ones and counting cf and df."""
         lengths = np.diff(batch.offsets)
@@ -62,7 +69,7 @@ class NgramVocabulary:
         self._longest = max(self._longest, n_max)
         if n_max < self.n_min:
             empty = EncodedBatch(np.zeros(len(batch.offsets), np.int64), np.zeros(0, np.int32))
-            self._counts.count(empty, len(self))
+            self._count(empty)
             return empty
         # a document of L terms has L - n + 1 n-grams, gaps among them or not
         room = sum(int(np.maximum(lengths - (n - 1), 0).sum()) for n in range(self.n_min, n_max + 1))
@@ -82,8 +89,12 @@ class NgramVocabulary:
             ids,
         )
         ngrams = EncodedBatch(offsets, ids[: offsets[-1]])
-        self._counts.count(ngrams, len(self))
+        self._count(ngrams)
         return ngrams
+
+    def _count(self, ngrams: EncodedBatch) -> None:
+        if self._counting:
+            self._counts.count(ngrams, len(self))
 
     def words(self, ids: IntArray | LongArray) -> list[tuple[int, ...]]:
         """Return the unigram ids of some n-grams."""

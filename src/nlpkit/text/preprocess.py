@@ -285,7 +285,7 @@ class Preprocessor:
             grams = NgramVocabulary(*sizes)
             for batch in again():
                 grams.encode(_through(stages, batch))
-            cf, df = grams.cf.copy(), grams.df.copy()
+            cf, df = grams.freeze()
             stages.append(grams.encode)
             unigrams, separator = terms, "" if options.tokenizer.startswith("chars") else " "
             strings = lambda ids: grams.terms(unigrams, ids, separator)  # noqa: E731

@@ -26,15 +26,16 @@ Stage = Callable[[EncodedBatch], EncodedBatch]
 
 
 class Frequencies:
-    """Collection and document frequency of ids that keep growing: `cf`, `df` (V,) int64."""
+    """Collection and document frequency of ids that keep growing: `cf`, `df` (V,) int64; size: V so far."""
 
     def __init__(self) -> None:
-        self.n_docs = 0
+        self.n_docs = self.size = 0
         self._cf, self._df = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
         self._last = np.full(1024, -1, np.int64)  # the document where an id was last seen
 
     def arrays(self, n_ids: int) -> tuple[LongArray, LongArray, LongArray]:
         """Return cf, df and the last document (≥ n_ids,), for a kernel to count in."""
+        self.size = max(self.size, n_ids)
         if len(self._cf) < n_ids:
             n_new = max(n_ids, 2 * len(self._cf)) - len(self._cf)
             self._cf = np.concatenate([self._cf, np.zeros(n_new, np.int64)])

@@ -2,56 +2,207 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from math import log2
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from nlpkit import reporting
+from nlpkit.errors import MissingError
+from nlpkit.io.dates import days_of
+from nlpkit.io.documents import token_ids
+from nlpkit.text.options import PreprocessOptions, TokenOptions
+from nlpkit.text.preprocess import Preprocessor
+from nlpkit.text.pruning import MIN_DF_AUTO_FROM
 from nlpkit.text.rows import RowPlan
+from nlpkit.text.vocab import EncodedBatch, Frequencies
+from nlpkit.topics.dtm.periods import cut_periods
+from nlpkit.topics.lda.chunks import parse_span
 from nlpkit.workflows.corpus import Corpus, Documents, no_documents
+from nlpkit.workflows.costs import COSTS, ENCODING, Cost, Work, cost_of
 from nlpkit.workflows.rows import Rows
+from nlpkit.workflows.token_options import preprocess_options
 
-NEURAL_SECONDS = 1e-4  # of a document in a pass of a neural topic model with 1,600 words on one core
+if TYPE_CHECKING:
+    from nlpkit.embed.options import EncoderOptions
+
+SAMPLE = 2000  # documents, evenly spread, from which words are estimated
+ENCODED = 48  # of them that are encoded to see how fast the model is here
+SPACY_SAMPLE = 100
+USUAL_TOPICS = 30
 
 
 def estimate(
-    corpus: Corpus, *, embeds: bool = False, sweeps: int = 0, epochs: int = 0, plan: RowPlan | None = None
+    corpus: Corpus,
+    command: str = "",
+    *,
+    tokens: TokenOptions | PreprocessOptions | None = None,
+    encoder: EncoderOptions | None = None,
+    plan: RowPlan | None = None,
+    column: str | None = None,
+    every: str | None = None,
+    k: int | None = None,
+    iterations: int = 1,
+    threads: int = 1,
 ) -> dict[str, Any]:
-    """Return rows, characters, and about how many tokens, MB of memory and disk, and seconds the work takes; reads the input once.
+    """Return rows, characters, and about how many tokens, MB of memory and disk, and seconds the work of a command takes.
+
+    The input is read once; a sample of it is cut into words, and some texts are encoded where the command encodes and the model is
+    there. Seconds are those of this machine with nothing else to do, memory is the peak of the process.
 
     Args:
         corpus: the documents.
-        embeds: texts are encoded.
-        sweeps: passes of Gibbs sampling over the tokens.
-        epochs: passes of a neural topic model over the documents.
+        command: one of `costs.COSTS`; of others the time of reading and cutting is told.
+        tokens: how texts are cut; None where no words are needed.
+        encoder: texts are encoded by it, unless they have embeddings.
         plan: what is done to rows first.
+        column: of categories, whose different values are counted. every: length of a period of the dates.
+        k: topics, None where their number is to be chosen: the estimate is of one fit, of 30. iterations: steps of the fit.
+        threads: of the work.
 
     Raises:
-        InputError: there are no documents.
+        InputError: there are no documents, or they lie in one period. UsageError: a token option that is wrong.
     """
+    seen = _Seen("date" if every is not None else column)
     with corpus.open() as stream:
         documents: Documents = stream if plan is None else Rows(stream, plan, None)
-        rows = chars = 0
         for batch in documents:
-            rows += batch.num_rows
-            chars += pc.sum(pc.utf8_length(batch.column("text"))).as_py() or 0
-        if not rows:
+            seen.add(batch)
+        if not seen.rows:
             raise no_documents(documents)
-        embeds = embeds and "embedding" not in stream.schema.names
-        tokens = chars // 6
-        sampled = tokens / 2 if sweeps else 0  # about half of the words are stop words or rare
-        memory = 200 + chars / 1e6 * 3 + (rows * 384 * 4 * 3 / 1e6 + 900 if embeds else 0) + sampled * 30 / 1e6
-        seconds = (
-            chars / 8e6
-            + (tokens * 1.35 / 12_000 + rows / 2000 + 10 if embeds else 0)
-            + sampled * sweeps * 8e-8
-            + rows * epochs * NEURAL_SECONDS
-        )
+        texts = seen.sample()
+        embeds = encoder is not None and ("embedding" not in stream.schema.names or bool(encoder.requested()))
+        n_tokens, n_terms = seen.chars // 6, 0
+        if tokens is not None:
+            settings = tokens if isinstance(tokens, PreprocessOptions) else preprocess_options(tokens)
+            n_tokens, n_terms = _words(texts, settings, seen.rows)
+        work = Work(
+            seen.rows, seen.chars, n_tokens, n_terms, periods=1 if every is None else _periods(seen, every),
+            levels=0 if column is None else len(seen.values), k=USUAL_TOPICS if k is None else k or 1, iterations=iterations,
+        )  # fmt: skip
+        cost = cost_of(COSTS.get(command, COSTS[""]), work, threads)
+        if encoder is not None and embeds:
+            cost += _encoding(encoder, texts.column("text").to_pylist(), work, threads)
         return {
-            "rows": rows,
-            "characters": chars,
-            "tokens_about": tokens,
-            "memory_mb_about": round(memory),
-            "seconds_about": round(seconds),
-            "disk_mb_about": round(chars / 1e6 * 0.6 + (rows * 384 * 4 / 1e6 if embeds else 0)),
+            "rows": seen.rows,
+            "characters": seen.chars,
+            "tokens_about": n_tokens,
+            "memory_mb_about": round(cost.memory),
+            "seconds_about": max(1, round(cost.seconds)),
+            "disk_mb_about": round(seen.chars / 1e6 * 0.6 + (seen.rows * 384 * 4 / 1e6 if embeds else 0)),
             "dropped": len(documents.dropped),
         }
+
+
+class _Seen:
+    """What passes by: rows, characters, different values of a column, and every n-th document, n doubled as they become many."""
+
+    def __init__(self, column: str | None) -> None:
+        self.rows = self.chars = 0
+        self.values: set[Any] = set()
+        self._column = column
+        self._kept: list[pa.RecordBatch] = []
+        self._every = 1
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take a batch."""
+        first = -self.rows % self._every
+        self.rows += batch.num_rows
+        self.chars += pc.sum(pc.utf8_length(batch.column("text"))).as_py() or 0
+        if self._column is not None and self._column in batch.schema.names:
+            self.values.update(pc.unique(batch.column(self._column)).to_pylist())
+        names = [name for name in ("text", "tokens") if name in batch.schema.names]
+        self._kept.append(batch.select(names).take(np.arange(first, batch.num_rows, self._every)))
+        while sum(kept.num_rows for kept in self._kept) > 2 * SAMPLE:
+            self._every *= 2
+            table = pa.Table.from_batches(self._kept)
+            self._kept = table.take(np.arange(0, table.num_rows, 2)).combine_chunks().to_batches()
+
+    def sample(self) -> pa.Table:
+        """Return some documents in their order."""
+        return pa.Table.from_batches(self._kept)
+
+
+def _periods(seen: _Seen, every: str) -> int:
+    """Return the periods of the dates that were seen."""
+    span = parse_span(every, "every")
+    if span.unit == "document":
+        return -(-seen.rows // span.n)
+    days, _ = days_of(pa.chunked_array([pa.array(sorted(filter(None, seen.values)))]))
+    return cut_periods(days[~np.isnat(days)], every).n
+
+
+def _words(texts: pa.Table, options: PreprocessOptions, n_docs: int) -> tuple[int, int]:
+    """Return about how many tokens and different terms all documents have, from a sample of m of them (Heaps' law).
+
+    V(D) = V(m) (D / m)^β with β = log2 (V(m) / V(m / 2)) ≤ 1, V the terms of at least min_df documents.
+    """
+    if options.spacy is not None:
+        texts = texts.slice(0, SPACY_SAMPLE)
+    m = texts.num_rows
+    counts, sizes = Frequencies(), []
+    for half in _encoded(texts, options):
+        counts.count(half, int(half.term_ids.max(initial=-1)) + 1)
+        df = counts.df(counts.size)
+        sizes.append(int((df >= _least(options, m, n_docs)).sum()))
+    growth = min(1.0, log2(max(sizes[-1], 1) / max(sizes[0], 1))) if len(sizes) > 1 else 0.5
+    n_terms = sizes[-1] * (n_docs / m) ** growth
+    if options.max_vocab is not None:
+        n_terms = min(n_terms, options.max_vocab)
+    if options.vocab is not None:
+        n_terms = len(options.vocab)
+    return round(int(counts.cf(counts.size).sum()) * n_docs / m), round(n_terms)
+
+
+def _least(options: PreprocessOptions, m: int, n_docs: int) -> float:
+    """Return the documents of a sample of m that a term needs; where it is a number of all documents, two of the sample will do."""
+    min_df = options.min_df
+    if min_df is None:
+        min_df = 2 if n_docs >= MIN_DF_AUTO_FROM else 1
+    if isinstance(min_df, float):
+        return min_df * m
+    return min_df if m == n_docs else min(min_df, 2)
+
+
+def _encoded(texts: pa.Table, options: PreprocessOptions) -> list[EncodedBatch]:
+    """Return the documents in two halves as ids of terms, those in too few or too many documents among them."""
+    halves = [texts.slice(0, texts.num_rows // 2), texts.slice(texts.num_rows // 2)]
+    batches = [half.combine_chunks().to_batches()[0] for half in halves if half.num_rows]
+    if "tokens" in texts.column_names:
+        known: dict[str, int] = {}
+        return [EncodedBatch(*token_ids(batch.column("tokens"), known)) for batch in batches]
+    every_term = replace(
+        options, lists_must_match=False, min_df=1, max_df=1.0, min_cf=1, max_cf=1.0, max_vocab=None, vocab=None
+    )
+    preprocessor = Preprocessor(every_term)
+    encoded = [ids for _, ids in preprocessor.encode_all(batches)]
+    fitted = preprocessor.finish(lambda: encoded)
+    return [fitted.apply(batch) for batch in encoded]
+
+
+def _encoding(encoder: EncoderOptions, texts: Sequence[str | None], work: Work, threads: int) -> Cost:
+    """Return the cost of encoding all texts: some of them are encoded to see how fast the model is on this machine.
+
+    Seconds are those of the processor, which other programs do not lengthen, and of the clock where a GPU computes.
+    """
+    some = [text or "" for text in texts[:: max(1, len(texts) // ENCODED)]]
+    try:
+        begun = time.process_time()
+        model = replace(encoder, offline=True).load(threads)  # nothing is fetched for an estimate
+        loading = time.process_time() - begun
+    except MissingError as error:
+        reporting.note(f"the time of encoding is a guess, for the model is not there: {error}")
+        return cost_of(ENCODING, work, threads)
+    clock = time.process_time if model.device == "cpu" else time.perf_counter
+    model.encode(some[:8])  # what is compiled or allocated first is not counted
+    begun = clock()
+    model.encode(some)
+    spent = clock() - begun
+    share = sum(len(text) + 20 for text in some) / (work.chars + 20 * work.rows)
+    seconds = loading + spent / share / (threads if model.device == "cpu" else 1)
+    return Cost(seconds, cost_of(ENCODING, work).memory)

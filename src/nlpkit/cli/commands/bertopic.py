@@ -59,7 +59,7 @@ def bertopic_cli(
     if update is not None:
         refuse_new_options(topics, guide, tokens)
     if run.dry_run:
-        dry_run(inputs, read, embeds=True)
+        dry_run(inputs, read, "bertopic", tokens=tokens, encoder=encoder, threads=run.n_threads())
         return
     from nlpkit.cli.render.topics import show_bertopic
     from nlpkit.workflows.bertopic import fit_bertopic

@@ -67,8 +67,12 @@ def classify_cli(
         raise InputError(f"--predict {missing_path(predict)}")
     if run.dry_run:
         from nlpkit.classify.configs import sees_embeddings
+        from nlpkit.workflows.classify_data import classifier_preprocessing
 
-        dry_run(inputs, read, embeds=sees_embeddings(classifier))
+        made = encoder if sees_embeddings(classifier) else None
+        dry_run(
+            inputs, read, "classify", tokens=classifier_preprocessing(tokens), encoder=made, threads=run.n_threads()
+        )
         return
     from nlpkit.cli.render.classes import finish_classifier, spell_scores
     from nlpkit.io.score_files import write_junit

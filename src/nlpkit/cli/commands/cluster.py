@@ -36,7 +36,7 @@ def cluster_cli(
     """
     target = out.given_table_target("clustered.parquet")
     if run.dry_run:
-        dry_run(inputs, read, embeds=options.vectors() == "embedding")
+        dry_run(inputs, read, encoder=encoder if options.vectors() == "embedding" else None, threads=run.n_threads())
         return
     from nlpkit.cli.render import cluster as render
     from nlpkit.workflows.cluster import cluster

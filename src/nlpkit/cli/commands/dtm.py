@@ -43,6 +43,7 @@ def dtm_cli(
     and keep the number of the highest score, a mean of them.
     """
     from nlpkit.cli.render.dtm import show_dynamic
+    from nlpkit.topics.options import NumberOfTopics
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.dtm import fit_dtm
     from nlpkit.workflows.estimate import estimate
@@ -50,7 +51,12 @@ def dtm_cli(
     target = out.run_target(inputs, "dtm")
     corpus = read_corpus(*inputs, options=read, beside=target)
     if run.dry_run:
-        console.plan(estimate(corpus, sweeps=model.iterations))
+        console.plan(
+            estimate(
+                corpus, "dtm", tokens=tokens, every=model.every, k=NumberOfTopics.parse(model.k).exactly,
+                iterations=model.iterations, threads=run.n_threads(),
+            )
+        )  # fmt: skip
         return
     fitted = fit_dtm(
         corpus, options=model, terms=terms, tokens=tokens, execution=run, checkpoints=checkpoints, checkpoint=target, force=out.force

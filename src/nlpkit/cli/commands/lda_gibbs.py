@@ -56,7 +56,16 @@ def lda_gibbs_cli(
     corpus = read_corpus(*inputs, options=read, beside=target)
     if run.dry_run:
         plan = plan_lda(chain, guide, prototypes, checkpoints, tokens, workers, run, checkpoint=target, force=out.force)
-        console.plan(estimate(corpus, sweeps=plan.sweeps))
+        console.plan(
+            estimate(
+                corpus,
+                "lda-gibbs",
+                tokens=tokens,
+                k=chain.exactly or 0,
+                iterations=plan.sweeps,
+                threads=run.n_threads(),
+            )
+        )
         return
     model = fit_lda(
         corpus,

@@ -88,7 +88,7 @@ def preprocess_cli(
         render.plan(plan)
         return
     if run.dry_run:
-        dry_run(inputs, read, plan=rows.plan())
+        dry_run(inputs, read, "preprocess", tokens=tokens, plan=rows.plan(), threads=run.n_threads())
         return
     target = None if out.output is None and preview.show is not None else out.target("docs.parquet")
     if preview.save_phrases is not None and tokens.phrases is None:

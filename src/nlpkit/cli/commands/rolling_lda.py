@@ -58,7 +58,11 @@ def rolling_lda_cli(
         "options": rolling, "changes": changes, "prototypes": prototypes, "tokens": tokens, "execution": run
     }  # fmt: skip
     if run.dry_run:
-        console.plan(estimate(corpus, sweeps=plan_rolling(update, **records)))
+        console.plan(
+            estimate(
+                corpus, "lda-gibbs", tokens=tokens, iterations=plan_rolling(update, **records), threads=run.n_threads()
+            )
+        )
         return
     if update is None:
         model = fit_rolling_lda(corpus, description=description, **records)

@@ -42,7 +42,9 @@ def sbert_embed_cli(
     """
     kind.check(encoder, normalize=normalize)
     if run.dry_run:
-        dry_run(inputs, read, embeds=kind.method == "sbert")
+        dry_run(
+            inputs, read, "sbert-embed", encoder=encoder if kind.method == "sbert" else None, threads=run.n_threads()
+        )
         return
     from nlpkit.cli.render.predictions import show_embeddings
     from nlpkit.workflows.corpus import read_corpus

@@ -43,7 +43,7 @@ def similar_cli(
     check_search(queries or [], options)
     target = out.given_table_target("similar.parquet")
     if run.dry_run:
-        dry_run([docs], read, embeds=options.by == "embedding")
+        dry_run([docs], read, encoder=encoder if options.by == "embedding" else None, threads=run.n_threads())
         return
     from nlpkit.cli.render import similar as render
     from nlpkit.workflows.corpus import read_corpus

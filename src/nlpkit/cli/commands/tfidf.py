@@ -100,7 +100,7 @@ def tfidf_cli(
         return
     goal = None if run.dry_run and model is not None else _target(out, to, method, selection, fitted, inputs)
     if run.dry_run:
-        dry_run(inputs, read)
+        dry_run(inputs, read, "tfidf", tokens=tokens, threads=run.n_threads())
         return
     corpus = read_corpus(*inputs, options=read, beside=None if method else out.output)
     labels: Carry = "labels" if goal is not None and goal.is_matrix else "nothing"

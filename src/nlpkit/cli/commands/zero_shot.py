@@ -36,7 +36,7 @@ def zero_shot_cli(
     """
     target = out.target("predictions.parquet")
     if run.dry_run:
-        dry_run(inputs, read, embeds=True)
+        dry_run(inputs, read, encoder=encoder, threads=run.n_threads())
         return
     work = {"options": options, "encoder": encoder, "gates": gate}
     if divided("zero-shot", inputs, target, sharing=sharing, read=read, out=out, run=run, **work):

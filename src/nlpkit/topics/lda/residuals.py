@@ -10,7 +10,8 @@ import numpy as np
 from nlpkit.errors import InputError
 from nlpkit.types import CsrMatrix, FloatArray
 
-BLOCK = 64  # documents whose expected counts are held at a time
+BLOCK = 64  # documents whose expected counts are held at a time, fewer where these are more than CELLS
+CELLS = 1 << 21
 TOLERANCE = 0.01  # expected count from which a cell is one that could have been seen
 
 
@@ -51,9 +52,10 @@ def residual_dispersion(
 
     K, V = phi.shape
     D, cells, used = 0.0, 0, 0
+    block = max(1, min(BLOCK, CELLS // V))
     with threadpool_limits(1):  # products of several threads are rounded differently
-        for begin in range(0, counts.shape[0], BLOCK):
-            rows = slice(begin, begin + BLOCK)
+        for begin in range(0, counts.shape[0], block):
+            rows = slice(begin, begin + block)
             x = counts[rows].toarray().astype(np.float64)
             m = x.sum(axis=1, keepdims=True)
             full = m[:, 0] > 0

@@ -92,9 +92,14 @@ def expected_counts(weights: FloatArray, totals: FloatArray) -> CsrMatrix:
 
     Of phi and n_k these are n_kv, of theta and N_d they are n_dk.
     """
-    counts = weights * totals[:, None]
-    counts[counts < 1e-6] = 0.0
-    return sparse.csr_array(counts)
+    R, C = weights.shape
+    blocks, step = [], max(1, CELLS // max(C, 1))
+    for begin in range(0, max(R, 1), step):
+        rows = slice(begin, begin + step)
+        counts = weights[rows] * totals[rows, None]
+        counts[counts < 1e-6] = 0.0
+        blocks.append(sparse.csr_array(counts))
+    return sparse.csr_array(sparse.vstack(blocks)) if len(blocks) > 1 else blocks[0]
 
 
 def theta_of(doc_topic: CsrMatrix, alpha: FloatArray, rows: slice) -> FloatArray:
