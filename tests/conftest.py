@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
-from numba.core import caching
 
 from tests.peer_data import SKIPPED, reason_to_skip
 
-# Two private parts of other packages are replaced here, for want of a public way. constraints.txt pins both (hypothesis 6.170.15,
-# numba 0.68.1); a version that renames them fails at once, here, and needs another look before it is pinned.
+# A private part of another package is replaced here, for want of a public way. constraints.txt pins it (hypothesis 6.170.15);
+# a version that renames it fails at once, here, and needs another look before it is pinned.
 
 # Hypothesis also draws the constants of the modules that are loaded: which ones are depends on the tests before, and they
 # on how long those of the other workers take
@@ -25,19 +22,6 @@ assert hasattr(providers, "_get_local_constants")
 providers._get_local_constants = providers.Constants
 settings.register_profile("repeatable", derandomize=True, deadline=None)  # the same examples in every run
 settings.load_profile("repeatable")
-
-assert hasattr(caching.IndexDataCacheFile, "save")
-_save = caching.IndexDataCacheFile.save
-
-
-def _save_alone(self: Any, key: Any, data: Any) -> None:
-    """Keep a compiled kernel while no other worker does: numba lets two of them give two kernels the same file."""
-    with Path(f"{self._index_path}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        _save(self, key, data)
-
-
-caching.IndexDataCacheFile.save = _save_alone
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -6,6 +6,7 @@ import json
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -133,3 +134,24 @@ def test_what_is_left_to_others() -> None:
         {"is_decoder": True},
     ):
         assert not bert.supports(config | odd)
+
+
+@pytest.mark.parametrize("engine", ["openvino", "onnx"])
+def test_the_graph_is_the_same_forward_pass(pair: tuple[Any, dict[str, Any], Any], engine: str) -> None:
+    from nlpkit.embed.kinds import is_installed
+
+    if not is_installed(engine):
+        pytest.skip(f"no {engine}")
+    from nlpkit.embed import graphs, onnx_graph
+
+    model, config, weights = pair
+    graph = onnx_graph.build(config, weights)
+    run_graph = graphs.openvino_run(graph, "fp32", 1) if engine == "openvino" else graphs.onnxruntime_run(graph, "fp32")
+    for ids in documents():
+        width = ids.shape[1] + 3  # padding is not seen
+        lengths = np.full(len(ids), ids.shape[1])
+        hidden = run_graph(np.pad(ids.numpy(), ((0, 0), (0, 3))), lengths)
+        assert hidden.shape == (len(ids), width, 48)
+        with torch.inference_mode():
+            wanted = model(input_ids=ids).last_hidden_state.numpy()
+        np.testing.assert_allclose(hidden[:, : ids.shape[1]], wanted, atol=2e-4)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import logging
@@ -24,6 +25,11 @@ from tests.refusals import refuses
 for needed in ("torch", "tokenizers", "safetensors"):
     pytest.importorskip(needed)
 
+import torch  # noqa: E402
+
+from nlpkit.embed.engines import load_engine  # noqa: E402
+from nlpkit.embed.hardware import choose_devices  # noqa: E402
+
 MakeModel = Callable[..., Path]
 
 
@@ -36,7 +42,7 @@ def encoder(tiny: Path) -> Encoder:
 
 
 class FakeEngine:
-    dim, max_tokens, precision, pads = 2, 100, "fp32", True
+    name, dim, max_tokens, precision, pads = "torch", 2, 100, "fp32", True
 
     def __init__(self, fits: int = 1000, error: str = "CUDA out of memory. Tried to allocate 2.00 GiB") -> None:
         self.fits, self.error = fits, error
@@ -53,6 +59,11 @@ class FakeTexts:
         self.vectors = np.array([text.split() for text in texts], np.float32).reshape(-1, 2)
         self.counts = self.lengths = self.vectors[:, 0].astype(np.int64)
         self.cut = np.zeros(len(texts), np.int64)
+
+    def on(self, engine: FakeEngine) -> FakeTexts:
+        other = copy.copy(self)
+        other.engine = engine
+        return other
 
     def embed(self, batch: Batch) -> Any:
         if len(batch.rows) > self.engine.fits:
@@ -132,6 +143,53 @@ def test_one_document_that_does_not_fit() -> None:
     with pytest.raises(OutOfMemoryError) as caught:
         fake_encoder(FakeEngine(fits=0)).encode(FAKE_TEXTS)
     assert caught.value.exit_code == 5
+
+
+def test_batches_are_dealt_to_several_gpus() -> None:
+    """Stand-ins for GPUs: batch i goes to device i mod n, whichever is faster, and every one halves for itself."""
+    engines = [FakeEngine(), FakeEngine(fits=2), FakeEngine()]
+    engines[0].delay = 0.02
+    encoder = fake_encoder(engines[0], "cuda:0,cuda:1,cuda:2", others=engines[1:], batch_tokens=20)
+    counts: list[int] = []
+    vectors, _ = encoder.encode(FAKE_TEXTS, normalize=False, progress=counts.append)
+    assert vectors.tolist() == [[float(x) for x in text.split()] for text in FAKE_TEXTS]
+    one = FakeEngine()
+    fake_encoder(one, batch_tokens=20).encode(FAKE_TEXTS)
+    assert engines[0].sizes == one.sizes[0::3]
+    assert sum(engines[1].sizes) == sum(one.sizes[1::3])
+    assert sum(counts) == len(FAKE_TEXTS)
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+def test_an_error_on_one_of_several_gpus_ends_the_work(broken: int) -> None:
+    engines = [FakeEngine(), FakeEngine()]
+    engines[broken].fits, engines[broken].error = 0, "CUDA error: device-side assert triggered"
+    encoder = fake_encoder(engines[0], "cuda:0,cuda:1", others=engines[1:], batch_tokens=9)
+    with pytest.raises(RuntimeError, match="device-side"):
+        encoder.encode(FAKE_TEXTS)
+    engines[broken].error = "CUDA out of memory"
+    with pytest.raises(OutOfMemoryError):
+        encoder.encode(FAKE_TEXTS)
+
+
+def test_a_model_on_two_devices_gives_the_same_vectors(tiny: Path, sentences: list[str]) -> None:
+    """The real engine twice, on the CPU as a stand-in, with the padded batches of GPUs."""
+    one = load_encoder(str(tiny), precision="fp32", batch_tokens=60)
+    files = ModelFiles("tiny", tiny, "path")
+    engines = [load_engine(tiny, device=torch.device("cpu"), precision="fp32", max_tokens=None) for _ in range(2)]
+    for engine in engines:
+        engine.pads = True
+    both = Encoder(files, engines[0], device="meta:0,meta:1", batch_tokens=60, threads=1, others=engines[1:])
+    np.testing.assert_allclose(both.encode(sentences)[0], one.encode(sentences)[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("names", ["cpu,cpu", "cuda:0,cpu", "cuda:0,cuda:0", "cuda,cuda:0", "cuda:0,cuda:9"])
+def test_several_devices_that_are_none(names: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert [str(device) for device in choose_devices("cuda:0, cuda:1")] == ["cuda:0", "cuda:1"]
+    with refuses("device"):
+        choose_devices(names)
 
 
 def test_a_cpu_out_of_memory_is_an_error() -> None:
@@ -216,7 +274,6 @@ def test_bytes_depend_on_the_text_alone(tiny: Path, sentences: list[str], precis
 
 
 def test_threads_of_torch_are_given_back(encoder: Encoder, sentences: list[str]) -> None:
-    import torch
 
     before = torch.get_num_threads()
     torch.set_num_threads(2)
@@ -343,7 +400,6 @@ def test_report_is_plain_numbers(encoder: Encoder) -> None:
 
 @pytest.mark.parametrize(("capability", "precision"), [((7, 5), "fp32"), ((8, 0), "bf16"), ((9, 0), "bf16")])
 def test_auto_precision_on_cuda(capability: tuple[int, int], precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
 
     from nlpkit.embed.hardware import choose_device, choose_precision
 

@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.errors import InputError, OutputExistsError, UsageError
@@ -207,3 +208,25 @@ def test_formulas_in_csv_and_lists_in_cells_are_told(tmp_path: Path, caplog: pyt
     caplog.clear()
     save_table(tmp_path / "t.jsonl", table(), BLOCK, force=False)
     assert caplog.text == ""
+
+
+def test_tokens_in_parquet_are_strings_for_every_reader(tmp_path: Path) -> None:
+    """They are written as codes; terms that occur nowhere do not come along, and nulls stay."""
+    terms = pa.array(["a", "b", "spare", "ä"])
+    flat = pa.DictionaryArray.from_arrays(pa.array([3, 0, 0, 1], pa.int32()), terms)
+    lists = pa.ListArray.from_arrays(pa.array([0, 2, None, 2, 4], pa.int32()), flat)
+    rows = pa.table({"id": ["1", "2", "3", "4"], "text": pa.array(TEXTS, pa.large_string()), "tokens": lists})
+    wanted = [["ä", "a"], [], None, ["a", "b"]]
+    for name, part in (("all", rows), ("some", rows.slice(1))):
+        path = tmp_path / f"{name}.parquet"
+        with table_sink(path, part.schema, BLOCK, force=False) as sink:
+            for batch in (*part.to_batches(), *part.slice(2).to_batches()):
+                sink.write(batch)
+        back = pq.read_table(path)
+        assert back.schema.field("tokens").type == pa.list_(pa.string())
+        assert back.column("tokens").to_pylist() == [*wanted[-part.num_rows :], *wanted[-part.num_rows :][2:]]
+        assert pl.read_parquet(path)["tokens"].to_list() == back.column("tokens").to_pylist()
+        assert json.loads(back.schema.metadata[b"nlpkit"])["kind"] == "documents"
+        coded = pq.read_table(path, read_dictionary=["tokens.list.element"]).column("tokens").combine_chunks().flatten()
+        assert "spare" not in coded.dictionary.to_pylist()
+        assert not pq.read_metadata(path).row_group(0).column(1).has_dictionary_page  # each text is another

@@ -56,7 +56,7 @@ def supports(config: Mapping[str, Any]) -> bool:
     """Return whether this forward pass implements the model that a transformers config.json describes."""
     return (
         config.get("model_type") in MODEL_TYPES
-        and _activation(config) in _ACTIVATIONS
+        and _activation_name(config) in _ACTIVATIONS
         and config.get("position_embedding_type", "absolute") in ("absolute", None)
         and not any(config.get(key) for key in ("is_decoder", "auto_map", "quantization_config"))
     )
@@ -72,8 +72,36 @@ def _first_position(config: Mapping[str, Any]) -> int:
     return 0 if config["model_type"] in ("bert", "distilbert") else int(config.get("pad_token_id", 1)) + 1
 
 
-def _activation(config: Mapping[str, Any]) -> str:
+def _activation_name(config: Mapping[str, Any]) -> str:
     return str(config.get("hidden_act", config.get("activation", "gelu")))
+
+
+def activation(config: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the kind of the activation, gelu or relu, and how gelu is approximated: none or tanh."""
+    return _ACTIVATIONS[_activation_name(config)]
+
+
+def heads(config: Mapping[str, Any]) -> int:
+    """Return the number of attention heads."""
+    return int(config.get("num_attention_heads") or config["n_heads"])
+
+
+def epsilon(config: Mapping[str, Any]) -> float:
+    """Return what norms add to the variance."""
+    return float(config.get("layer_norm_eps", 1e-12))
+
+
+def depth(weights: Mapping[str, Tensor]) -> int:
+    """Return the number of layers of weights under canonical names."""
+    return 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer."))
+
+
+def position_vectors(config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> Tensor:
+    """Return what each position adds to a word, with the type of the first text: (positions, H) float32."""
+    positions = weights["embeddings.position_embeddings.weight"][_first_position(config) :].float()
+    if "embeddings.token_type_embeddings.weight" in weights:
+        positions = positions + weights["embeddings.token_type_embeddings.weight"][0].float()
+    return positions
 
 
 class Bert:
@@ -82,23 +110,19 @@ class Bert:
     def __init__(
         self, config: Mapping[str, Any], weights: Mapping[str, Tensor], *, dtype: torch.dtype, device: torch.device
     ) -> None:
-        w = _canonical_names(str(config["model_type"]), weights)
+        w = canonical_names(str(config["model_type"]), weights)
         self.dtype, self.device = dtype, device
         self.words = w["embeddings.word_embeddings.weight"].to(device)
         self.dim = int(self.words.shape[1])
-        self.heads = int(config.get("num_attention_heads") or config["n_heads"])
-        self.eps = float(config.get("layer_norm_eps", 1e-12))
-        positions = w["embeddings.position_embeddings.weight"][_first_position(config) :].float()
-        if "embeddings.token_type_embeddings.weight" in w:
-            positions = positions + w["embeddings.token_type_embeddings.weight"][0].float()
+        self.heads, self.eps = heads(config), epsilon(config)
+        positions = position_vectors(config, w)
         self.positions = positions.to(device)
         self.bias: Tensor | None = None
         if config["model_type"] == "mpnet":
-            bias = _relative_bias(w["encoder.relative_attention_bias.weight"].float(), len(positions))
+            bias = relative_bias(w["encoder.relative_attention_bias.weight"].float(), len(positions))
             self.bias = bias.to(device, dtype)
         self.norm = self._norm(w, "embeddings.LayerNorm")
-        depth = 1 + max(int(name.split(".")[2]) for name in w if name.startswith("encoder.layer."))
-        self.layers = [self._layer(w, f"encoder.layer.{i}.", _ACTIVATIONS[_activation(config)]) for i in range(depth)]
+        self.layers = [self._layer(w, f"encoder.layer.{i}.", activation(config)) for i in range(depth(w))]
 
     def forward(self, ids: Tensor, groups: Sequence[tuple[int, int]], lengths: Tensor | None) -> Tensor:
         """Return the token vectors of documents laid end to end.
@@ -202,7 +226,7 @@ def _linear(
     return lambda x: functional.linear(x, weight, bias)
 
 
-def _relative_bias(table: Tensor, size: int) -> Tensor:
+def relative_bias(table: Tensor, size: int) -> Tensor:
     """Return MPNet's bias for each pair of positions, (h, size, size), from its table (buckets, h).
 
     Song et al. 2020 took it from T5 (Raffel et al. 2020, §2.1): the distance j - i falls into one of 32 buckets, 16
@@ -215,7 +239,7 @@ def _relative_bias(table: Tensor, size: int) -> Tensor:
     return table[bucket + half * (distance > 0)].permute(2, 0, 1).contiguous()
 
 
-def _canonical_names(model_type: str, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def canonical_names(model_type: str, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the weights under the names BERT has for them, without the prefix of a task model."""
     anchor = "embeddings.word_embeddings.weight"
     prefix = next((name.removesuffix(anchor) for name in weights if name.endswith(anchor)), "")

@@ -14,29 +14,34 @@ import importlib.util
 import logging
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from queue import SimpleQueue
+from threading import Event
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from nlpkit.embed.batching import Batch, plan_batches, split_batch
+from nlpkit.embed.kinds import ENGINES, GRAPHS, PRECISIONS
 from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, OutOfMemoryError, UsageError, missing_extra, unknown_value
 
 if TYPE_CHECKING:
-    from nlpkit.embed.engines import EncoderEngine, Texts
+    from tokenizers import Tokenizer
+
+    from nlpkit.embed.engines import EncoderEngine, MovableTexts, Texts
 
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 logger = logging.getLogger("nlpkit.embed")
 
-PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 BATCH_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
+STATIC_BATCH_TOKENS = 16384
 
 
 @dataclass(frozen=True)
@@ -58,12 +63,29 @@ class Encoder:
     """A loaded model; make one with `load_encoder`."""
 
     def __init__(
-        self, files: ModelFiles, engine: EncoderEngine, *, device: str, batch_tokens: int, threads: int
+        self,
+        files: ModelFiles,
+        engine: EncoderEngine,
+        *,
+        device: str,
+        batch_tokens: int,
+        threads: int,
+        cosine: float = 1.0,
+        others: Sequence[EncoderEngine] = (),
     ) -> None:
+        """Take an engine; `others` hold the same model on more devices, and read what it has read (MovableTexts)."""
         self.name, self.origin, self.path = files.name, files.origin, files.path
-        self.dim, self.max_tokens, self.precision = engine.dim, engine.max_tokens, engine.precision
+        self.dim, self.max_tokens = engine.dim, engine.max_tokens
+        self.engine, self.precision, self.cosine = engine.name, engine.precision, cosine
         self.device, self.batch_tokens, self.threads = device, batch_tokens, threads
-        self._engine = engine
+        self._engine, self._others = engine, others
+        self.static: dict[str, Any] | None = None  # figures of an encoder that was tuned on the documents themselves
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer, without cut and padding; None for a model whose tokenizer is not of the library tokenizers."""
+        tokenizer: Tokenizer | None = self._engine.tokenizer
+        return tokenizer
 
     @cached_property
     def fingerprint(self) -> str:
@@ -120,14 +142,16 @@ class Encoder:
         batches = plan_batches(read.lengths, self.batch_tokens, pad=self._engine.pads)
         out = np.zeros((len(read.lengths), self.dim), np.float32)
 
-        def work(batch: Batch) -> IntArray:
+        def work(batch: Batch, read: Texts = read) -> IntArray:
             vectors = self._embed(read, batch)
             out[batch.rows] = unit_length(vectors) if normalize else vectors
             return batch.rows
 
         if self.device != "cpu":
-            for rows in self._in_turn(read, batches, work):
-                done(rows)
+            finished = self._on_gpus(read, batches, work) if self._others else self._in_turn(read, batches, work)
+            with closing(finished):
+                for rows in finished:
+                    done(rows)
             return out
         torch_threads = torch.get_num_threads()
         torch.set_num_threads(1)  # threads within a product split its sums, and wait for each other
@@ -155,7 +179,47 @@ class Encoder:
                 for future in futures:
                     future.cancel()
 
-    def _in_turn(self, read: Texts, batches: Sequence[Batch], work: Callable[[Batch], IntArray]) -> Iterator[IntArray]:
+    def _on_gpus(
+        self, read: Texts, batches: Sequence[Batch], work: Callable[[Batch, Texts], IntArray]
+    ) -> Generator[IntArray]:
+        """Run batch i on device i mod n, a thread for each device; yield the rows of those that are done.
+
+        Batches are dealt by their number, from long to short texts, and not to whichever device is free: so a batch is always computed
+        by the same one. When one device fails, the others end with the batch they have.
+        """
+        texts = [read, *(cast("MovableTexts", read).on(engine) for engine in self._others)]
+        finished: SimpleQueue[IntArray | None] = SimpleQueue()
+        failed = Event()
+
+        def run(lane: int) -> None:
+            try:
+                here = texts[lane]
+                for rows in self._in_turn(here, batches[lane :: len(texts)], lambda batch: work(batch, here)):
+                    finished.put(rows)
+                    if failed.is_set():
+                        return
+            except BaseException:
+                failed.set()
+                raise
+            finally:
+                finished.put(None)
+
+        with ThreadPoolExecutor(len(texts), "gpu") as pool:
+            futures = [pool.submit(run, lane) for lane in range(len(texts))]
+            running = len(texts)
+            try:
+                while running:
+                    rows = finished.get()
+                    if rows is None:
+                        running -= 1
+                    else:
+                        yield rows
+            finally:
+                failed.set()
+            for future in futures:
+                future.result()
+
+    def _in_turn(self, read: Texts, batches: Sequence[Batch], work: Callable[[Batch], IntArray]) -> Generator[IntArray]:
         """Run batches on a GPU; one it has not the memory for is halved, and so are those as large that follow."""
         from nlpkit.embed.hardware import free_gpu_memory
 
@@ -197,6 +261,7 @@ def load_encoder(
     name: str = DEFAULT_MODEL,
     *,
     device: str | None = None,
+    engine: str = "auto",
     precision: str = "auto",
     batch_tokens: int | None = None,
     max_tokens: int | None = None,
@@ -205,15 +270,20 @@ def load_encoder(
 ) -> Encoder:
     """Find a model, load it and return its encoder.
 
-    device        "cpu", "cuda", "cuda:1", "mps"; None takes the best there is
-    precision     of the products: "fp32", "bf16", "fp16" (cuda only); "auto" is bf16 where the hardware computes in it
+    device        "cpu", "cuda", "cuda:1", "mps", or several GPUs, "cuda:0,cuda:1"; None takes the best there is
+    engine        what runs the model: "torch", "openvino", "onnx", "static" (of a static encoder); "auto" is the fastest
+                  whose vectors have a cosine of at least 0.9999 to those in fp32: torch, in one of its precisions (choice.py)
+    precision     of the products: "fp32", "bf16", "fp16" (cuda only), "int8" (onnx only); "auto" is bf16 where the hardware
+                  computes in it and where that is as close
     batch_tokens  tokens run at once; None takes what suits the device (BATCH_TOKENS)
     max_tokens    cut texts here, special tokens included; None takes the model's own limit
     threads       CPU threads; None takes all this process may use. The embeddings do not depend on it
     offline       never ask the hub
 
-    Raises MissingError (no such model, no torch), UsageError (an option that cannot be), OutOfMemoryError.
+    Raises MissingError (no such model, no torch, an engine that is not installed), UsageError (an option that cannot be), OutOfMemoryError.
     """
+    if engine not in ENGINES:
+        raise unknown_value("engine", engine, ENGINES)
     if precision not in PRECISIONS:
         raise unknown_value("precision", precision, PRECISIONS)
     for option, value in (("batch_tokens", batch_tokens), ("max_tokens", max_tokens), ("threads", threads)):
@@ -224,24 +294,31 @@ def load_encoder(
     files = find_model(name, offline=offline)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # said aloud, it does not warn when a process forks
 
-    from nlpkit.embed.engines import load_engine
-    from nlpkit.embed.hardware import available_cpus, choose_device, choose_precision, is_out_of_memory
+    from nlpkit.embed.choice import choose_engine
+    from nlpkit.embed.engines import several
+    from nlpkit.embed.hardware import available_cpus, choose_devices, is_out_of_memory
 
-    where = choose_device(device)
+    where, *more = choose_devices("cpu" if device is None and (engine in GRAPHS or precision == "int8") else device)
+    threads = threads or available_cpus()
     try:
-        engine = load_engine(
-            files.path, device=where, precision=choose_precision(precision, where), max_tokens=max_tokens
+        loaded, cosine = choose_engine(
+            files.path, device=where, engine=engine, precision=precision, max_tokens=max_tokens, threads=threads
         )
+        others = several(loaded, files.path, more, max_tokens=max_tokens)
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
         raise OutOfMemoryError(f"no memory on {where} to load {files.name}; take a smaller model") from None
+    static = loaded.name == "static"
+    usual = STATIC_BATCH_TOKENS if static else BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"])
     return Encoder(
         files,
-        engine,
-        device=str(where),
-        batch_tokens=batch_tokens or BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"]),
-        threads=threads or available_cpus(),
+        loaded,
+        device="cpu" if static else ",".join(map(str, (where, *more))),
+        batch_tokens=batch_tokens or usual,
+        threads=threads,
+        cosine=cosine,
+        others=others,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import logging
 import warnings
 from collections.abc import Iterator, Sequence
@@ -17,14 +18,13 @@ from nlpkit.embed import bert, use
 from nlpkit.embed.batching import Batch
 from nlpkit.embed.layout import ModelLayout, read_layout
 from nlpkit.embed.pooling import pool
-from nlpkit.embed.tokens import IntArray, TokenIds, iterate_ids, load_tokenizer, plain, special_ids
+from nlpkit.embed.tokens import NO_LIMIT, IntArray, TokenIds, iterate_ids, load_tokenizer, plain, special_ids
 from nlpkit.errors import MissingError, UsageError, missing_extra
 
 FloatArray = npt.NDArray[np.float32]
 logger = logging.getLogger("nlpkit.embed")
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-NO_LIMIT = 2**31 - 1  # max_tokens of a model that takes texts of any length
 
 
 class Texts(Protocol):
@@ -38,13 +38,22 @@ class Texts(Protocol):
         """Return the vectors of the texts `batch.rows`, (B, E) float32, not normalised. Safe in several threads."""
 
 
+class MovableTexts(Texts, Protocol):
+    """Texts that an engine of the same model on another device can embed as well."""
+
+    def on(self, engine: Any) -> Texts:
+        """Return the same texts for another engine."""
+
+
 class EncoderEngine(Protocol):
     """A loaded model."""
 
+    name: str  # one of ENGINES
     dim: int
     max_tokens: int
     precision: str
     pads: bool  # documents of a batch are padded to one width
+    tokenizer: Any  # of the library tokenizers, None for a model that has another
 
     def read(self, texts: Sequence[str]) -> Texts:
         """Tokenise texts."""
@@ -66,18 +75,23 @@ def load_engine(path: Path, *, device: torch.device, precision: str, max_tokens:
     return FallbackEngine(path, device=device, precision=precision, max_tokens=max_tokens)
 
 
-class DirectEngine:
-    """A BERT-like transformer and its pooling, run by `nlpkit.embed.bert`.
+def several(
+    engine: EncoderEngine, path: Path, devices: Sequence[torch.device], *, max_tokens: int | None
+) -> list[EncoderEngine]:
+    """Return engines like the one that is loaded, on more devices. Raises UsageError for one that reads texts for itself alone."""
+    if devices and not isinstance(engine, DirectEngine):
+        kinds = ", ".join(bert.MODEL_TYPES)
+        raise UsageError(
+            f"several devices are for transformers with plain pooling ({kinds}); give one", parameter="device"
+        )
+    return [load_engine(path, device=device, precision=engine.precision, max_tokens=max_tokens) for device in devices]
 
-    On a CPU texts are laid end to end without padding, so that the vector of a text depends on nothing but the
-    text; elsewhere a batch is one padded rectangle, which needs fewer and larger kernels.
-    """
 
-    def __init__(self, layout: ModelLayout, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
-        from safetensors.torch import load_file
+class BertEngine:
+    """A model of the BERT family: its tokenizer, its pooling and how many tokens of a text it sees. Engines add how it is run."""
 
-        self.modes, self.device, self.precision = layout.modes, device, precision
-        self.pads = device.type != "cpu"
+    def __init__(self, layout: ModelLayout, *, precision: str, max_tokens: int | None) -> None:
+        self.modes, self.precision = layout.modes, precision
         try:
             self.tokenizer = load_tokenizer(layout)
         except Exception as error:  # tokenizers raises plain Exception
@@ -85,15 +99,39 @@ class DirectEngine:
         positions = bert.max_positions(layout.config)
         specials = sum(map(len, special_ids(self.tokenizer)))
         self.max_tokens = checked_max_tokens(max_tokens, layout.max_tokens, positions, specials)
-        weights: dict[str, torch.Tensor] = {}
-        files = [layout.folder / "model.safetensors"]
-        for file in files if files[0].is_file() else sorted(layout.folder.glob("*.safetensors")):
-            weights |= load_file(file)
-        try:
-            with torch.inference_mode():
-                self.model = bert.Bert(layout.config, weights, dtype=DTYPES[precision], device=device)
-        except (KeyError, ValueError) as error:
-            raise MissingError(f"the weights in {layout.folder} do not fit its config.json: missing {error}") from None
+
+
+@contextlib.contextmanager
+def bert_weights(layout: ModelLayout) -> Iterator[dict[str, torch.Tensor]]:
+    """Yield the weights of a model by name. Raises MissingError when what is done with them misses one."""
+    from safetensors.torch import load_file
+
+    weights: dict[str, torch.Tensor] = {}
+    files = [layout.folder / "model.safetensors"]
+    for file in files if files[0].is_file() else sorted(layout.folder.glob("*.safetensors")):
+        weights |= load_file(file)
+    try:
+        with torch.inference_mode():
+            yield weights
+    except (KeyError, ValueError) as error:
+        raise MissingError(f"the weights in {layout.folder} do not fit its config.json: missing {error}") from None
+
+
+class DirectEngine(BertEngine):
+    """A BERT-like transformer and its pooling, run by `nlpkit.embed.bert`.
+
+    On a CPU texts are laid end to end without padding, so that the vector of a text depends on nothing but the
+    text; elsewhere a batch is one padded rectangle, which needs fewer and larger kernels.
+    """
+
+    name = "torch"
+
+    def __init__(self, layout: ModelLayout, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
+        super().__init__(layout, precision=precision, max_tokens=max_tokens)
+        self.device = device
+        self.pads = device.type != "cpu"
+        with bert_weights(layout) as weights:
+            self.model = bert.Bert(layout.config, weights, dtype=DTYPES[precision], device=device)
         self.dim = self.model.dim * len(self.modes)
 
     def read(self, texts: Sequence[str]) -> Texts:
@@ -106,6 +144,12 @@ class DirectTexts(TokenIds):
     def __init__(self, engine: DirectEngine, texts: Sequence[str]) -> None:
         super().__init__(engine.tokenizer, texts, engine.max_tokens)
         self._engine = engine
+
+    def on(self, engine: DirectEngine) -> DirectTexts:
+        """Return the same texts for an engine on another device; they are not tokenised again."""
+        texts = copy.copy(self)
+        texts._engine = engine
+        return texts
 
     def embed(self, batch: Batch) -> FloatArray:
         with torch.inference_mode():
@@ -130,7 +174,7 @@ class DirectTexts(TokenIds):
 class UseEngine:
     """The multilingual Universal Sentence Encoder, run by `nlpkit.embed.use`, texts end to end without padding."""
 
-    pads, precision = False, "fp32"
+    name, pads, precision = "torch", False, "fp32"
 
     def __init__(self, path: Path, *, device: torch.device, max_tokens: int | None) -> None:
         try:
@@ -148,7 +192,7 @@ class UseEngine:
 class FallbackEngine:
     """Any other model, run by sentence-transformers, a batch at a time, padded."""
 
-    pads = True
+    name, pads = "torch", True
 
     def __init__(self, path: Path, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
         model = load_sentence_transformer(path, device, command="sbert-embed")

@@ -26,6 +26,18 @@ def choose_device(name: str | None) -> torch.device:
     return torch.device("cpu" if kind == "cpu" else name)
 
 
+def choose_devices(names: str | None) -> list[torch.device]:
+    """Return the devices of names with commas between them, or the best one; UsageError for several that are not different GPUs."""
+    if names is None or "," not in names:
+        return [choose_device(names)]
+    devices = [choose_device(name.strip()) for name in names.split(",")]
+    if any(device.type != "cuda" for device in devices) or len({device.index or 0 for device in devices}) < len(
+        devices
+    ):
+        raise UsageError(f"`device={names}`: several devices are different GPUs, such as cuda:0,cuda:1")
+    return devices
+
+
 def choose_precision(name: str, device: torch.device) -> str:
     """Return "fp32", "bf16" or "fp16"; "auto" is bf16 on hardware that multiplies in it.
 

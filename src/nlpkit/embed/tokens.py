@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 IntArray = npt.NDArray[np.int64]
 
+NO_LIMIT = 2**31 - 1  # max_tokens of a model that takes texts of any length
 _CHUNK_TEXTS = 1024
 _CHUNK_CHARS = 1_000_000  # one token of an Encoding takes some 100 bytes until its id is copied
 

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from nlpkit.embed import bert
-from nlpkit.embed.engines import NO_LIMIT, checked_max_tokens, load_sentence_transformer, quiet
+from nlpkit.embed.engines import checked_max_tokens, load_sentence_transformer, quiet
 from nlpkit.embed.layout import read_layout
-from nlpkit.embed.tokens import TokenIds, plain, special_ids
+from nlpkit.embed.tokens import NO_LIMIT, TokenIds, plain, special_ids
 from nlpkit.errors import UsageError
 from nlpkit.finetune.engine import autocast_if_supported
 from nlpkit.types import Float32Array, IntArray, LongArray

@@ -101,6 +101,8 @@ def _load(
 
 def loads_of_encoder(name: str, schedule: Schedule, head_steps: int, columns: int, n: int, n_test: int) -> list[Load]:
     """Return the trainings of an objective; columns: texts of a row. The test is scored before and after."""
+    if name == "static":  # each text is embedded once
+        return [Load(name, "", 1, n, n, 1, n_test, 0.0, 1.0)]
     texts = columns * min(schedule.batch, n)
     loads = [Load(name, "", 1, n, schedule.steps(n), texts, n_test, 1.0, 3.0, 2.0 * columns)]
     if head_steps:  # fewer for a model that has such a head

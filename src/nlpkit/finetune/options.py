@@ -273,6 +273,13 @@ class ScheduleOptions:
                 f"`weight_decay={self.weight_decay:g}`: a number from 0 to 1 is needed", parameter="weight_decay"
             )
 
+    def check_unused(self, objective: str) -> None:
+        """Raise UsageError when one of these options is set, for an objective that is solved without steps."""
+        usual = ScheduleOptions()
+        for name in ("epochs", "max_steps", "batch_size", "lr", "warmup", "weight_decay", "patience"):
+            if getattr(self, name) != getattr(usual, name):
+                raise UsageError(f"`objective={objective}` is solved without steps; leave `{name}` out", parameter=name)
+
     def check_patience(self, *, dev: bool) -> None:
         """Raise UsageError for `patience` without dev documents."""
         if self.patience != ScheduleOptions().patience and not dev:
@@ -383,13 +390,16 @@ class TrainEncoderOptions:
     objective: Annotated[
         str,
         Param(
-            "Objective of the training: mlm, sbert-softmax, triplet, mnrl or cosine, with options as in triplet(margin=1).",
+            "Objective of the training: mlm, sbert-softmax, triplet, mnrl, cosine or static (fast token vectors that stand for the base), "
+            "with options as in triplet(margin=1) or static(sample=20000).",
             metavar="NAME",
         ),
     ] = "mlm"
-    base: Annotated[str, Param("Encoder that is trained: a folder, or a name on the hub.", metavar="MODEL"), READ] = (
-        DEFAULT_ENCODER
-    )
+    base: Annotated[
+        str,
+        Param("Encoder that is trained: a folder, or a name on the hub.", ("base", "model"), metavar="MODEL"),
+        READ,
+    ] = DEFAULT_ENCODER
     negative_col: Annotated[
         str | None,
         Param("Column with a text unlike the first, for the objectives triplet and mnrl.", metavar="COL", panel="Data"),

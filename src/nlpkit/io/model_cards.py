@@ -154,9 +154,15 @@ def encoder_card(
         [n, "–" if n not in before else wording.score_text(before[n]), wording.score_text(v)] for n, v in after.items()
     ]
     lines += [markdown_table(["test rows", "before", "after"], rows, right=["before", "after"]), "", "## Training", ""]
+    if objective == "static":
+        trained = f"- the vectors of the tokens were fitted to the vectors that {base} gives {facts['texts']:,} texts"
+    else:
+        trained = (
+            f"- {objective} {dict(parameters['options'])}, {facts['steps']:,} steps of {facts['batch_size']}, rate {facts['lr']:g}, "
+            f"seed {report['seed']}"
+        )
     lines += [
-        f"- {objective} {dict(parameters['options'])}, {facts['steps']:,} steps of {facts['batch_size']}, rate {facts['lr']:g}, "
-        f"seed {report['seed']}",
+        trained,
         f"- on {parameters['device']} ({parameters['precision']})",
         f"- nlpkit {__version__}, " + ", ".join(f"{p} {v}" for p in _PACKAGES if (v := _version(p))),
         "", "## Use", "", "```sh",

@@ -47,7 +47,8 @@ class RunTables:
     """The tables of a run, by file stem (documents, topics, topic_terms, doc_topics, vocab), and of model/ below it.
 
     reports: further JSON files by stem, such as metrics. texts: further text files by name. model_folder: a folder whose content
-    goes into model/, such as the files of a transformer. weights: of a neural network, for model/weights.safetensors.
+    goes into model/, such as the files of a transformer. model_files: content of further files in model/, by path below it.
+    weights: of a neural network, for model/weights.safetensors.
     """
 
     tables: Mapping[str, pa.Table]
@@ -57,6 +58,7 @@ class RunTables:
     reports: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     model_folder: Path | None = None
+    model_files: Mapping[str, bytes] = field(default_factory=dict)
     weights: Mapping[str, Float32Array] = field(default_factory=dict)
 
 
@@ -128,6 +130,9 @@ def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[
         model.mkdir(exist_ok=True)
         for name, table in run.model_tables.items():
             write_table(model / f"{name}.parquet", table, {**block, "kind": f"model/{name}"})
+        for name, content in run.model_files.items():
+            (model / name).parent.mkdir(parents=True, exist_ok=True)
+            (model / name).write_bytes(content)
         if run.weights:
             write_safetensors(model / WEIGHTS, run.weights)
         _write_json(model / "config.json", run.model_config)

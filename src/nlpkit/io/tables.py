@@ -12,6 +12,7 @@ Cells of CSV, TSV and XLSX hold no lists: lists and structs are written there as
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import math
@@ -20,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -124,9 +125,8 @@ def _opened(format: str, name: Path, path: Path, schema: pa.Schema, block: dict[
     if format in ("csv", "tsv", "xlsx"):
         _note_lists(name, schema)
     if format == "parquet":
-        full = with_footer(stored_schema(schema), block)
-        with pq.ParquetWriter(path, full, compression="zstd", dictionary_pagesize_limit=DICTIONARY_BYTES) as writer:
-            yield _Arrow(full, lambda table: writer.write_table(table))
+        with _Parquet(path, schema, block) as table:
+            yield table
     elif format == "arrow":
         full = with_footer(_plain_schema(schema), block)
         with pa.ipc.new_file(path, full, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
@@ -157,8 +157,63 @@ def _note_lists(name: Path, schema: pa.Schema) -> None:
         log.info("%s: lists are written as JSON in the cells of %s", name, ", ".join(nested))
 
 
+class _Parquet:
+    """Parquet files. Tokens are written as the codes they are, half the time of strings, and every reader sees strings.
+
+    Each text and each id is another: a dictionary of them would cost as long as all the rest, and be as large.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, block: dict[str, Any]) -> None:
+        self._stored = with_footer(stored_schema(schema), block)
+        self._coded = self._stored
+        if "tokens" in schema.names:
+            self._coded = self._stored.set(schema.get_field_index("tokens"), schema.field("tokens"))
+        leaves = _leaves(self._stored)
+        self._writer = pq.ParquetWriter(
+            path,
+            self._coded,
+            store_schema=False,  # this one has codes; that of the reader's columns is added below
+            compression="zstd",
+            dictionary_pagesize_limit=DICTIONARY_BYTES,
+            use_dictionary=[leaf for leaf in leaves if leaf not in ("id", "text")],
+            write_statistics=[leaf for leaf in leaves if leaf.partition(".")[0] not in ("text", "tokens")],
+        )
+        self._writer.add_key_value_metadata(
+            {**self._stored.metadata, b"ARROW:schema": base64.b64encode(self._stored.serialize().to_pybytes())}
+        )
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        table = pa.Table.from_batches([batch])
+        if _has_spare_terms(batch):
+            table = stored(table, self._stored)
+        self._writer.write_table(stored(table, self._coded))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.close()
+
+
+def _leaves(schema: pa.Schema) -> list[str]:
+    """Return the paths of the columns of a Parquet file, such as tokens.list.element."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(schema.empty_table(), sink)
+    columns = pq.read_metadata(pa.BufferReader(sink.getvalue())).schema
+    return [columns.column(i).path for i in range(len(columns))]
+
+
+def _has_spare_terms(batch: pa.RecordBatch) -> bool:
+    """Return whether the dictionary of the tokens has terms that do not occur in them, as where rows were left out."""
+    at = batch.schema.get_field_index("tokens")
+    if at < 0 or not pa.types.is_list(batch.schema.field(at).type):
+        return False
+    flat = batch.column(at).flatten()
+    return pa.types.is_dictionary(flat.type) and len(pc.unique(flat.indices)) < len(flat.dictionary)
+
+
 class _Arrow:
-    """Parquet and Arrow files: tables of one schema, dictionary codes as the schema wants them."""
+    """Arrow files: tables of one schema, dictionary codes as the schema wants them."""
 
     def __init__(self, schema: pa.Schema, write: Callable[[pa.Table], None]) -> None:
         self._schema, self._write = schema, write

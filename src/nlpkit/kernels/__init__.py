@@ -12,7 +12,7 @@ import hashlib
 import importlib
 import threading
 from collections.abc import Callable
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 _loading = threading.RLock()
@@ -27,8 +27,8 @@ class Kernel:
         self._options = options
         self._compiled: Any = None
 
-    def __call__(self, *args: Any) -> Any:
-        return (self._compiled or self.compiled())(*args)
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return (self._compiled or self.compiled())(*args, **named)
 
     def __getattr__(self, name: str) -> Any:
         """Return what Numba's function has under a name, such as `signatures`."""
@@ -40,11 +40,8 @@ class Kernel:
         """Return the function that Numba makes of it: a dispatcher, or with NUMBA_DISABLE_JIT=1 the plain function."""
         with _loading:
             if self._compiled is None:
+                # complete with the kernels that it calls: from here on other threads call it without the lock
                 self._compiled = _dispatcher(self.py_func, self._options)
-                names = self.py_func.__globals__
-                for name, value in list(names.items()):
-                    if isinstance(value, Kernel):  # Numba compiles calls of its own functions only
-                        names[name] = value.compiled()
             return self._compiled
 
 
@@ -54,13 +51,28 @@ def njit(**options: Any) -> Callable[[Any], Any]:
 
 
 def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Any:
+    """Return what Numba makes of a copy of a function that sees Numba's functions where this one sees kernels."""
     import numba
 
     importlib.import_module("nlpkit.kernels.intrinsics")
-    made = numba.njit(**options)(function)
-    if hasattr(made, "enable_caching"):
-        made._cache = _cache(function)
+    names = dict(function.__globals__)
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__module__, copy.__qualname__, copy.__doc__ = function.__module__, function.__qualname__, function.__doc__
+    made = numba.njit(**options)(copy)
+    if made is copy:
+        return function
+    made._cache = _cache(copy)
+    for name in _names(function.__code__):
+        called = names.get(name)
+        if isinstance(called, Kernel):
+            names[name] = made if called.py_func is function else called.compiled()
     return made
+
+
+def _names(code: CodeType) -> set[str]:
+    """Return the names that a function uses, and those inside it."""
+    inner = (_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*inner)
 
 
 def _cache(function: FunctionType) -> Any:
@@ -73,7 +85,7 @@ def _cache(function: FunctionType) -> Any:
     """
     from numba.core import caching
 
-    class Files(caching.IndexDataCacheFile):
+    class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
         def save(self, key: Any, data: Any) -> None:
             digest = hashlib.blake2b(self._dump(data), digest_size=12).hexdigest()
             name = f"{self._index_name.removesuffix('.nbi')}.{digest}.nbc"

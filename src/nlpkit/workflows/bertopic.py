@@ -53,10 +53,12 @@ from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_o
 from nlpkit.workflows.guidance import knowledge_of, note_debiased, note_predefined
 from nlpkit.workflows.model import TopicRun
 from nlpkit.workflows.predict_options import PredictOptions
+from nlpkit.workflows.static import encoder_of, files_in, files_of, tune_encoder
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import note_tokens, token_info, tokens_of
 
 if TYPE_CHECKING:
+    from nlpkit.embed.encoder import Encoder
     from nlpkit.embed.options import EncoderOptions
     from nlpkit.io.provenance import HasProvenance
     from nlpkit.text.preprocess import PreprocessReport
@@ -79,6 +81,10 @@ class BertopicModel(TopicRun):
     config: Mapping[str, Any]  # what prediction needs beside tables: dim, n_neighbors, encoder, novelty, languages
 
     @abstractmethod
+    def static_encoder(self, options: EncoderOptions, threads: int) -> Encoder | None:
+        """Return the encoder that was tuned on the documents, None where it was not, or where another one is named."""
+
+    @abstractmethod
     def training(self, threads: int) -> Training:
         """Return the distinct training texts with their topics."""
 
@@ -94,7 +100,8 @@ class BertopicModel(TopicRun):
         with corpus.open() as stream:
             training = self.training(execution.n_threads())
             bound = _bound(training, self.config.get("novelty"), options.novelty_quantile)
-            yield TopicPredictions(self.name, self.config, training, bound, stream, options, execution)
+            encoder = self.static_encoder(options.encoder, execution.n_threads())
+            yield TopicPredictions(self.name, self.config, training, bound, stream, options, execution, encoder)
 
 
 @dataclass(repr=False)
@@ -102,7 +109,8 @@ class FittedBertopic(BertopicModel):
     """What `fit_bertopic` found, with all that a run directory holds.
 
     table: the documents; words: their tokens; model: the arrays of the fit; embeddings (D, E); usable (D,) whether there is text; guidance:
-    figures of what was known before. lineage: of topics that were edited, for the manifest.
+    figures of what was known before. encoder_files: of a static encoder that was tuned on the documents. lineage: of topics that were
+    edited, for the manifest.
     """
 
     table: pa.Table
@@ -117,6 +125,7 @@ class FittedBertopic(BertopicModel):
     source: HasProvenance
     seconds: dict[str, float]
     guidance: dict[str, Any] = field(default_factory=dict)
+    encoder_files: Mapping[str, bytes] = field(default_factory=dict)
     name: str = "the model"
     lineage: dict[str, Any] | None = None
 
@@ -192,6 +201,10 @@ class FittedBertopic(BertopicModel):
         """Return the topics that a second fit does not find again: stability under 0.5."""
         return [k for k, value in enumerate(self.model.stability) if value < LEAST_STABLE]
 
+    def static_encoder(self, options: EncoderOptions, threads: int) -> Encoder | None:
+        """Return the encoder that was tuned on the documents, None where it was not, or where another one is named."""
+        return encoder_of(self.encoder_files, self.config, options, threads)
+
     def training(self, threads: int) -> Training:
         """Return the distinct training texts with their topics."""
         return training_of(self._training, self.model.n_topics, n_neighbors=self.options.n_neighbors, threads=threads)
@@ -205,7 +218,8 @@ class FittedBertopic(BertopicModel):
     def run(self) -> NewRun:  # type: ignore[override]
         """The run that can be written."""
         return new_run(
-            "bertopic", RunTables(self.tables(), self._training, self.config), self.source, parameters=self.parameters,
+            "bertopic", RunTables(self.tables(), self._training, self.config, model_files=self.encoder_files), self.source,
+            parameters=self.parameters,
             command="bertopic" if self.lineage is None else "edit", results=self.results(), execution=self.execution,
             seconds={**self.seconds, **{f"topics.{k}": v for k, v in self.model.seconds.items()}}, lineage=self.lineage,
         )  # fmt: skip
@@ -225,6 +239,11 @@ class LoadedBertopic(BertopicModel):
             if self.config.get("languages") is None:
                 tokens = run.manifest["parameters"].get("tokens") or {}
                 self.config = {**self.config, "languages": tokens.get("languages")}
+
+    def static_encoder(self, options: EncoderOptions, threads: int) -> Encoder | None:
+        """Return the encoder that the run keeps, None where it keeps none, or where another one is named."""
+        with self.run.intact():
+            return encoder_of(files_in(self.run, self.config), self.config, options, threads)
 
     def training(self, threads: int) -> Training:
         """Return the distinct training texts with their topics."""
@@ -297,7 +316,15 @@ def fit_bertopic(
     if not words.n_terms:
         raise no_words(table.num_rows, ", so topics would have no names")
     with stopwatch(seconds, "embeddings"):
-        embeddings, encoder_info = embeddings_of(table, made_by, embedding, execution.n_threads(), usable)
+        static = None
+        if embedding.static_sample() is not None and (
+            embedding.encoder is not None or "embedding" not in table.column_names
+        ):
+            static = tune_encoder([table.column("text").to_pylist()], embedding, execution)
+        tuned = (
+            None if static is None else static.encoder(threads=execution.n_threads(), max_tokens=embedding.max_tokens)
+        )
+        embeddings, encoder_info = embeddings_of(table, made_by, embedding, execution.n_threads(), usable, tuned)
         if "embedding" in table.column_names:
             table = table.drop_columns("embedding")
             pa.default_memory_pool().release_unused()  # of a million documents: 1.5 GB
@@ -307,7 +334,7 @@ def fit_bertopic(
     with stopwatch(seconds, "guidance"):
         rows = knowledge.rows(embeddings, threads=execution.n_threads())
         source = RunEmbeddings(
-            {"encoder": encoder_info, "dim": embeddings.shape[1]}, embedding, execution.n_threads(), stream
+            {"encoder": encoder_info, "dim": embeddings.shape[1]}, embedding, execution.n_threads(), stream, tuned
         )
         predefined = knowledge.predefined(words, source.encode)
     with stopwatch(seconds, "topics"), reporting.progress("topics", 100, percent=True) as update:
@@ -346,8 +373,9 @@ def fit_bertopic(
         if name in table.column_names:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
     fitted = FittedBertopic(
-        table, words, model, embeddings, usable, options, execution, parameters, encoder_info, stream, seconds, guidance
-    )
+        table, words, model, embeddings, usable, options, execution, parameters, encoder_info, stream, seconds, guidance,
+        files_of(static),
+    )  # fmt: skip
     fitted.corpus = corpus
     return fitted
 

@@ -21,6 +21,7 @@ from nlpkit.workflows.embeddings import RunEmbeddings
 from nlpkit.workflows.model import Predictions
 
 if TYPE_CHECKING:
+    from nlpkit.embed.encoder import Encoder
     from nlpkit.io.corpora import DocumentStream
     from nlpkit.parameters import Execution
     from nlpkit.workflows.predict_options import PredictOptions
@@ -53,12 +54,14 @@ class TopicPredictions(Predictions):
         stream: DocumentStream,
         options: PredictOptions,
         execution: Execution,
+        encoder: Encoder | None = None,
     ) -> None:
+        """Take a model and documents. encoder: the one that the model keeps."""
         super().__init__(model, stream, execution.seed)
         self._config, self._training, self._bound = config, training, bound
         self._options, self._threads = options, execution.n_threads()
         self.warn_of_replaced(TOPIC_COLUMNS)
-        self._embeddings = RunEmbeddings(dict(config), options.encoder, self._threads, stream)
+        self._embeddings = RunEmbeddings(dict(config), options.encoder, self._threads, stream, encoder)
         self._counts = dict.fromkeys(("documents", "known", "unassigned", "novel", "empty"), 0)
         self._sample: list[str] = []  # the first new texts, whose language is looked at
 

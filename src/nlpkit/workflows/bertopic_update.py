@@ -47,6 +47,7 @@ from nlpkit.workflows.edit_bertopic import StoredFit, generated_names, read_fit,
 from nlpkit.workflows.embeddings import RunEmbeddings
 from nlpkit.workflows.reference import PRUNED
 from nlpkit.workflows.rolling_runs import appended_rows
+from nlpkit.workflows.static import encoder_of, files_in
 from nlpkit.workflows.tokens import cut_as_model, tokens_of
 
 
@@ -119,7 +120,9 @@ def update_bertopic(
         before, _ = topics_of_run(opened)
     config = opened.model_config("encoder", "dim", "n_neighbors")
     with as_corpus(newer).open() as stream, stopwatch(seconds, "embeddings"):
-        source = RunEmbeddings(dict(config), embedding, execution.n_threads(), stream)
+        files = files_in(opened, config)
+        kept = encoder_of(files, config, embedding, execution.n_threads())
+        source = RunEmbeddings(dict(config), embedding, execution.n_threads(), stream, kept)
         cut = None
         if fit.has_tokens:
             cut = cut_as_model(stream, opened.manifest["parameters"].get("tokens"), f"the run {run}", bounds=False)
@@ -158,7 +161,7 @@ def update_bertopic(
     )
     fitted = FittedBertopic(
         union, words, model, embeddings, usable, fit.options, execution, dict(opened.manifest["parameters"]),
-        config["encoder"], provenance, seconds, lineage=lineage,
+        config["encoder"], provenance, seconds, encoder_files=files, lineage=lineage,
     )  # fmt: skip
     changes = tuple(_changes(fit.topics, model.topics, len(topics), updated.n_new))
     return UpdatedRun(fitted, lineage, changes, table.num_rows, int(updated.novel.sum()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,10 +13,12 @@ from nlpkit.embed.encoder import Encoder
 from nlpkit.embed.options import DocumentMethodOptions, SbertOptions
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.run_reading import check_encoder
+from nlpkit.io.spool import Spool, spool_in
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
 from nlpkit.workflows.embeddings import EmbedTotals, embed_batches, encoder_parameters
 from nlpkit.workflows.model import Predictions
+from nlpkit.workflows.static import tune_encoder
 from nlpkit.workflows.word_means import WordMeans, embed_by_words
 
 
@@ -25,13 +27,17 @@ class EmbeddedDocuments(Predictions):
 
     command, gives = "sbert-embed", "embeddings"
 
-    def __init__(self, stream: DocumentStream, encoder: Encoder, *, normalize: bool) -> None:
+    def __init__(
+        self, stream: DocumentStream, encoder: Encoder, *, normalize: bool, read: Iterable[pa.RecordBatch] | None = None
+    ) -> None:
+        """Take documents and their encoder. read: the batches of the stream, where they are read already."""
         super().__init__(encoder.name, stream, None)
         self.encoder, self._normalize, self._totals = encoder, normalize, EmbedTotals()
+        self._read = stream if read is None else read
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the documents with their embeddings."""
-        yield from embed_batches(iter(self.stream), self.encoder, self._totals, normalize=self._normalize)
+        yield from embed_batches(iter(self._read), self.encoder, self._totals, normalize=self._normalize)
         if not self._totals.docs:
             raise no_documents(self.stream)
         reporting.note(self._totals.describe(self.encoder))
@@ -66,8 +72,33 @@ def embed_batched(
             yield documents
         return
     check_encoder(options.encoder, verify=execution.verify)
-    with corpus.open() as stream:
-        yield EmbeddedDocuments(stream, options.load(execution.n_threads()), normalize=normalize)
+    with corpus.open() as stream, spool_in(stream.spool_directory) as spool:
+        if options.static_sample() is None:
+            yield EmbeddedDocuments(stream, options.load(execution.n_threads()), normalize=normalize)
+            return
+        encoder = _tuned(stream, spool, options, execution) or options.load(execution.n_threads())
+        yield EmbeddedDocuments(stream, encoder, normalize=normalize, read=spool)
+
+
+def _tuned(stream: DocumentStream, spool: Spool, options: SbertOptions, execution: Execution) -> Encoder | None:
+    """Return a static encoder tuned on documents, which are put into a spool; None where the encoder is static already."""
+    n_docs = 0
+
+    def texts() -> Iterator[list[str | None]]:
+        nonlocal n_docs
+        for batch in stream:
+            spool.write(batch)
+            n_docs += batch.num_rows
+            yield batch.column("text").to_pylist()
+        if not n_docs:
+            raise no_documents(stream)
+
+    model = tune_encoder(texts(), options, execution)
+    if model is not None:
+        return model.encoder(threads=execution.n_threads(), max_tokens=options.max_tokens)
+    for batch in stream:
+        spool.write(batch)
+    return None
 
 
 def embed(

@@ -49,10 +49,13 @@ class EmbedTotals:
                 f"{wording.counted(self.docs_cut, 'document')} cut off, {wording.percent(self.tokens_cut / self.tokens)} of all tokens "
                 "never seen (`max_tokens` reads more where the model can, nlpkit preprocess `unit=chunk:200` cuts texts into parts)"
             )
+        precision = (
+            encoder.precision if encoder.cosine == 1.0 else f"{encoder.precision}, cosine to fp32 {encoder.cosine:.5f}"
+        )
         rate = self.docs / self.seconds if self.seconds else 0.0
         return (
-            f"embeddings: {wording.counted(self.docs, 'document')} by {encoder.name} ({encoder.origin}, {encoder.device}, "
-            f"{encoder.precision}, {rate:,.0f} docs/s){cut}"
+            f"embeddings: {wording.counted(self.docs, 'document')} by {encoder.name} ({encoder.origin}, {encoder.engine} on "
+            f"{encoder.device}, {precision}, {rate:,.0f} docs/s){cut}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -62,13 +65,17 @@ class EmbedTotals:
 
 def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str, Any]:
     """Return what identifies an encoder, for footers and models."""
+    tuned = {} if encoder.static is None else {"static": encoder.static}
     return {
         "encoder": encoder.name,
         "fingerprint": encoder.fingerprint,
         "dim": encoder.dim,
         "max_tokens": encoder.max_tokens,
+        "engine": encoder.engine,
         "precision": encoder.precision,
+        "cosine_to_fp32": round(encoder.cosine, 6),
         "normalize": normalize,
+        **tuned,
     }
 
 
@@ -96,7 +103,18 @@ def embed_batches(
             yield add_column(batch, "embedding", embedding_column(vectors))
 
 
-ENCODER_KEYS = ("encoder", "fingerprint", "dim", "max_tokens", "precision", "normalize", "method")
+ENCODER_KEYS = (
+    "encoder",
+    "fingerprint",
+    "dim",
+    "max_tokens",
+    "engine",
+    "precision",
+    "cosine_to_fp32",
+    "normalize",
+    "method",
+    "static",
+)
 
 
 def embedded_by(documents: DocumentStream | Provenance) -> dict[str, Any] | None:
@@ -122,12 +140,14 @@ def embeddings_of(
     flags: EncoderOptions,
     threads: int,
     needed: BoolArray | None = None,
+    encoder: Encoder | None = None,
 ) -> tuple[Float32Array, dict[str, Any] | None]:
     """Return the embeddings of a document table and what made them: its own column (`made_by`), else encoded now.
 
     An encoder that was asked for by name wins over a column that another one made.
 
-    needed (D,): documents that are encoded, None for all; the embedding of another is 0 where there is no column.
+    needed (D,): documents that are encoded, None for all; the embedding of another is 0 where there is no column. encoder: in place
+    of the one that `flags` names.
 
     Raises:
         UsageError: an option that would not change the column; ColumnError: a column that holds no embeddings.
@@ -138,7 +158,9 @@ def embeddings_of(
             "the documents have embeddings already, which this would not change; name the model too (`encoder`) to make them "
             "anew, or leave it out"
         )
-    model = flags.load(threads) if flags.encoder is not None or not there else None
+    model = encoder
+    if model is None and (flags.encoder is not None or not there):
+        model = flags.load(threads)
     if there and (model is None or _same_embeddings(made_by, encoder_parameters(model))):
         if made_by is None:
             reporting.warn(
@@ -182,10 +204,18 @@ class RunEmbeddings:
     model made is then made anew.
     """
 
-    def __init__(self, config: dict[str, Any], flags: EncoderOptions, threads: int, stream: DocumentStream) -> None:
+    def __init__(
+        self,
+        config: dict[str, Any],
+        flags: EncoderOptions,
+        threads: int,
+        stream: DocumentStream,
+        encoder: Encoder | None = None,
+    ) -> None:
+        """Take the model of a run. encoder: the one that the run keeps, which is then not loaded."""
         self.config, self.flags, self.threads = config, flags, threads
         self.made_by: dict[str, Any] | None = None
-        self.encoder: Any = None
+        self.encoder: Any = encoder
         wanted = config["encoder"]
         if flags.max_tokens is not None and flags.max_tokens != (wanted or {}).get("max_tokens"):
             raise UsageError(
@@ -193,7 +223,7 @@ class RunEmbeddings:
                 + (f", by {wanted['max_tokens']} tokens of a text" if wanted else "")
                 + "; leave it out"
             )
-        if flags.encoder is not None:
+        if flags.encoder is not None and encoder is None:
             self._load()
         self.has_column = "embedding" in stream.schema.names
         if self.has_column:
@@ -246,12 +276,23 @@ class RunEmbeddings:
                 f"the run was fitted on vectors by {wanted['encoder']}, which no model makes anew; give the new documents a column "
                 "'embedding' made in the same way: nlpkit sbert-embed `method=mean-words` `vectors=VECTORS`"
             )
+        if "static" in wanted and self.flags.encoder is None:
+            raise InputError(
+                f"the run was fitted on vectors of an encoder, {wanted['encoder']}, that was tuned on its documents and is not kept; "
+                "give the new documents a column 'embedding' by the same encoder, or make one that is kept: nlpkit train-encoder "
+                "`objective=static`"
+            )
         from nlpkit.embed.encoder import load_encoder
+        from nlpkit.embed.kinds import same_engine
 
+        engine, precision = same_engine(
+            wanted, engine=self.flags.engine, precision=self.flags.precision, device=self.flags.device
+        )
         self.encoder = load_encoder(
             self.flags.encoder or wanted["encoder"],
             device=self.flags.device,
-            precision=self.flags.precision,
+            engine=engine,
+            precision=precision,
             max_tokens=wanted["max_tokens"],
             threads=self.threads,
             offline=self.flags.offline,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -26,6 +27,7 @@ from nlpkit.io.finetuned import base_name
 from nlpkit.io.provenance import Provenance
 from nlpkit.parameters import Execution
 
+MOST_HELD_OUT = 2000  # test texts that a static encoder is compared on
 KEY = "encoder"  # of the training in a checkpoint
 
 
@@ -142,6 +144,45 @@ def train_masked(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder
     curve = [] if head is None else list(head.curve)
     curve += [replace(point, step=point.step + head_steps) for point in outcome.whole.curve]
     return EncoderTraining(None if before is None else {"perplexity": before}, {"perplexity": after}, facts, curve)
+
+
+def train_static(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder: Path) -> EncoderTraining:
+    """Tune token vectors to an encoder and write them into a folder; see `nlpkit.embed.static`.
+
+    The scores before are those of the vectors that the encoder gives the tokens alone, which is plain distillation.
+    """
+    from nlpkit.embed.encoder import load_encoder
+    from nlpkit.embed.static import TextSample, tune_static
+    from nlpkit.workflows.static import note_static
+
+    dataset, seed, threads = job.dataset, job.execution.seed, job.execution.n_threads()
+    teacher = load_encoder(
+        str(job.files.path) if job.files.origin == "path" else job.files.name, device=str(job.device), precision=job.precision,
+        max_tokens=job.training.max_tokens, threads=threads, offline=True,
+    )  # fmt: skip
+    samples = {}
+    for split, size in ((TRAIN, int(job.objective_options["sample"])), (TEST, MOST_HELD_OUT)):
+        samples[split] = TextSample(size, seed)
+        samples[split].add(dataset.texts("text", dataset.rows(split)))
+    start = time.perf_counter()
+    with reporting.progress("static", 100, percent=True) as update:
+        model = tune_static(
+            teacher, samples[TRAIN].texts(), held_out=samples[TEST].texts(), threads=threads, seed=seed,
+            progress=lambda percent, stage: update(percent, f"static: {stage}"),
+        )  # fmt: skip
+    seconds = time.perf_counter() - start
+    note_static(model, seconds)
+    with _new_folder(folder, checkpoint):
+        target = folder / "sentence-transformers"
+        target.mkdir()
+        for name, content in model.files().items():
+            (target / name).write_bytes(content)
+    before, after = ({"closeness": s.cosine, "agreement": s.agreement} for s in (model.plain, model.scores))
+    facts = {
+        "trained_parameters": int(model.vectors.size), "texts": model.texts, "ceiling": round(model.scores.ceiling, 6),
+        "held_out": model.scores.texts, "clusters": model.scores.clusters, "seconds": round(seconds, 3),
+    }  # fmt: skip
+    return EncoderTraining(before, after, facts, [])
 
 
 @contextmanager

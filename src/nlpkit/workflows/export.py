@@ -270,5 +270,5 @@ def _bertopic(run: Run, options: ExportOptions, execution: Execution) -> Bertopi
             words[-1] = [(terms[row.col[i]], float(row.data[i])) for i in best]
     words = {k: of_topic or list(NO_WORDS) for k, of_topic in {**({-1: []} if has_none else {}), **words}.items()}
     encoder = run.model_config().get("encoder") or {}
-    name = encoder.get("encoder")
+    name = None if "static" in encoder else encoder.get("encoder")  # an encoder of this run alone has no name elsewhere
     return BertopicModel(topics, words, centroids.astype(np.float32), labels, name, min(options.terms, 10), **known)

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.classify.splits import DEV, TEST, TRAIN
+from nlpkit.embed.models import find_model
+from nlpkit.embed.options import LEAST_SAMPLE
 from nlpkit.errors import UsageError
 from nlpkit.finetune.encoders import OPTIONS, PLANS, check_options
 from nlpkit.finetune.engine import Engine
@@ -25,18 +27,30 @@ from nlpkit.io.cost import stopwatch
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_tables import curve_lines
 from nlpkit.io.model_cards import write_encoder_cards
+from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import RunTables, new_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.version import __version__
 from nlpkit.workflows.base_models import SAMPLE, find_base, warn_unknown_tokens
 from nlpkit.workflows.checkpoints import TrainingStore, open_store
 from nlpkit.workflows.corpus import as_corpus
-from nlpkit.workflows.encoder_training import KEY, EncoderJob, EncoderTraining, train_masked, train_pairs
+from nlpkit.workflows.encoder_training import (
+    KEY,
+    MOST_HELD_OUT,
+    EncoderJob,
+    EncoderTraining,
+    train_masked,
+    train_pairs,
+    train_static,
+)
 from nlpkit.workflows.finetune_data import check_held_out_files
 from nlpkit.workflows.pair_data import read_pairs
 from nlpkit.workflows.saving import save_run
 
-BETTER = {"perplexity": "lower", "spearman": "higher", "accuracy": "higher", "recall@1": "higher"}
+BETTER = {
+    "perplexity": "lower", "spearman": "higher", "accuracy": "higher", "recall@1": "higher", "closeness": "higher",
+    "agreement": "higher",
+}  # fmt: skip
 RECORDS = {
     "options": TrainEncoderOptions, "held_out": HeldOutOptions, "training": ScheduleOptions, "hardware": HardwareOptions,
     "execution": Execution,
@@ -126,7 +140,7 @@ def train_encoder(
     force: bool = False,
     **settings: Any,
 ) -> EncoderResult:
-    """Train a sentence encoder on texts (objective mlm), pairs or triplets, and score it before and after on test rows.
+    """Train a sentence encoder on texts (objectives mlm and static), pairs or triplets, and score it before and after on test rows.
 
     Args:
         data: a Corpus, texts, or a data frame with the columns text, and of pairs `pair_col`, `negative_col`, label.
@@ -144,7 +158,7 @@ def train_encoder(
     checkpoint = store.checkpoint
     trained = _taken(checkpoint, job.name)
     if trained is None:
-        train = train_masked if job.name == "mlm" else train_pairs
+        train = {"mlm": train_masked, "static": train_static}.get(job.name, train_pairs)
         with (
             Engine(job.device, job.precision, threads=job.execution.n_threads()) as engine,
             store.reporting_interrupts(),
@@ -166,9 +180,10 @@ def estimate_encoder_training(data: Any, **options: Any) -> dict[str, Any]:
     dataset = job.dataset
     columns = 1 + sum(column is not None for column in (dataset.second, dataset.negative))
     head_steps = int(job.objective_options.get("head_steps", 0))
-    loads = loads_of_encoder(
-        job.name, job.schedule, head_steps, columns, len(dataset.rows(TRAIN)), len(dataset.rows(TEST))
-    )
+    n_train, n_test = len(dataset.rows(TRAIN)), len(dataset.rows(TEST))
+    if job.name == "static":
+        n_train, n_test = min(n_train, int(job.objective_options["sample"])), min(n_test, MOST_HELD_OUT)
+    loads = loads_of_encoder(job.name, job.schedule, head_steps, columns, n_train, n_test)
     return estimate(
         loads, job.files.path, dataset.texts("text", np.arange(dataset.table.num_rows)), dropped=len(job.provenance.dropped),
         threads=job.execution.n_threads(), gpu=job.device.type != "cpu", window=job.training.max_tokens,
@@ -181,16 +196,25 @@ def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> 
     for record in (held_out, training, hardware):
         record.check()
     name, objective_options = parse_options(options.objective, OPTIONS, "objective")
-    _check(options, held_out, name, objective_options)
+    _check(options, held_out, training, name, objective_options)
     check_held_out_files(held_out)
     device, precision = hardware.chosen()
+    if name == "static":  # the base only embeds: in the precision that sbert-embed has
+        from nlpkit.embed.hardware import choose_precision
+
+        precision = choose_precision(hardware.precision, device)
     corpus = as_corpus(data)
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
         dataset, provenance = read_pairs(corpus, held_out, options.negative_col, name, seed=execution.seed)
     if name == "sbert-softmax":
         check_classes(dataset, held_out)
-    files = find_base(_base(options.base, name), verify=execution.verify, offline=hardware.offline)
+    base = _base(options.base, name)
+    if name == "static":  # the base embeds, and is not trained
+        check_encoder(base, verify=execution.verify)
+        files = find_model(base, offline=hardware.offline)
+    else:
+        files = find_base(base, verify=execution.verify, offline=hardware.offline)
     warn_unknown_tokens(files, dataset.texts("text", np.arange(min(SAMPLE, dataset.table.num_rows))))
     n_train, n_dev, n_test = (len(dataset.rows(split)) for split in (TRAIN, DEV, TEST))
     training.check_patience(dev=n_dev > 0)
@@ -203,10 +227,18 @@ def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> 
 
 
 def _check(
-    options: TrainEncoderOptions, held_out: HeldOutOptions, name: str, objective_options: Mapping[str, Value]
-) -> None:
+    options: TrainEncoderOptions, held_out: HeldOutOptions, training: ScheduleOptions, name: str,
+    objective_options: Mapping[str, Value],
+) -> None:  # fmt: skip
     """Raise UsageError for columns that an objective needs or does not read, and for its options."""
     check_options(objective_options, name)
+    if name == "static":
+        training.check_unused(name)
+        sample = int(objective_options["sample"])
+        if sample < LEAST_SAMPLE:
+            raise UsageError(
+                f"`objective=static(sample={sample})`: at least {LEAST_SAMPLE} texts are needed", parameter="objective"
+            )
     if name == "mlm":
         share = float(objective_options["share"])
         if not 0 < share < 1:
@@ -214,8 +246,9 @@ def _check(
                 f"`objective=mlm(share={share:g})`: a share of the tokens between 0 and 1 is needed",
                 parameter="objective",
             )
+    if name in ("mlm", "static"):
         if held_out.pair_col is not None or options.negative_col is not None:
-            raise UsageError("`objective=mlm` reads the text alone; leave `pair_col` and `negative_col` out")
+            raise UsageError(f"`objective={name}` reads the text alone; leave `pair_col` and `negative_col` out")
         return
     if held_out.pair_col is None:
         raise UsageError(

@@ -34,7 +34,8 @@ def train_encoder_cli(
       nlpkit train-encoder data/samples/questions.jsonl --base domain/ --max-steps 2 -o further/
 
     Objectives: mlm (masked words of the text alone), sbert-softmax (classes of pairs), cosine (scores of pairs), mnrl (pairs of
-    similar texts) and triplet (with --negative-col). The encoder is scored before and after on --test, the test rows of --split, or
+    similar texts), triplet (with --negative-col) and static (vectors of tokens fitted to those that --base gives the texts; some
+    hundred times as fast). The encoder is scored before and after on --test, the test rows of --split, or
     a fifth of the rows. Leaves a run directory (<input>.encoder/ without -o) with metrics.json, curve.jsonl and the model in the
     format of sentence-transformers.
     """

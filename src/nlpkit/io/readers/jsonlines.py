@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
+
+import orjson
 
 from nlpkit.errors import InputError
 from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock, from_rows
 from nlpkit.io.readers.roles import text_columns
 from nlpkit.wording import listed, truncated
 
-_read_value = json.JSONDecoder().raw_decode
-_read_list = json.JSONDecoder().decode
+_MOST_LEVELS = 500  # of nesting; json gives up at about 1,000, orjson at 1,024
+_LARGE = 2.0**63
 
 
 def read_jsonl(text: Iterator[str], path: str) -> Iterator[RowBlock]:
@@ -20,7 +23,7 @@ def read_jsonl(text: Iterator[str], path: str) -> Iterator[RowBlock]:
     number = done = 0  # lines read, rows handed on
     numbers: Sequence[int]
     for lines, size in _line_groups(text):
-        rows = _all_objects(lines)
+        rows = _objects(lines)
         if rows is None:
             rows, numbers = _one_by_one(lines, path, number)
         else:
@@ -36,22 +39,28 @@ def read_jsonl(text: Iterator[str], path: str) -> Iterator[RowBlock]:
             start = stop
 
 
-# Between the objects of lines that are parsed in one go. A line that is not one whole object moves it from its place.
-_BETWEEN = "nlpkit\x7fline"
-
-
-def _all_objects(lines: list[str]) -> list[dict[str, Any]] | None:
-    """Return the objects of lines if every line is one object, else None: in one call, at twice the speed."""
-    if len(lines) < 2:  # a long line should not be copied
-        return None
-    joined = f',"{_BETWEEN}",'.join(lines)
+def _objects(lines: Sequence[str]) -> list[dict[str, Any]] | None:
+    """Return the objects of lines by orjson, three times as fast as json, where json would read the same; else None."""
     try:
-        values = _read_list(f"[{joined}]")
-    except (ValueError, RecursionError):
+        rows = list(map(orjson.loads, lines))
+    except ValueError:  # also of NaN, halves of surrogate pairs and numbers beyond all floats, which json takes
         return None
-    rows, between = values[::2], values[1::2]
-    whole = len(values) == 2 * len(lines) - 1 and set(map(type, rows)) == {dict}
-    return rows if whole and all(value == _BETWEEN for value in between) else None
+    return rows if set(map(type, rows)) <= {dict} and _same_in_json(rows) else None
+
+
+def _same_in_json(rows: Sequence[dict[str, Any]]) -> bool:
+    """Return whether values of orjson are those of json: it makes floats of integers beyond 64 bits, and nests deeper."""
+    values = list(chain.from_iterable(map(dict.values, rows)))
+    for _ in range(_MOST_LEVELS):
+        kinds = set(map(type, values))
+        if float in kinds and any(type(value) is float and abs(value) >= _LARGE for value in values):
+            return False
+        if kinds.isdisjoint((list, dict)):
+            return True
+        lists = [value for value in values if type(value) is list]
+        objects = [value.values() for value in values if type(value) is dict]
+        values = list(chain.from_iterable(chain(lists, objects)))
+    return False
 
 
 def _one_by_one(lines: list[str], path: str, before: int) -> tuple[list[dict[str, Any]], list[int]]:
@@ -59,15 +68,9 @@ def _one_by_one(lines: list[str], path: str, before: int) -> tuple[list[dict[str
     rows: list[dict[str, Any]] = []
     numbers: list[int] = []
     for number, line in enumerate(lines, before + 1):
-        try:
-            row, end = _read_value(line)
-            if end != len(line) or type(row) is not dict:
-                row = _whole_line(line, path, number)
-        except (ValueError, RecursionError):
-            if not line or line.isspace():
-                continue
-            row = _whole_line(line, path, number)
-        rows.append(row)
+        if not line or line.isspace():
+            continue
+        rows += _objects((line,)) or [_whole_line(line, path, number)]
         numbers.append(number)
     return rows, numbers
 

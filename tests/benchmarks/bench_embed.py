@@ -1,0 +1,200 @@
+"""Documents per second of each engine of a sentence encoder beside sentence-transformers' default, and what its vectors are worth.
+
+    python tests/benchmarks/bench_embed.py                    # speed: rounds in turn, the best of each
+    python tests/benchmarks/bench_embed.py --part sts         # Spearman on the test pairs of STS-B
+    python tests/benchmarks/bench_embed.py --part topics      # AMI of `bertopic --k auto` with the classes of AG News
+    python tests/benchmarks/bench_embed.py --part roofline    # share of the token rate that the products alone would allow
+    python tests/benchmarks/bench_embed.py --part roofline --device cuda
+
+All engines are loaded before the first clock starts and take their turns within one process, so that other work on the machine
+hits all of them. `per CPU second` counts the seconds that this process had the processors, which a busy machine changes less.
+Needs ../shared/data and the extras neural, minilm, openvino and onnx.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+CORPORA = {"AG News": "ag_news/ag_news_test.jsonl", "20 Newsgroups": "20newsgroups/20newsgroups.jsonl.gz"}
+ENGINES = (
+    ("torch", "fp32"),
+    ("torch", "bf16"),
+    ("openvino", "fp32"),
+    ("openvino", "bf16"),
+    ("onnx", "fp32"),
+    ("onnx", "int8"),
+)
+PEER = "sentence-transformers, fp32"
+Embed = Callable[[list[str]], np.ndarray]
+
+
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a JSONL file."""
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def texts_of(corpus: str, n: int) -> list[str]:
+    """Return texts spread evenly over a corpus."""
+    texts = [row["text"] for row in rows(DATA / CORPORA[corpus]) if row["text"].strip()]
+    return texts[:: max(1, len(texts) // n)][:n]
+
+
+def engines(names: list[str], threads: int) -> dict[str, Embed]:
+    """Return what embeds texts, by name; sentence-transformers' default first."""
+    import torch
+
+    from nlpkit.embed.encoder import load_encoder
+    from nlpkit.embed.engines import load_sentence_transformer
+    from nlpkit.embed.models import find_model
+
+    def wanted(name: str) -> bool:
+        return not names or any(part in name for part in names)
+
+    out: dict[str, Embed] = {}
+    if wanted(PEER):
+        peer = load_sentence_transformer(find_model(offline=True).path, torch.device("cpu"), command="bench")
+
+        def embed_by_peer(texts: list[str]) -> np.ndarray:
+            torch.set_num_threads(threads)
+            return np.asarray(peer.encode(texts, show_progress_bar=False))
+
+        out[PEER] = embed_by_peer
+    for engine, precision in ENGINES:
+        name = f"{engine}, {precision}"
+        if wanted(name):
+            encoder = load_encoder(engine=engine, precision=precision, offline=True, threads=threads)
+            out[name] = lambda texts, encoder=encoder: encoder.encode(texts)[0]
+    return out
+
+
+def speed(names: list[str], threads: int, n: int, rounds: int) -> None:
+    """Print documents per second of each engine, and its cosines to torch in fp32."""
+    ready = engines(names, threads)
+    for corpus in CORPORA:
+        texts = texts_of(corpus, n if corpus == "AG News" else n // 4)
+        best = dict.fromkeys(ready, (np.inf, np.inf))
+        vectors = {}
+        for embed in ready.values():
+            embed(texts[:16])
+        for _ in range(rounds):
+            for name, embed in ready.items():
+                wall, cpu = time.perf_counter(), time.process_time()
+                vectors[name] = embed(texts)
+                spent = time.perf_counter() - wall, time.process_time() - cpu
+                best[name] = min(best[name][0], spent[0]), min(best[name][1], spent[1])
+        exact = vectors["torch, fp32"]
+        print(
+            f"\n{corpus}, {len(texts)} documents, {threads} threads, best of {rounds}, load {os.getloadavg()[0]:.0f}\n"
+        )
+        print("| engine | documents/s | per CPU second | cosine to fp32, mean | smallest |\n|---|---|---|---|---|")
+        for name, (wall, cpu) in best.items():
+            cosine = (vectors[name] * exact).sum(axis=1)
+            rates = f"{len(texts) / wall:.0f} | {len(texts) / cpu:.0f}"
+            print(f"| {name} | {rates} | {cosine.mean():.5f} | {cosine.min():.5f} |", flush=True)
+
+
+def sts(names: list[str], threads: int) -> None:
+    """Print the Spearman correlation of cosines with the scores of people."""
+    from scipy.stats import spearmanr
+
+    pairs = [row for row in rows(DATA / "stsbenchmark" / "stsbenchmark.jsonl") if row["split"] == "test"]
+    print(f"STS-B, {len(pairs)} test pairs\n\n| engine | Spearman |\n|---|---|")
+    for name, embed in engines(names, threads).items():
+        a, b = (embed([row[key] for row in pairs]) for key in ("sentence1", "sentence2"))
+        score = spearmanr((a * b).sum(axis=1), [row["score"] for row in pairs]).statistic
+        print(f"| {name} | {score:.4f} |", flush=True)
+
+
+def topics(names: list[str], threads: int) -> None:
+    """Print how the topics from the vectors of each engine agree with the classes of AG News, and with those from fp32."""
+    import pyarrow as pa
+    from sklearn.metrics import adjusted_mutual_info_score
+
+    import nlpkit as nk
+    from nlpkit.io.documents import embedding_column
+
+    documents = list(rows(DATA / CORPORA["AG News"]))
+    texts, labels = [row["text"] for row in documents], [row["label"] for row in documents]
+    exact = None
+    print("| engine | topics | AMI with the classes | AMI with the topics from fp32 |\n|---|---|---|---|")
+    for name, embed in engines(names, threads).items():
+        table = pa.table({"id": [str(row["id"]) for row in documents], "text": texts})
+        table = table.append_column("embedding", embedding_column(embed(texts)))
+        found = np.asarray(nk.bertopic(table, k="auto", seed=42).topics)
+        exact = found if exact is None else exact
+        scores = [adjusted_mutual_info_score(other, found) for other in (labels, exact)]
+        print(f"| {name} | {len(set(found.tolist()) - {-1})} | {scores[0]:.4f} | {scores[1]:.4f} |", flush=True)
+
+
+def roofline(device: str, precision: str, n: int) -> None:
+    """Print tokens per second of the torch engine, one thread or one GPU, beside those of its products with weights alone.
+
+    The products are those of the model, in its precision, over one batch after the other of full size: no tokeniser, no
+    attention, no norms. They are what the model could at best be computed in, if the rest cost nothing.
+    """
+    import torch
+
+    from nlpkit.embed.encoder import load_encoder
+
+    encoder = load_encoder(engine="torch", precision=precision, device=device, offline=True, threads=1)
+    texts = texts_of("AG News", n)
+    encoder.encode(texts[:64])
+    clock = time.process_time if device == "cpu" else time.perf_counter
+    start = clock()
+    _, report = encoder.encode(texts)
+    rate = (report.tokens + 2 * report.n_unique) / (clock() - start)
+    model: Any = encoder._engine.model  # type: ignore[attr-defined]
+    torch.set_num_threads(1)
+    x = torch.randn(encoder.batch_tokens, model.dim).to(model.device, model.dtype)
+
+    def products() -> None:
+        for qkv, out, _, up, down, _ in model.layers:
+            qkv(x), out(x), down(up(x))
+        if device != "cpu":
+            torch.cuda.synchronize()
+
+    with torch.inference_mode():
+        products()
+        spent = []
+        for _ in range(8):
+            start = clock()
+            products()
+            spent.append(clock() - start)
+    limit = len(x) / min(spent)
+    print(f"{device}, {encoder.precision}: {rate:,.0f} tokens/s, products alone {limit:,.0f}: {rate / limit:.0%}")
+
+
+def main() -> None:
+    """Run one part."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=["speed", "sts", "topics", "roofline"], default="speed")
+    parser.add_argument("--engines", nargs="*", default=[], help="parts of their names; default: all")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--n", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--precision", default="auto")
+    args = parser.parse_args()
+    if args.part == "speed":
+        speed(args.engines, args.threads, args.n, args.rounds)
+    elif args.part == "sts":
+        sts(args.engines, args.threads)
+    elif args.part == "topics":
+        topics(args.engines, args.threads)
+    else:
+        roofline(args.device, args.precision, args.n)
+
+
+if __name__ == "__main__":
+    main()

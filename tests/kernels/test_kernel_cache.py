@@ -1,0 +1,117 @@
+"""Compiled kernels on the disk: processes that compile at the same time, and sources that change, never swap their code."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nlpkit import kernels
+
+KERNELS = """
+from nlpkit.kernels import njit
+
+@njit(nogil=True)
+def twice(x):
+    return {of_two}
+
+@njit(nogil=True)
+def total(values):
+    s = twice(values[0]) * 0
+    for value in values:
+        s += twice(value)
+    return s
+"""
+USE = """
+import sys, time
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from some_kernels import total
+kind = sys.argv[1]
+while time.time() < float(sys.argv[2]):  # all compile at the same time
+    pass
+with ThreadPoolExecutor(4) as threads:
+    print(*set(threads.map(total, [np.arange(4).astype(kind)] * 4)))
+"""
+JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+
+def started(tmp_path: Path, kind: str, at: float = 0.0) -> subprocess.Popen[str]:
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    environment = {
+        **os.environ,
+        "PYTHONPATH": path,
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = [sys.executable, "-c", USE, kind, str(at)]
+    return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def result(process: subprocess.Popen[str]) -> float:
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    (value,) = out.split()
+    return float(value)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not JIT, reason="nothing is compiled then")
+def test_processes_that_compile_at_the_same_time(tmp_path: Path) -> None:
+    (tmp_path / "some_kernels.py").write_text(KERNELS.format(of_two="2 * x"))
+    kinds = ["int32", "int64", "float32", "float64"]
+    at = time.time() + 3
+    assert [result(process) for process in [started(tmp_path, kind, at) for kind in kinds]] == [12.0] * 4
+    assert [result(started(tmp_path, kind)) for kind in kinds] == [12.0] * 4
+    names = [path.name for path in (tmp_path / "cache").rglob("*.nbc")]
+    assert len(names) >= 2 * len(kinds)  # two kernels
+    assert all(len(name.split(".")[-2]) == 24 for name in names)  # named by what is in them
+
+
+@pytest.mark.skipif(not JIT, reason="nothing is compiled then")
+def test_no_two_contents_have_one_name(tmp_path: Path) -> None:
+    """Two processes that know nothing of each other's index, as when both began with an empty folder."""
+    files = kernels._cache(plain)._cache_file
+    one, other = (type(files)(str(tmp_path), "plain-1.py311", "stamp") for _ in range(2))
+    empty = one._load_index
+    one.save("int", b"code for int")
+    other._load_index = dict  # read before the first was saved
+    other.save("float", b"code for float")
+    index = empty()
+    assert index.keys() == {"float"}  # the first is compiled again some day
+    assert one.load("float") == b"code for float"
+    assert one.load("int") is None
+    assert {pickle.loads(path.read_bytes()) for path in tmp_path.glob("*.nbc")} == {b"code for int", b"code for float"}
+    newer = type(files)(str(tmp_path), "plain-1.py311", "another source")
+    assert newer.load("float") is None
+    newer.save("float", b"newer code")
+    assert newer.load("float") == b"newer code"
+
+
+def plain(x: int) -> int:
+    return x + 1
+
+
+def test_a_kernel_is_a_function_with_a_name() -> None:
+    kernel = kernels.njit(nogil=True)(plain)
+    assert kernel.__name__ == "plain"
+    assert kernel.py_func is plain
+    assert kernel(np.int64(2)) == 3
+
+
+SCRIPT = """
+import sys
+import nlpkit.kernels.scan, nlpkit.kernels.idtable, nlpkit.kernels.gibbs
+print("numba" in sys.modules)
+"""
+
+
+def test_kernels_are_imported_without_numba() -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]
