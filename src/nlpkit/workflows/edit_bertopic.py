@@ -53,7 +53,7 @@ from nlpkit.workflows.edit_documents import (
 )
 from nlpkit.workflows.embeddings import RunEmbeddings
 from nlpkit.workflows.guidance import groups_of
-from nlpkit.workflows.static import files_in
+from nlpkit.workflows.static import encoder_of, files_in
 from nlpkit.workflows.tokens import tokens_of
 
 EMBEDDED_ROWS = 16_384
@@ -122,7 +122,9 @@ def read_fit(
         embeddings[fitted] = vectors[place[fitted]]
         if not fitted[usable].all():
             config = run.model_config("encoder", "dim")
-            source = RunEmbeddings(config, encoder or EncoderOptions(), execution.n_threads(), stream)
+            flags = encoder or EncoderOptions()
+            kept = encoder_of(files_in(run, config), config, flags, execution.n_threads())
+            source = RunEmbeddings(config, flags, execution.n_threads(), stream, kept)
             _embed_others(embeddings, usable & ~fitted, table, source)
         table = table.drop_columns([name for name in ("embedding",) if name in table.column_names])
     vocabulary = run.table("vocab")
