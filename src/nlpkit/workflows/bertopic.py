@@ -37,16 +37,16 @@ from nlpkit.io.topic_tables import (
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import rounded
 from nlpkit.text.options import TopicTokenOptions
-from nlpkit.text.token_settings import NO_LANGUAGE
 from nlpkit.topics.bertopic import fit_topics
 from nlpkit.topics.debias import debiased_tokens
-from nlpkit.topics.description import FitSample, TopicModel
+from nlpkit.topics.description import TopicModel
 from nlpkit.topics.guided_options import GuidedOptions
 from nlpkit.topics.novelty import least_similarity
 from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions, check_quantile
 from nlpkit.topics.predict import Training
 from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.weighting.dtm import count_terms, document_frequency
+from nlpkit.workflows.bertopic_notes import note_sample, warn_of_language
 from nlpkit.workflows.bertopic_predict import Bound, TopicPredictions
 from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words
 from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
     from nlpkit.embed.options import EncoderOptions
     from nlpkit.io.provenance import HasProvenance
-    from nlpkit.text.preprocess import PreprocessReport
     from nlpkit.types import FloatArray, TokenTable
 
 STAGES = {
@@ -312,7 +311,7 @@ def fit_bertopic(
         words, report = tokens_of(table, token_options)
     if report is not None:
         note_tokens(report)
-        _warn_of_language(report, embedding, table)
+        warn_of_language(report, embedding, table)
     if not words.n_terms:
         raise no_words(table.num_rows, ", so topics would have no names")
     with stopwatch(seconds, "embeddings"):
@@ -378,36 +377,6 @@ def fit_bertopic(
     )  # fmt: skip
     fitted.corpus = corpus
     return fitted
-
-
-def note_sample(sample: FitSample) -> None:
-    """Say how many documents were fitted, and how far a fit with more of them agrees."""
-    share = "could not be made"
-    if np.isfinite(sample.agreement):
-        share = (
-            f"gives {wording.count(sample.n_compared)} of these the same topics at AMI {sample.agreement:.2f} "
-            "(1: the same, 0: by chance)"
-        )
-    reporting.note(
-        f"fitted to {wording.count(sample.n_fitted)} of {wording.counted(sample.n_fitted + sample.n_assigned, 'different document')}; "
-        f"the others have the topic of their neighbours among these; a second fit that includes more of them {share}; `fit_sample=N` "
-        "takes other numbers"
-    )
-
-
-def _warn_of_language(report: PreprocessReport, encoder: EncoderOptions, table: pa.Table) -> None:
-    """Warn when an English encoder is about to encode a corpus that is mostly in another language."""
-    english = "all-minilm" in encoder.name.lower()
-    if (
-        english
-        and "embedding" not in table.column_names
-        and report.languages
-        and report.languages[0].code not in ("en", NO_LANGUAGE)
-    ):
-        reporting.warn(
-            f"the corpus is mostly '{report.languages[0].code}' and {encoder.name} knows English best: topics may follow "
-            "style more than matter; a multilingual model serves better, such as `encoder=multilingual`, which comes as a package"
-        )
 
 
 def _bound(training: Training, fitted: Mapping[str, Any] | None, wanted: float | None) -> Bound:
