@@ -85,8 +85,8 @@ COSTS: dict[str, Rates] = {
     "bertopic": {
         "start": (4.0, 380), **TEXT, "1000 documents": (0.15, 8.5), "million pairs of documents": (0.0057, 0),
     },
-    "ctm": {"start": (4.0, 700), **TEXT, "million terms · document · step": (0.06, 0), "1000 documents": (0.1, 6)},
-    "etm": {"start": (4.0, 700), **TEXT, "million terms · document · step": (0.06, 0), "1000 documents": (0.1, 6)},
+    "ctm": {"start": (5.9, 640), **TEXT, "million terms · document · step": (0.024, 0), "1000 documents": (0.1, 6)},
+    "etm": {"start": (5.9, 640), **TEXT, "million terms · document · step": (0.024, 0), "1000 documents": (0.1, 6)},
     "dtm": {
         "start": (3.0, 370), **TEXT, "million tokens": (1.0, 40), "million tokens · topic · step": (0.1, 0),
         "million terms of topics in periods": (0.1, 24), "million terms of topics in periods · step": (0.3, 0),
