@@ -94,7 +94,7 @@ COSTS: dict[str, Rates] = {
     "stm": {
         "start": (2.9, 360), **TEXT, "million tokens · topic · step": (0.1, 0),
         "million cubes of topics · document · step": (0.01, 0), "million terms of topics": (0.1, 24),
-        "million terms of topics at levels · step": (50.0, 0),
+        "million terms of topics at levels · step": (11.0, 0),
     },
 }  # fmt: skip
 ENCODING: Rates = {
