@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from nlpkit.workflows.kwic import kwic as kwic
     from nlpkit.workflows.language_model import fit_language_model as fit_language_model
     from nlpkit.workflows.lda import fit_lda as fit_lda
+    from nlpkit.workflows.map_documents import map_documents as map_documents
+    from nlpkit.workflows.merge import merge as merge
     from nlpkit.workflows.mixtures import fit_author_topic as fit_author_topic
     from nlpkit.workflows.mixtures import fit_biterm as fit_biterm
     from nlpkit.workflows.mixtures import fit_ctm as fit_ctm
@@ -146,6 +148,8 @@ _HOMES = {
     "load": "workflows.predict:load",
     "majority": "workflows.annotate:majority",
     "make_task": "workflows.annotate:make_task",
+    "map_documents": "workflows.map_documents:map_documents",
+    "merge": "workflows.merge:merge",
     "name_topics": "workflows.name_topics:name_topics",
     "plot": "workflows.plot:plot",
     "preprocess": "workflows.preprocess:preprocess",

@@ -10,6 +10,7 @@ NlpkitError                     a message a user can act on
 │   └── EncodingError     3     bytes that are not text in the given encoding
 ├── MissingError          4     a model, an extra or the network is not there
 └── OutOfMemoryError      5     the work does not fit into memory
+    └── ActorLostError    5     a worker ended in the middle of its work, as the system ends one when memory is short
 
 Anything else that reaches the boundary is a bug (exit code 70). Messages state what was needed, what was
 found, where, and what to do next, on one line. They name a parameter between backticks, as in Python (`min_df`, `lower=False`);
@@ -95,6 +96,10 @@ class OutOfMemoryError(NlpkitError):
     """The work does not fit into the memory there is."""
 
     exit_code = 5
+
+
+class ActorLostError(OutOfMemoryError):
+    """A worker process, or one on a cluster, ended in the middle of its work, mostly because memory was short."""
 
 
 def missing_extra(feature: str, extra: str) -> MissingError:

@@ -41,7 +41,7 @@ def prepare(name: str) -> Path:
         return folder
     import pyarrow as pa
 
-    from nlpkit.embed.encoder import load_encoder
+    from nlpkit.embed.loading import load_encoder
     from nlpkit.text.preprocess import PreprocessOptions
     from nlpkit.workflows.tokens import tokens_of
 

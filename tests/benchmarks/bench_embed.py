@@ -54,8 +54,8 @@ def engines(names: list[str], threads: int) -> dict[str, Embed]:
     """Return what embeds texts, by name; sentence-transformers' default first."""
     import torch
 
-    from nlpkit.embed.encoder import load_encoder
     from nlpkit.embed.engines import load_sentence_transformer
+    from nlpkit.embed.loading import load_encoder
     from nlpkit.embed.models import find_model
 
     def wanted(name: str) -> bool:
@@ -145,7 +145,7 @@ def roofline(device: str, precision: str, n: int) -> None:
     """
     import torch
 
-    from nlpkit.embed.encoder import load_encoder
+    from nlpkit.embed.loading import load_encoder
 
     encoder = load_encoder(engine="torch", precision=precision, device=device, offline=True, threads=1)
     texts = texts_of("AG News", n)

@@ -59,7 +59,7 @@ def semi_supervised(name: str, seed: int) -> None:
 
 def by_names(name: str, seed: int) -> None:
     """Print how well topics given by the names of the classes, of all and of half of them, agree with the classes."""
-    from nlpkit.embed.encoder import load_encoder
+    from nlpkit.embed.loading import load_encoder
 
     folder = prepare(name)
     embeddings, tokens, usable = load(folder)

@@ -63,7 +63,7 @@ def names_and_classes(name: str, folder: Path) -> tuple[dict[str, list[str]], li
 
 def main() -> None:
     """Print a table: cosine and share of topics whose own class is the nearest, by corpus and method."""
-    from nlpkit.embed.encoder import load_encoder
+    from nlpkit.embed.loading import load_encoder
 
     encoder = load_encoder()
     with tempfile.TemporaryDirectory() as folder:

@@ -69,7 +69,7 @@ def prepare(name: str) -> Path:
         else:
             bench_bertopic.prepare(name)
     if not (folder / "vocabulary.npy").exists():
-        from nlpkit.embed.encoder import load_encoder
+        from nlpkit.embed.loading import load_encoder
 
         terms = np.load(folder / "tokens.npz")["terms"].tolist()
         np.save(folder / "vocabulary.npy", load_encoder().encode(terms)[0])
@@ -87,7 +87,7 @@ def _write_stripped(folder: Path, *, octis: bool) -> None:
     import pyarrow as pa
     from sklearn.datasets._twenty_newsgroups import strip_newsgroup_footer, strip_newsgroup_quoting
 
-    from nlpkit.embed.encoder import load_encoder
+    from nlpkit.embed.loading import load_encoder
     from nlpkit.text.preprocess import PreprocessOptions
     from nlpkit.workflows.tokens import tokens_of
 

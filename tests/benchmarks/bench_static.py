@@ -20,7 +20,8 @@ import pyarrow as pa
 from sklearn.metrics import adjusted_mutual_info_score as ami
 
 import nlpkit as nk
-from nlpkit.embed.encoder import Encoder, load_encoder, unit_length
+from nlpkit.embed.encoder import Encoder, unit_length
+from nlpkit.embed.loading import load_encoder
 
 static = importlib.import_module("nlpkit.embed.static")
 LARGEST, TRAIN, HELD_OUT = 6000, 4000, 2000

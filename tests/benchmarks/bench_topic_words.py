@@ -35,7 +35,7 @@ def rankings(name: str, redundancy: bool) -> dict[str, list[list[str]]]:
     """Return the ten words of each topic by `ranking K`."""
     from threadpoolctl import threadpool_limits
 
-    from nlpkit.embed.encoder import load_encoder
+    from nlpkit.embed.loading import load_encoder
     from nlpkit.topics import words
     from nlpkit.topics.assign import similarity_to_topic, topic_centroids
     from nlpkit.topics.kmeans import KMeansFits, plain_view, smoothed

@@ -82,6 +82,7 @@ COMMANDS = (
     "spell",
     "similar",
     "similar-words",
+    "merge",
     "info",
 )
 

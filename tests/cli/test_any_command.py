@@ -204,6 +204,7 @@ COLUMN = ["text", "id", "label", "date", "split", "rating", "author"]
 WRONG = ["x", "", "0", "-1", "1000000", "nan", "NO_FILE.txt", "no such column", "("]
 STRINGS: dict[str, Sequence[str]] = {
     "what": ["map", "topics", "tree", "over-time", "stream", "by-column", "number", "confusion", "calibration", "similarity"],
+    "shard": ["1/1", "1/1", "2/2", "0/1", "1"],
     "k": ["2", "3", "4", "2:4", "2:6:2", "auto"],
     "language": ["auto", "en", "de", "none", "zh", "german"],
     "tokenizer": ["words", "sklearn", "whitespace", "chars:2-3"],
@@ -353,6 +354,10 @@ SUFFIXES = {
 COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "prediction_col",
            "prob_col", "topic_col", "positive", "majority", "xml_record", "xml_field")  # fmt: skip
 FIXED = (
+    "workers",
+    "ray",
+    "resume",
+    "shard_timeout",
     "budget",
     "config",
     "debug",
@@ -407,7 +412,8 @@ SMALL = {"prototype": [1, 2, 3], "l2s_resamples": [1, 2], "cv": [0, 1, 2, 3], "s
 "hidden": [1, 4],
          "items": [0, 1, 3], "particles": [1, 5], "threads": [0, 1, 2], "limit": [1, 3, 30],
          "max_tokens": [1, 4, 512],
-         "n": [0, 1, 2, 5], "shards": [1, 2, 9], "checkpoint_every": [0, 1, 5], "lsa": [0, 1, 2, 50], "pca": [1, 2, 50]}  # fmt: skip
+         "n": [0, 1, 2, 5], "shards": [1, 2, 9], "workers": [1, 2],
+         "checkpoint_every": [0, 1, 5], "lsa": [0, 1, 2, 50], "pca": [1, 2, 50]}  # fmt: skip
 
 
 def bare(annotation: Any) -> tuple[Any, bool]:

@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.io.documents import embedding_column
-from nlpkit.topics.bertopic import MIN_DOCS
-from nlpkit.topics.options import ENGINES
+from nlpkit.topics.options import ENGINES, LEAST_FITTED
 from tests.cli.conftest import (
     DIMENSIONS,
     NACHRICHTEN,
@@ -238,13 +237,13 @@ def corpus(path: Path, rows: list[dict[str, Any]], **change: Any) -> Path:
     return write_embedded(path, [{**row, **{k: v(row) for k, v in change.items()}} for row in rows])
 
 
-@pytest.mark.parametrize("n", [1, 3, MIN_DOCS - 1])
+@pytest.mark.parametrize("n", [1, 3, LEAST_FITTED - 1])
 def test_too_few_documents(n: int, tmp_path: Path) -> None:
     path = corpus(tmp_path / "x.parquet", planted_rows()[:n])
     says = run_cli("bertopic", path, "-o", "run", code=3).error()
     documents = "1 document" if n == 1 else f"{n} documents"
     assert says.endswith(
-        f"finding topics needs at least {MIN_DOCS} different documents with text; found {n} among {documents}"
+        f"finding topics needs at least {LEAST_FITTED} different documents with text; found {n} among {documents}"
     )
     assert not (tmp_path / "run").exists()
 

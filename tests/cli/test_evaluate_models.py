@@ -13,7 +13,7 @@ import pytest
 from sklearn.metrics import fowlkes_mallows_score, silhouette_score
 
 import nlpkit as nk
-from nlpkit.embed.encoder import load_encoder
+from nlpkit.embed.loading import load_encoder
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.words import word2vec
 from tests.cli.conftest import (

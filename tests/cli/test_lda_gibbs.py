@@ -354,6 +354,30 @@ def test_threads_change_nothing(options: list[str], docs: Path) -> None:
     assert results("run1") == results("run8")
 
 
+def test_processes_change_nothing(docs: Path) -> None:
+    chain = ["--k", "4", "--sweeps", "6", "--scheme", "ad-lda", "--shards", "3", "--optimize-interval", "2"]
+    for name, where in (("threads", ["--threads", "2"]), ("processes", ["--workers", "2"])):
+        run_cli("lda-gibbs", docs, *chain, *where, "--save-assignments", "-q", "-o", name)
+    assert contents("threads") == contents("processes")
+    assert manifest("threads")["parameters"]["scheme"] == "ad-lda"
+    run_cli("lda-gibbs", docs, *chain, "--scheme", "grid", "--save-assignments", "-q", "-o", "grid")
+    assert contents("grid") != contents("threads")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workers", "2"], "--workers needs --scheme ad-lda"),
+        (["--scheme", "ad-lda", "--ray", "local"], "--ray needs the number of processes"),
+        (["--scheme", "adlda"], "did you mean 'ad-lda'?"),
+        (["--scheme", "ad-lda", "--workers", "2", "--prototype", "2"], "--workers and --prototype do not go together"),
+    ],
+)
+def test_workers_that_do_not_go_with_other_options(options: list[str], message: str, docs: Path) -> None:
+    done = run_cli("lda-gibbs", docs, "--k", "4", *options, "-o", "run", code=2)
+    assert message in done.err
+
+
 def test_another_seed_another_chain(docs: Path, lda: Path) -> None:
     run_cli("lda-gibbs", docs, *CHAIN, "--random-state", "7", "-q", "-o", "seven")
     run_cli("lda-gibbs", docs, *CHAIN, "--save-assignments", "-q", "-o", "again")

@@ -17,7 +17,8 @@ import pytest
 
 from nlpkit.embed import encoder as encoder_module
 from nlpkit.embed.batching import Batch
-from nlpkit.embed.encoder import Encoder, EncodeReport, load_encoder
+from nlpkit.embed.encoder import Encoder, EncodeReport
+from nlpkit.embed.loading import load_encoder
 from nlpkit.embed.models import ModelFiles
 from nlpkit.errors import InputError, MissingError, OutOfMemoryError, UsageError
 from tests.refusals import refuses
@@ -383,7 +384,7 @@ def test_lowercase_is_the_one_of_the_configs(make_model: MakeModel, encoder: Enc
 def test_loading_is_light_and_silent(tiny: Path) -> None:
     code = (
         "import sys\n"
-        "from nlpkit.embed.encoder import load_encoder\n"
+        "from nlpkit.embed.loading import load_encoder\n"
         "assert 'torch' not in sys.modules\n"
         f"load_encoder({str(tiny)!r}).encode(['a cat', 'a dog'])\n"
         "assert not {'transformers', 'sentence_transformers', 'scipy'} & set(sys.modules)\n"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.embed.encoder import load_encoder
+from nlpkit.embed.loading import load_encoder
 from nlpkit.errors import MissingError
 
 torch = pytest.importorskip("torch")

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.embed.encoder import load_encoder
 from nlpkit.embed.kinds import same_engine
+from nlpkit.embed.loading import load_encoder
 from nlpkit.errors import MissingError
 from tests.embed.conftest import CONFIG
 from tests.refusals import refuses

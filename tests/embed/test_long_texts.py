@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from nlpkit.embed import encoder as encoder_module
-from nlpkit.embed.encoder import Encoder, load_encoder
+from nlpkit.embed.encoder import Encoder
 from nlpkit.embed.layout import read_layout
+from nlpkit.embed.loading import load_encoder
 from nlpkit.embed.tokens import load_tokenizer, windows
 from nlpkit.errors import UsageError
 from nlpkit.io.vector_store import VectorStore

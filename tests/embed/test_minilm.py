@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.embed.encoder import Encoder, load_encoder
+from nlpkit.embed.encoder import Encoder
+from nlpkit.embed.loading import load_encoder
 from nlpkit.embed.models import MINILM_SHA256
 from tests.peer_data import PEER_DATA
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from nlpkit.embed.encoder import load_encoder
+from nlpkit.embed.loading import load_encoder
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.embed.static import (
     RIDGE,

@@ -12,8 +12,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("tokenizers")
 
-from nlpkit.embed.encoder import load_encoder  # noqa: E402
 from nlpkit.embed.engines import load_engine  # noqa: E402
+from nlpkit.embed.loading import load_encoder  # noqa: E402
 from nlpkit.embed.models import MULTILINGUAL_MODEL  # noqa: E402
 from nlpkit.embed.use import ORDERS, UniversalSentenceEncoder, load_vocabulary  # noqa: E402
 from nlpkit.errors import MissingError  # noqa: E402

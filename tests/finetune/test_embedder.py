@@ -101,7 +101,7 @@ def test_what_is_saved_loads_here_and_in_the_library(embedder: Embedder, tmp_pat
     embedder.save(tmp_path / "saved")
     assert not list((tmp_path / "saved").rglob("*.bin"))
     assert not (tmp_path / "saved" / "README.md").exists()
-    from nlpkit.embed.encoder import load_encoder
+    from nlpkit.embed.loading import load_encoder
 
     again = load_embedder(tmp_path / "saved", max_tokens=None, device=CPU)
     assert again.max_tokens == 12

@@ -96,6 +96,7 @@ from nlpkit.topics.hlda import HldaOptions, fit_hlda, infer_paths
 from nlpkit.topics.lda import infer
 from nlpkit.topics.lda import sampler as sampling
 from nlpkit.topics.lda.changes import resampled_similarities
+from nlpkit.topics.lda.distributed import DistributedSampler
 from nlpkit.topics.lda.online import LdaOnlineFitter, fit_lda_online
 from nlpkit.topics.lda.online_options import LdaOnlineOptions
 from nlpkit.topics.lda.sampler import GibbsSampler
@@ -657,7 +658,7 @@ def chains() -> Iterator[dict[str, Any]]:
 @exercises(
     gibbs.sample_cell, gibbs_layout.sort_by_word, gibbs_layout.to_word_order, gibbs_layout.to_corpus_order,
     gibbs_layout.block_bounds, gibbs_layout.start_topics, gibbs_layout.topic_totals, gibbs_layout.fill_lists,
-    gibbs_layout.fill_word_lists, gibbs_layout.read_lists, topic_counts.count_topics,
+    gibbs_layout.fill_word_lists, gibbs_layout.read_lists, topic_counts.count_topics, gibbs_layout.fill_from_counts,
 )  # fmt: skip
 def test_gibbs_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "LISTED_FROM", 1)
@@ -670,6 +671,17 @@ def test_gibbs_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not len(z) or 0 <= z.min() <= z.max() < chain["n_topics"]
         assert sampler.doc_topic().sum() == pytest.approx(sampler.topic_term().sum())
         sampler.log_likelihood()
+    for chain in chains():  # AD-LDA: lists of words have room for the topics that tokens of the shard can bring
+        frozen = chain.pop("frozen", None)
+        distributed = DistributedSampler(**chain)
+        distributed.run(3)
+        distributed.restore({name: values.copy() for name, values in distributed.state().items()}, 3)
+        distributed.run(1)
+        z = distributed.assignments()
+        assert not len(z) or 0 <= z.min() <= z.max() < chain["n_topics"]
+        assert distributed.doc_topic().sum() == pytest.approx(distributed.topic_term().sum())
+        if frozen is None:
+            distributed.log_likelihood()
 
 
 @exercises(

@@ -64,7 +64,8 @@ def lists_of(sampler: GibbsSampler, tokens: TokenTable, frozen: Any) -> list[lis
     lists: list[list[tuple[int, int]]] = [[] for _ in order]
     for internal, d in enumerate(order):
         mine = entries[start[internal] : start[internal] + length[internal]].tolist()
-        lists[d] = [(entry & TOPIC, entry // COUNT) for entry in mine]
+        width = 2 ** (4 * entries.itemsize)
+        lists[d] = [(entry % width, entry // width) for entry in mine]
     return lists
 
 

@@ -139,6 +139,43 @@ class PlainSampler:
         return np.bincount(z[which], self.units[which], self.K)
 
 
+class PlainShards(PlainSampler):
+    """AD-LDA by the formula: each shard makes its sweep as if the topics of the others stayed as they were at its start.
+
+    The tokens of a shard take their random numbers by word, those of the first shard first; frozen documents are in none.
+    """
+
+    def __init__(self, tokens: TokenTable, **chain: Any) -> None:
+        super().__init__(tokens, **chain)
+        N = len(self.z)
+        self.shard = np.where(self.frozen, self.P, self.doc_block[self.doc])
+        self.order = np.lexsort((np.arange(N), self.term, self.shard))
+        self.place = np.argsort(self.order).tolist()
+        start, known = stream_key(self.seed, "start"), chain.get("assignments")
+        known = np.full(N, -1) if known is None else known
+        self.z = np.array(
+            [k if k >= 0 else int(uniform(start, i) * self.K) for k, i in zip(known, self.place, strict=True)], int
+        )
+        self.lists = [[] for _ in self.lists]
+        for i in self.order[~self.frozen[self.order]]:
+            if self.z[i] not in self.lists[self.doc[i]]:
+                self.lists[self.doc[i]].append(int(self.z[i]))
+        in_doc = np.bincount(self.doc, self.units, len(self.lists))
+        longest = [in_doc[self.doc_block == p].max(initial=1) for p in range(self.P)]
+        self.scales = [2.0 ** min(48, 61 - ceil(log2(n + self.alpha.sum() + 1))) for n in longest]
+
+    def run(self, sweeps: int) -> None:
+        """Draw every token `sweeps` times."""
+        for _ in range(sweeps):
+            key, before = stream_key(self.seed, "sweep", self.sweep), self.z.copy()
+            for p in range(self.P):
+                z, self.scale = before.copy(), self.scales[p]
+                for i in self.order[self.shard[self.order] == p]:
+                    z[i] = self.draw(z, i, uniform(key, self.place[i]))
+                self.z[self.shard == p] = z[self.shard == p]
+            self.sweep += 1
+
+
 def chain_rule(tokens: TokenTable, z: Any, alpha: Any, eta: float, frozen: Any = None, fixed: Any = None) -> Any:
     """log p(w, z) token by token: (2, N) the log-probability of its topic and of its word, given those before.
 

@@ -130,6 +130,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         ),
         "plot": Entry("plot", "Draw one picture of a run for a paper: SVG, PDF or PNG.", tables=False),
         "report": Entry("report", "Make one HTML page of a run that opens anywhere.", tables=False),
+        "merge": Entry("merge", "Put the parts of a table together that a command wrote with --shard.", tables=False),
         "info": Entry("info", "Say what a file or run directory holds and how it was made."),
     },
 }

@@ -10,9 +10,7 @@ bytes, on any number of threads. A vector that a cache has is taken as it was ma
 
 from __future__ import annotations
 
-import importlib.util
 import logging
-import os
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -27,9 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nlpkit.embed.batching import Batch, plan_batches, split_batch
-from nlpkit.embed.kinds import ENGINES, GRAPHS, PRECISIONS
-from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, files_fingerprint, find_model, weights_fingerprint
-from nlpkit.errors import InputError, OutOfMemoryError, UsageError, missing_extra, unknown_value
+from nlpkit.embed.models import ModelFiles, files_fingerprint, weights_fingerprint
+from nlpkit.errors import InputError, OutOfMemoryError, UsageError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -361,91 +358,6 @@ class Encoder:
                 f"tokens with {self.name}; lower batch_tokens (now {self.batch_tokens}), max_tokens or the number of "
                 "threads, or take a smaller model"
             ) from None
-
-
-def load_encoder(
-    name: str = DEFAULT_MODEL,
-    *,
-    device: str | None = None,
-    engine: str = "auto",
-    precision: str = "auto",
-    batch_tokens: int | None = None,
-    max_tokens: int | None = None,
-    threads: int | None = None,
-    offline: bool = False,
-    long: str | None = None,
-    prompt: str | None = None,
-    truncate_dim: int | None = None,
-) -> Encoder:
-    """Find a model, load it and return its encoder.
-
-    device        "cpu", "cuda", "cuda:1", "mps", or several GPUs, "cuda:0,cuda:1"; None takes the best there is
-    engine        what runs the model: "torch", "openvino", "onnx", "static" (of a static encoder); "auto" is the fastest
-                  whose vectors have a cosine of at least 0.9999 to those in fp32: torch, in one of its precisions (choice.py)
-    precision     of the products: "fp32", "bf16", "fp16" (cuda only), "int8" (onnx only); "auto" is bf16 where the hardware
-                  computes in it and where that is as close
-    batch_tokens  tokens run at once; None takes what suits the device (BATCH_TOKENS)
-    max_tokens    cut texts here, special tokens included; None takes the model's own limit
-    threads       CPU threads; None takes all this process may use. The embeddings do not depend on it
-    offline       never ask the hub
-    long          a text longer than the model reads is cut ("truncate"), or embedded in windows whose vectors are averaged by their
-                  tokens ("mean") or of which the maximum of each number is taken ("max"); None takes DEFAULT_LONG
-    prompt        is put before every text
-    truncate_dim  keep the first numbers of each vector (Kusupati et al. 2022, Matryoshka Representation Learning)
-
-    Raises MissingError (no such model, no torch, an engine that is not installed), UsageError (an option that cannot be), OutOfMemoryError.
-    """
-    if engine not in ENGINES:
-        raise unknown_value("engine", engine, ENGINES)
-    if precision not in PRECISIONS:
-        raise unknown_value("precision", precision, PRECISIONS)
-    long = DEFAULT_LONG if long is None else long
-    if long not in LONG:
-        raise unknown_value("long", long, LONG)
-    for option, value in (
-        ("batch_tokens", batch_tokens),
-        ("max_tokens", max_tokens),
-        ("threads", threads),
-        ("truncate_dim", truncate_dim),
-    ):
-        if value is not None and value < 1:
-            raise UsageError(f"`{option}={value}`: at least 1 is needed")
-    if any(importlib.util.find_spec(module) is None for module in ("torch", "tokenizers", "safetensors")):
-        raise missing_extra("sbert-embed", "neural")
-    files = find_model(name, offline=offline)
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # said aloud, it does not warn when a process forks
-
-    from nlpkit.embed.choice import choose_engine
-    from nlpkit.embed.engines import several
-    from nlpkit.embed.hardware import available_cpus, choose_devices, is_out_of_memory
-
-    where, *more = choose_devices("cpu" if device is None and (engine in GRAPHS or precision == "int8") else device)
-    threads = threads or available_cpus()
-    try:
-        loaded, cosine = choose_engine(
-            files.path, device=where, engine=engine, precision=precision, max_tokens=max_tokens, threads=threads
-        )
-        others = several(loaded, files.path, more, max_tokens=max_tokens)
-    except (MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error):
-            raise
-        raise OutOfMemoryError(f"no memory on {where} to load {files.name}; take a smaller model") from None
-    if truncate_dim is not None and truncate_dim > loaded.dim:
-        raise UsageError(f"`truncate_dim={truncate_dim}`: the vectors of {files.name} have {loaded.dim} numbers")
-    static = loaded.name == "static"
-    usual = STATIC_BATCH_TOKENS if static else BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"])
-    return Encoder(
-        files,
-        loaded,
-        device="cpu" if static else ",".join(map(str, (where, *more))),
-        batch_tokens=batch_tokens or usual,
-        threads=threads,
-        cosine=cosine,
-        others=others,
-        long=long,
-        prompt=prompt or "",
-        truncate_dim=truncate_dim,
-    )
 
 
 def unit_length(vectors: FloatArray) -> FloatArray:

@@ -87,8 +87,8 @@ class EncoderOptions:
     def requested(self) -> list[str]:
         """Return the options that request certain embeddings, as messages name them."""
         names = ("encoder", "max_tokens", "long", "prompt", "truncate_dim")
-        given = [f"`{name}`" for name in names if getattr(self, name) is not None]
-        return given if self.static_sample() is None else [*given, "`engine`"]
+        named = [f"`{name}`" for name in names if getattr(self, name) is not None]
+        return named if self.static_sample() is None else [*named, "`engine`"]
 
     def refuse(self, why: str) -> None:
         """Raise UsageError when one of these options is given and would change nothing."""
@@ -110,7 +110,7 @@ class EncoderOptions:
 
     def load(self, threads: int) -> Encoder:
         """Load the encoder. Raises MissingError when the model or the extra is not there."""
-        from nlpkit.embed.encoder import load_encoder
+        from nlpkit.embed.loading import load_encoder
 
         engine = self.engine if self.static_sample() is None else "static"
         return load_encoder(

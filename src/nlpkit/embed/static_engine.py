@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from nlpkit.embed.tokens import NO_LIMIT, IntArray, iterate_ids, plain
 from nlpkit.errors import MissingError, UsageError
@@ -103,6 +102,8 @@ class StaticTexts:
 
     def embed(self, batch: Batch) -> FloatArray:
         """Return the mean vectors of the texts `batch.rows`, (B, E) float32, summed in the order of the tokens."""
+        import scipy.sparse as sp  # here: other engines are loaded without it
+
         starts, stops = self._starts[batch.rows], self._starts[batch.rows + 1]
         indptr = np.concatenate([[0], np.cumsum(stops - starts)])
         at = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], stops - starts)

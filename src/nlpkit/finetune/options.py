@@ -273,13 +273,6 @@ class ScheduleOptions:
                 f"`weight_decay={self.weight_decay:g}`: a number from 0 to 1 is needed", parameter="weight_decay"
             )
 
-    def check_unused(self, objective: str) -> None:
-        """Raise UsageError when one of these options is set, for an objective that is solved without steps."""
-        usual = ScheduleOptions()
-        for name in ("epochs", "max_steps", "batch_size", "lr", "warmup", "weight_decay", "patience"):
-            if getattr(self, name) != getattr(usual, name):
-                raise UsageError(f"`objective={objective}` is solved without steps; leave `{name}` out", parameter=name)
-
     def check_patience(self, *, dev: bool) -> None:
         """Raise UsageError for `patience` without dev documents."""
         if self.patience != ScheduleOptions().patience and not dev:

@@ -10,8 +10,8 @@ Order is kept, and a row that cannot be used is listed in `dropped`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -21,8 +21,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.io.footers import steps_of
+from nlpkit.io.inputs import DroppedRow as DroppedRow
+from nlpkit.io.inputs import InputInfo as InputInfo
+from nlpkit.io.inputs import Origin as Origin
+from nlpkit.io.inputs import Scan as Scan
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Batches
 from nlpkit.io.readers.checks import check_options
@@ -32,6 +36,7 @@ from nlpkit.io.readers.opened import OpenedInput, reader_of
 from nlpkit.io.readers.parquet import ArrowInput, BatchesInput, TableInput
 from nlpkit.io.readers.schema import TableLayout, check_vocabularies, unify, with_date_format
 from nlpkit.io.selection import Sample, Selection, check_selection
+from nlpkit.io.shards import Share, parse_share
 from nlpkit.io.sources import STDIN, Source, resolve
 
 log = logging.getLogger("nlpkit.io")
@@ -40,41 +45,14 @@ log = logging.getLogger("nlpkit.io")
 _DEFAULTS = ReadOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class InputInfo:
-    """One input as the manifest lists it: `rows` read (those dropped too), `sha256` of the bytes as stored.
-
-    `reading`: options of reading that were not the defaults, so that the same documents can be read again.
-    """
-
-    path: str
-    rows: int
-    sha256: str
-    encoding: str | None
-    reading: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def listed(self) -> dict[str, Any]:
-        """Return the entry of the manifest."""
-        entry = {"path": self.path, "rows": self.rows, "sha256": self.sha256, "encoding": self.encoding}
-        return {**entry, "reading": dict(self.reading)} if self.reading else entry
-
-
-@dataclass(frozen=True, slots=True)
-class DroppedRow:
-    """A row that is not yielded, and why."""
-
-    id: str
-    stage: str
-    reason: str
-
-
 class DocumentStream:
     """The documents of all inputs, read once from the first to the last; `open_documents` makes it.
 
     `where` names the inputs in messages. `spool_directory`: where work that needs a second pass may put its copy, None for the
     temporary directory.
     `blocks` holds the footer block of each input, None when nlpkit did not write it; `kept`, once an input is read, how many
-    documents it had.
+    documents it had. `share`: which share of the documents it gives, None for all; `inputs` are whole all the same. `opening`: of
+    a share, the first batches of the whole input, which have the texts by which languages are detected.
     Iterating raises InputError with path and line for a row that cannot be read, a value that does not fit its
     column and an id that is there twice; EncodingError for bytes that are not text.
     """
@@ -89,12 +67,23 @@ class DocumentStream:
         self.origin: Sequence[InputInfo] | None = None  # what the documents were made from, where a step made them
         self.kept: list[int] = []
         self.dropped: list[DroppedRow] = []
+        self.share: Share | None = None
+        self.opening: Sequence[pa.RecordBatch] = ()
+        counted = options.sample is not None or options.limit is not None
+        self.starts: list[tuple[int, int]] | None = (
+            None if counted else []
+        )  # input and row of it at which each batch begins
         readers = [one.reader for one in inputs]
         self.blocks = [r.metadata if isinstance(r, ArrowInput) else None for r in readers]  # the footer of each input
         self.metadata: dict[str, Any] | None = self.blocks[0] if len(inputs) == 1 else None
         self._readers = readers
         selection = Selection(options, layout.schema)
-        self._batches: Iterator[pa.RecordBatch] = self._read(inputs, layout, options, notes, selection)
+
+        def read_from(start: tuple[int, int]) -> Iterator[pa.RecordBatch]:
+            return self._read(inputs, layout, options, notes, selection, start)
+
+        self._read_from = read_from
+        self._batches: Iterator[pa.RecordBatch] = self._read_from((0, 0))
         if options.sample is not None:
             self._batches = self._sampled(self._batches, Sample(options.sample), options.limit)
 
@@ -177,20 +166,25 @@ class DocumentStream:
         options: ReadOptions,
         notes: ReadingNotes,
         selection: Selection,
+        start: tuple[int, int],
     ) -> Iterator[pa.RecordBatch]:
+        """Yield the documents from an input on, and a row of it, which are 0 but for Parquet and tables."""
         batches = Batches(layout, options.batch_rows)
         unique = UniqueIds() if any("id" in one.header.renamed for one in inputs) else None
         late: set[str] = set()  # columns that came too late for the schema
         left = options.limit if options.sample is None else None
         reading = options.recorded()
         try:
-            for one in inputs:
+            for number, one in enumerate(inputs[start[0] :], start[0]):
                 if left == 0:
                     break
                 rows = kept = 0
                 assembler = one.assembler(layout, options, unique, late)
+                assembler.rows_before = start[1] if number == start[0] else 0
+                if not isinstance(one.reader, ArrowInput):
+                    self.starts = None  # of packed text nothing can be skipped
                 for taken, size in one.taken(assembler, options.batch_rows, None if selection else left):
-                    rows += taken.rows
+                    first_row, rows = rows, rows + taken.rows
                     self.dropped += (DroppedRow(id_, "read", reason) for id_, reason in taken.dropped)
                     batch = taken.batch
                     if selection:
@@ -202,6 +196,8 @@ class DocumentStream:
                         yield from batches.add(batch, size)
                     elif batch.num_rows:
                         yield from batches.flush()
+                        if self.starts is not None:
+                            self.starts.append((number, first_row))
                         yield batch
                     if left == 0:
                         break
@@ -229,6 +225,33 @@ class DocumentStream:
                 yield part.slice(0, left)
             left -= min(left, part.num_rows)
 
+    def keep_share(self, share: Share, scan: Scan) -> None:
+        """Yield from now on only a share of the documents; the scan is that of the whole input.
+
+        Rows that are dropped belong to the share whose batch comes next, those at the end to the last.
+
+        Raises:
+            UsageError: there are more shares than batches.
+        """
+        n_batches = len(scan.dropped_before)
+        places = share.places(n_batches) if n_batches else range(0)
+        first = scan.dropped_before[places.start - 1] if places.start else 0
+        last = scan.dropped_before[places.stop - 1] if places.stop < n_batches else len(scan.dropped)
+        self.share, self.opening = share, scan.opening
+        skipped, batches = places.start, self._batches
+        if scan.starts is not None and skipped:
+            skipped, batches = 0, self._read_from(scan.starts[skipped])
+
+        def shared() -> Iterator[pa.RecordBatch]:
+            for _, batch in zip(range(skipped), batches, strict=False):
+                del batch  # of another share
+            for _, batch in zip(places, batches, strict=False):
+                yield batch
+            self.close()
+            self.inputs, self.kept, self.dropped = list(scan.inputs), list(scan.kept), list(scan.dropped[first:last])
+
+        self._batches = shared()
+
 
 def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return an array that may have come in chunks as one; none of no rows."""
@@ -238,13 +261,56 @@ def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def open_documents(
-    inputs: Sequence[str], options: ReadOptions = _DEFAULTS, *, stdin: BinaryIO | None = None
+    inputs: Sequence[str],
+    options: ReadOptions = _DEFAULTS,
+    *,
+    stdin: BinaryIO | None = None,
+    scan: Scan | None = None,
 ) -> DocumentStream:
     """Open files, directories, globs or '-' as one stream of documents and look at the first rows of each.
+
+    scan: of all documents, for a share of them; where there is none, all are read for it first.
 
     Raises UsageError for invalid options, InputError for inputs that cannot be found or read,
     ColumnError for a column that was named but is not there, SchemaError for a Parquet file of another kind.
     """
+    if options.shard is not None:
+        if STDIN in inputs:
+            raise UsageError(
+                "`shard`: stdin can be read once, and a share is known at its end; give a file", parameter="shard"
+            )
+        scan = scan or scan_documents(inputs, options)
+        return _shared(lambda: _open_whole(inputs, options, stdin), options.shard, scan)
+    return _open_whole(inputs, options, stdin)
+
+
+def scan_documents(inputs: Sequence[str], options: ReadOptions) -> Scan:
+    """Return what shares of the documents of files need to know of all of them, which are read: ids, texts, and the columns by which
+    they are chosen.
+
+    Raises what `open_documents` does.
+    """
+    typed = bool(options.types) or options.date_format is not None  # of columns that must be there
+    with _open_whole(inputs, options if typed else replace(options, columns=()), None) as whole:
+        return Scan.of_stream(whole)
+
+
+def _shared(open_whole: Callable[[], DocumentStream], shard: str, scan: Scan | None) -> DocumentStream:
+    """Return the stream of a share."""
+    share = parse_share(shard)
+    if scan is None:
+        with open_whole() as whole:
+            scan = Scan.of_stream(whole)
+    stream = open_whole()
+    try:
+        stream.keep_share(share, scan)
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def _open_whole(inputs: Sequence[str], options: ReadOptions, stdin: BinaryIO | None) -> DocumentStream:
     check_options(options)
     check_selection(options)
     sources = resolve(inputs, options.format)
@@ -266,13 +332,19 @@ def open_documents(
         raise
 
 
-def open_table(table: pa.Table, options: ReadOptions = _DEFAULTS, *, name: str = "the table") -> DocumentStream:
+def open_table(
+    table: pa.Table, options: ReadOptions = _DEFAULTS, *, name: str = "the table", scan: Scan | None = None
+) -> DocumentStream:
     """Open a table in memory as a stream of documents, as `open_documents` does a file. `name`: what messages call it."""
     check_options(options)
     check_selection(options)
-    one = OpenedInput(Source(name, "row", None), TableInput(Source(name, "row", None), table))
-    one.look(options)
-    return _stream([one], options, ReadingNotes(), name)
+
+    def open_whole() -> DocumentStream:
+        one = OpenedInput(Source(name, "row", None), TableInput(Source(name, "row", None), table))
+        one.look(options)
+        return _stream([one], options, ReadingNotes(), name)
+
+    return open_whole() if options.shard is None else _shared(open_whole, options.shard, scan)
 
 
 def open_batches(
@@ -280,7 +352,7 @@ def open_batches(
     batches: Iterable[pa.RecordBatch],
     options: ReadOptions,
     block: dict[str, Any],
-    earlier: DocumentStream,
+    earlier: Origin,
 ) -> DocumentStream:
     """Open what a step made of a stream that has been read, with the footer block that a file of it would have."""
     source = Source(earlier.where, "row", None)

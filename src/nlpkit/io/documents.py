@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,8 @@ from nlpkit.errors import ColumnError, UsageError
 from nlpkit.types import Float32Array, IntArray, LongArray, TokenTable
 from nlpkit.widths import narrow
 
+BLOCK_ROWS = 8192
+UNIT_TOLERANCE = 1e-3
 DICTIONARY_TOKENS = pa.list_(pa.dictionary(pa.int32(), pa.string()))
 
 
@@ -162,27 +165,42 @@ def embedding_matrix(column: pa.ChunkedArray, *, unit: bool = True) -> Float32Ar
         )
     size = lengths.pop() if lengths else 0
     if packed:
-        rows = [np.frombuffer(b"".join(chunk.to_pylist()), np.uint8) for chunk in column.chunks]
-        bits = np.unpackbits(np.concatenate([np.zeros(0, np.uint8), *rows]).reshape(-1, size), axis=1)
-        return (bits.astype(np.float32) * 2 - 1) / np.float32(np.sqrt(size * 8))
-    parts = [chunk.flatten().to_numpy(zero_copy_only=False).astype(np.float32) for chunk in chunks]
-    matrix = np.concatenate([np.zeros(0, np.float32), *parts]).reshape(len(column), size)
-    if not np.isfinite(matrix).all():
-        raise ColumnError("column 'embedding' has values that are not finite; make it again with: nlpkit sbert-embed")
-    if not unit and not pa.types.is_int8(kind.value_type):
-        return matrix
-    norms = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
-    scaled: Float32Array = np.where(np.abs(norms - 1.0) < 1e-3, matrix, matrix / np.maximum(norms, 1e-12))
-    return scaled.astype(np.float32)
+        bits = [np.frombuffer(b"".join(chunk.to_pylist()), np.uint8) for chunk in column.chunks]
+        signs = np.unpackbits(np.concatenate([np.zeros(0, np.uint8), *bits]).reshape(-1, size), axis=1)
+        return (signs.astype(np.float32) * 2 - 1) / np.float32(np.sqrt(size * 8))
+    matrix = np.empty((len(column), size), np.float32)
+    at = 0
+    for chunk in chunks:  # the column is not in memory twice
+        rows = matrix[at : at + len(chunk)]
+        rows[:] = chunk.flatten().to_numpy(zero_copy_only=False).reshape(rows.shape)
+        at += len(chunk)
+    for block in _blocks(matrix):
+        if not np.isfinite(block).all():
+            raise ColumnError(
+                "column 'embedding' has values that are not finite; make it again with: nlpkit sbert-embed"
+            )
+        if unit or pa.types.is_int8(kind.value_type):
+            norms = np.linalg.norm(block.astype(np.float64), axis=1, keepdims=True)
+            block[:] = np.where(np.abs(norms - 1.0) < UNIT_TOLERANCE, block, block / np.maximum(norms, 1e-12))
+    return matrix
 
 
 def has_unit_rows(column: pa.ChunkedArray) -> bool:
     """Return whether `embedding_matrix` gives the vectors of a column, which it takes, the length that they were stored with."""
     if pa.types.is_fixed_size_binary(column.type) or pa.types.is_int8(column.type.value_type):
         return True
-    values = column.combine_chunks().flatten().to_numpy(zero_copy_only=False).astype(np.float64)
-    rows = values.reshape(len(column), -1)
-    return bool((np.abs(np.linalg.norm(rows, axis=1) - 1.0) < 1e-3).all())
+    for chunk in column.chunks:
+        values = chunk.flatten().to_numpy(zero_copy_only=False)
+        for block in _blocks(values.reshape(len(chunk), -1) if len(chunk) else values.reshape(0, 0)):
+            norms = np.linalg.norm(block.astype(np.float64), axis=1)
+            if not (np.abs(norms - 1.0) < UNIT_TOLERANCE).all():
+                return False
+    return True
+
+
+def _blocks(rows: Any) -> Iterator[Any]:
+    """Yield views of rows, some thousand at a time."""
+    return (rows[start : start + BLOCK_ROWS] for start in range(0, len(rows), BLOCK_ROWS))
 
 
 def add_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:

@@ -21,7 +21,8 @@ class ReadOptions:
 
     `xml_fields` and `types` are pairs; a mapping and strings `NAME=VALUE` become these. `words_col`: lists of words that are the
     text where there is no column of it. `text_needed`: whether a table without a text is refused; else its texts are empty.
-    `columns`: those to keep beside id and text. `limit`: the first N of the documents that `where`, `keep_if` and `sample` leave;
+    `columns`: those to keep beside id and text. `shard`: "2/8" for the second of eight shares of the documents, see `nlpkit.io.shards`.
+    `limit`: the first N of the documents that `where`, `keep_if` and `sample` leave;
     the sha256 of a file is that of the whole file even then.
 
     Raises:
@@ -117,6 +118,7 @@ class ReadOptions:
     words_col: str | None = None
     text_needed: bool = True
     columns: tuple[str, ...] | None = None
+    shard: str | None = None
     batch_rows: int = 10_000
 
     def __post_init__(self) -> None:

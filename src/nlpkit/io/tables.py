@@ -12,7 +12,6 @@ Cells of CSV, TSV and XLSX hold no lists: lists and structs are written there as
 
 from __future__ import annotations
 
-import base64
 import json
 import logging
 import math
@@ -21,18 +20,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any, Protocol, Self
+from typing import IO, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from nlpkit.errors import UsageError
-from nlpkit.io.artifacts import DICTIONARY_BYTES, dropped_table, stored, stored_schema, with_footer, write_table
+from nlpkit.io.artifacts import dropped_table, stored, with_footer, write_table
 from nlpkit.io.atomic import atomic_file, check_target, scratch_beside
 from nlpkit.io.corpora import DroppedRow
+from nlpkit.io.parquet_sink import ParquetSink
 
 FORMATS = {
     ".parquet": "parquet",
@@ -125,7 +124,7 @@ def _opened(format: str, name: Path, path: Path, schema: pa.Schema, block: dict[
     if format in ("csv", "tsv", "xlsx"):
         _note_lists(name, schema)
     if format == "parquet":
-        with _Parquet(path, schema, block) as table:
+        with ParquetSink(path, schema, block) as table:
             yield table
     elif format == "arrow":
         full = with_footer(_plain_schema(schema), block)
@@ -155,61 +154,6 @@ def _note_lists(name: Path, schema: pa.Schema) -> None:
     nested = [f"'{field.name}'" for field in schema if pa.types.is_nested(field.type)]
     if nested:
         log.info("%s: lists are written as JSON in the cells of %s", name, ", ".join(nested))
-
-
-class _Parquet:
-    """Parquet files. Tokens are written as the codes they are, half the time of strings, and every reader sees strings.
-
-    Each text and each id is another: a dictionary of them would cost as long as all the rest, and be as large.
-    """
-
-    def __init__(self, path: Path, schema: pa.Schema, block: dict[str, Any]) -> None:
-        self._stored = with_footer(stored_schema(schema), block)
-        self._coded = self._stored
-        if "tokens" in schema.names:
-            self._coded = self._stored.set(schema.get_field_index("tokens"), schema.field("tokens"))
-        leaves = _leaves(self._stored)
-        self._writer = pq.ParquetWriter(
-            path,
-            self._coded,
-            store_schema=False,  # this one has codes; that of the reader's columns is added below
-            compression="zstd",
-            dictionary_pagesize_limit=DICTIONARY_BYTES,
-            use_dictionary=[leaf for leaf in leaves if leaf not in ("id", "text")],
-            write_statistics=[leaf for leaf in leaves if leaf.partition(".")[0] not in ("text", "tokens")],
-        )
-        self._writer.add_key_value_metadata(
-            {**self._stored.metadata, b"ARROW:schema": base64.b64encode(self._stored.serialize().to_pybytes())}
-        )
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        table = pa.Table.from_batches([batch])
-        if _has_spare_terms(batch):
-            table = stored(table, self._stored)
-        self._writer.write_table(stored(table, self._coded))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._writer.close()
-
-
-def _leaves(schema: pa.Schema) -> list[str]:
-    """Return the paths of the columns of a Parquet file, such as tokens.list.element."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(schema.empty_table(), sink)
-    columns = pq.read_metadata(pa.BufferReader(sink.getvalue())).schema
-    return [columns.column(i).path for i in range(len(columns))]
-
-
-def _has_spare_terms(batch: pa.RecordBatch) -> bool:
-    """Return whether the dictionary of the tokens has terms that do not occur in them, as where rows were left out."""
-    at = batch.schema.get_field_index("tokens")
-    if at < 0 or not pa.types.is_list(batch.schema.field(at).type):
-        return False
-    flat = batch.column(at).flatten()
-    return pa.types.is_dictionary(flat.type) and len(pc.unique(flat.indices)) < len(flat.dictionary)
 
 
 class _Arrow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -176,58 +176,78 @@ def text_hashes(texts: pa.Array) -> pa.Array:
 
 
 def training_tables(table: pa.Table, embeddings: Float32Array, model: TopicModel, usable: Any) -> dict[str, pa.Table]:
-    """Return what prediction needs: a row for each distinct usable text, and the centroids."""
+    """Return what prediction needs: a row for each distinct usable text, and the centroids.
+
+    `row` is the number of the first document with the text. Texts that were not fitted are in a table of their own, `assigned`,
+    without their embeddings: no neighbours are sought among them.
+    """
     hashes = [text_hash(t) for t in table.column("text").to_pylist()]
     first: dict[str, int] = {}
-    for row in np.flatnonzero(usable):
-        first.setdefault(hashes[row], int(row))
+    for row in np.flatnonzero(usable).tolist():
+        first.setdefault(hashes[row], row)
     rows = np.fromiter(first.values(), np.int64, len(first))
-    training = pa.table(
+    texts = pa.table(
         {
             "text_hash": pa.array(list(first), pa.string()),
+            "row": pa.array(rows),
             **topic_columns(model.topics[rows], model.topic_prob[rows], model.nearest_topic[rows], model.margin[rows]),
             "way": pa.array([WAYS[w] if w >= 0 else None for w in model.way[rows].tolist()], pa.string()),
             "similarity": pa.array(model.similarity[rows]),
-            "embedding": embedding_column(embeddings[rows]),
         }
     )
+    fitted = model.fitted[rows]
+    vectors = embedding_column(embeddings[rows[fitted]])
     numbers = pa.array(range(model.n_topics), pa.int32())
     return {
-        "training": training,
+        "training": texts.filter(pa.array(fitted)).append_column("embedding", vectors),
         "centroids": pa.table({"topic": numbers, "embedding": embedding_column(model.centroids)}),
+        **({} if fitted.all() else {"assigned": texts.filter(pa.array(~fitted))}),
     }
+
+
+def texts_of_run(run: Run, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return the rows of model/training.parquet, those of model/assigned.parquet after them, without embeddings."""
+    parts = [run.table("model/training", columns)]
+    if "model/assigned.parquet" in run.manifest["outputs"]:
+        parts.append(run.table("model/assigned", columns))
+    without = [part.drop_columns("embedding") if "embedding" in part.column_names else part for part in parts]
+    return pa.concat_tables(without)
 
 
 def read_training(run: Run, *, n_neighbors: int, threads: int) -> Training:
     """Return what `training_tables` wrote; raises InputError when it is damaged."""
-    table, centroids = run.table("model/training"), run.table("model/centroids")
+    tables = {name: run.table(f"model/{name}") for name in ("training", "centroids")}
+    if "model/assigned.parquet" in run.manifest["outputs"]:
+        tables["assigned"] = run.table("model/assigned")
     with run.intact():
-        return training_of(
-            table, centroids, int(run.manifest["results"]["n_topics"]), n_neighbors=n_neighbors, threads=threads
-        )
+        return training_of(tables, int(run.manifest["results"]["n_topics"]), n_neighbors=n_neighbors, threads=threads)
 
 
-def training_of(table: pa.Table, centroids: pa.Table, K: int, *, n_neighbors: int, threads: int) -> Training:
+def training_of(tables: Mapping[str, pa.Table], K: int, *, n_neighbors: int, threads: int) -> Training:
     """Return the tables of `training_tables` as arrays; similarities, which older runs lack, are worked out.
 
     Raises:
         ValueError, InputError: they do not fit together.
     """
+    table, centroids = tables["training"], tables["centroids"]
     vectors, middles = (embedding_matrix(t.column("embedding")) for t in (table, centroids))
     if not len(vectors):
         raise ValueError("no training document")
     if len(middles) != K or (K and vectors.shape[1] != middles.shape[1]):
         raise ValueError(f"centroids of shape {middles.shape} for {K} topics in {vectors.shape[1]} dimensions")
-    if "similarity" in table.column_names:
-        similarity = numbers(table, "similarity", least=-1.001, most=1.001)
+    texts = table.drop_columns("embedding")
+    if "assigned" in tables:
+        texts = pa.concat_tables([texts, tables["assigned"]])
+    if "similarity" in texts.column_names:
+        similarity = numbers(texts, "similarity", least=-1.001, most=1.001)
     else:
         similarity = similarity_without_itself(vectors, n_neighbors=n_neighbors, threads=threads)
     return Training(
-        rows={h: i for i, h in enumerate(strings(table, "text_hash"))},
-        topics=numbers(table, "topic", least=-1, most=K - 1),
-        topic_prob=numbers(table, "topic_prob", least=0, most=1.0001),
-        nearest_topic=numbers(table, "nearest_topic", least=-1, most=K - 1),
-        margin=numbers(table, "margin"),
+        rows={h: i for i, h in enumerate(strings(texts, "text_hash"))},
+        topics=numbers(texts, "topic", least=-1, most=K - 1),
+        topic_prob=numbers(texts, "topic_prob", least=0, most=1.0001),
+        nearest_topic=numbers(texts, "nearest_topic", least=-1, most=K - 1),
+        margin=numbers(texts, "margin"),
         embeddings=vectors,
         centroids=middles,
         similarity=similarity,

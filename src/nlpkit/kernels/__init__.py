@@ -58,15 +58,15 @@ def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Any:
     names = dict(function.__globals__)
     copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     copy.__module__, copy.__qualname__, copy.__doc__ = function.__module__, function.__qualname__, function.__doc__
-    made = numba.njit(**options)(copy)
-    if made is copy:
+    dispatcher = numba.njit(**options)(copy)
+    if dispatcher is copy:
         return function
-    made._cache = _cache(copy)
+    dispatcher._cache = _cache(copy)
     for name in _names(function.__code__):
         called = names.get(name)
         if isinstance(called, Kernel):
-            names[name] = made if called.py_func is function else called.compiled()
-    return made
+            names[name] = dispatcher if called.py_func is function else called.compiled()
+    return dispatcher
 
 
 def _names(code: CodeType) -> set[str]:

@@ -25,7 +25,11 @@ from nlpkit.kernels.idtable import prefetch
 
 AHEAD = 12  # tokens between asking for the list of a document and reading it
 BLOCK = 32  # topics in a block of the smoothing part
-COUNT_BITS = 32  # an entry of a list is count << 32 | topic
+COUNTER_STEP = (
+    0x9E3779B97F4A7C15  # between the numbers of a random stream: key + i · step is the key of the i-th and on
+)
+COUNT_BITS = 32  # an entry of a list of a word is count << 32 | topic
+CACHE_LINE = 64  # bytes
 
 
 class Layout(NamedTuple):
@@ -44,7 +48,8 @@ class Layout(NamedTuple):
 class Lists(NamedTuple):
     """Topics of documents, or of words: entries[start[r] : start[r] + length[r]], in no order, counts above 0.
 
-    start (R + 1,) int64; length (R,) int32; entries uint64, each count << 32 | topic. Rows without room are not kept.
+    start (R + 1,) int64; length (R,) int32; entries uint64, each count << 32 | topic, or uint32, each count << 16 | topic, for
+    documents whose tokens are that few: they are most of what a chain keeps. Rows without room are not kept.
     """
 
     start: np.ndarray
@@ -84,7 +89,7 @@ class Scratch(NamedTuple):
 @njit(nogil=True, inline="always")
 def random_bits(key, counter):  # type: ignore[no-untyped-def]
     """Return 64 random bits of a counter: SplitMix64 (Steele, Lea & Flood 2014), the counter-th number of the stream `key`."""
-    x = key + counter * np.uint64(0x9E3779B97F4A7C15)
+    x = key + counter * np.uint64(COUNTER_STEP)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -94,6 +99,13 @@ def random_bits(key, counter):  # type: ignore[no-untyped-def]
 def uniform(key, counter):  # type: ignore[no-untyped-def]
     """Return the counter-th uniform number in [0, 1) of the stream `key`, 53 random bits."""
     return np.float64(random_bits(key, counter) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@njit(nogil=True, inline="always")
+def topic_width(entries):  # type: ignore[no-untyped-def]
+    """Return the bits of the topic in entries of a list, half of all, and a mask of them."""
+    shift = np.uint64(4 * entries.itemsize)
+    return shift, (np.uint64(1) << shift) - np.uint64(1)
 
 
 @njit(nogil=True)
@@ -110,8 +122,10 @@ def sample_cell(layout, lists, word_lists, priors, scratch, z, block, words, key
     n_k, n_w, inverse, phi, smooth, blocks, running = scratch
     K = len(n_k)
     last_topic, last_block = np.uint64(K - 1), np.uint64(len(blocks) - 1)
-    one, four, topic_bits = np.uint64(1), np.uint64(4), np.uint64(0xFFFFFFFF)
-    shift, block_shift = np.uint64(32), np.uint64(5)
+    one, four, word_bits = np.uint64(1), np.uint64(4), np.uint64(0xFFFFFFFF)
+    word_shift, block_shift = np.uint64(COUNT_BITS), np.uint64(5)
+    shift, topic_bits = topic_width(entries)
+    line = CACHE_LINE // entries.itemsize
     ahead, last_token = np.uint64(AHEAD), np.uint64(len(docs) - 1)
     frozen = len(bounds) - 2
     weighted = len(units) > 0
@@ -129,7 +143,7 @@ def sample_cell(layout, lists, word_lists, priors, scratch, z, block, words, key
         row, n_entries = np.uint64(word_start[w]), np.uint64(word_length[w])
         if listed:
             for j in range(n_entries):
-                n_w[word_entries[row + j] & topic_bits] = np.int64(word_entries[row + j] >> shift)
+                n_w[word_entries[row + j] & word_bits] = np.int64(word_entries[row + j] >> word_shift)
             many = n_entries * four >= np.uint64(K)
         else:
             for i in range(first, thawed):
@@ -150,7 +164,7 @@ def sample_cell(layout, lists, word_lists, priors, scratch, z, block, words, key
                 total += part
         else:
             for i in range(n_entries if listed else beyond - first):
-                k = word_entries[row + i] & topic_bits if listed else np.uint64(z[first + i])
+                k = word_entries[row + i] & word_bits if listed else np.uint64(z[first + i])
                 phi[k] = np.int64((n_w[k] + eta) * inverse[k])
                 change = np.int64(alpha[k] * phi[k]) - smooth[k]
                 smooth[k] += change
@@ -159,7 +173,7 @@ def sample_cell(layout, lists, word_lists, priors, scratch, z, block, words, key
 
         for i in range(begin, end):
             prefetch(entries, start[docs[min(i + ahead, last_token)]])
-            prefetch(entries, start[docs[min(i + ahead, last_token)]] + 8)
+            prefetch(entries, start[docs[min(i + ahead, last_token)]] + line)
             d, old = docs[i], np.uint64(z[i])
             unit = np.int64(units[i]) if weighted else np.int64(1)
             removed = unit * step[old]
@@ -240,16 +254,16 @@ def sample_cell(layout, lists, word_lists, priors, scratch, z, block, words, key
         if listed:  # entries that are stored have n_w 0, so that what is left are topics new to the word
             n_kept = np.uint64(0)
             for j in range(n_entries):
-                k = word_entries[row + j] & topic_bits
+                k = word_entries[row + j] & word_bits
                 running[j] = k
                 if n_w[k] > 0:
-                    word_entries[row + n_kept] = np.uint64(n_w[k]) << shift | k
+                    word_entries[row + n_kept] = np.uint64(n_w[k]) << word_shift | k
                     n_kept += one
                     n_w[k] = 0
             for i in range(begin, end):
                 k = np.uint64(z[i])
                 if n_w[k] > 0:
-                    word_entries[row + n_kept] = np.uint64(n_w[k]) << shift | k
+                    word_entries[row + n_kept] = np.uint64(n_w[k]) << word_shift | k
                     n_kept += one
                     n_w[k] = 0
             word_length[w] = n_kept

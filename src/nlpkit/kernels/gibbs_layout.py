@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nlpkit.kernels import njit
-from nlpkit.kernels.gibbs import COUNT_BITS, uniform
+from nlpkit.kernels.gibbs import COUNT_BITS, topic_width, uniform
 
 
 @njit(nogil=True)
@@ -93,14 +93,15 @@ def fill_lists(layout, lists, z, n_docs_sampled):  # type: ignore[no-untyped-def
     """Count the topics of documents into lists, which are empty before."""
     _, docs, units = layout
     start, length, entries = lists
+    shift, topic_bits = topic_width(entries)
     for i in range(len(z)):
         d = docs[i]
         if d >= n_docs_sampled:
             continue
         at, n, topic = start[d], length[d], np.uint64(z[i])
-        amount = (np.uint64(units[i]) if len(units) else np.uint64(1)) << np.uint64(COUNT_BITS)
+        amount = (np.uint64(units[i]) if len(units) else np.uint64(1)) << shift
         for j in range(n):
-            if entries[at + j] & np.uint64(0xFFFFFFFF) == topic:
+            if entries[at + j] & topic_bits == topic:
                 entries[at + j] += amount
                 break
         else:
@@ -130,9 +131,23 @@ def fill_word_lists(layout, word_lists, z, step):  # type: ignore[no-untyped-def
 
 
 @njit(nogil=True)
+def fill_from_counts(lists, indptr, topics, counts):  # type: ignore[no-untyped-def]
+    """Write counts (R, K), CSR without zeros, to the lists of the rows that have room for them; the others stay empty."""
+    start, length, entries = lists
+    for r in range(len(length)):
+        if start[r + 1] == start[r]:
+            continue
+        length[r] = indptr[r + 1] - indptr[r]
+        for j in range(length[r]):
+            i = indptr[r] + j
+            entries[start[r] + j] = np.uint64(counts[i]) << np.uint64(COUNT_BITS) | np.uint64(topics[i])
+
+
+@njit(nogil=True)
 def read_lists(lists, n_docs):  # type: ignore[no-untyped-def]
     """Return the counts of the first documents as CSR (n_docs, K): indptr int64, topics int32 ascending, counts int64."""
     start, length, entries = lists
+    shift, topic_bits = topic_width(entries)
     indptr = np.zeros(n_docs + 1, np.int64)
     for d in range(n_docs):
         indptr[d + 1] = indptr[d] + length[d]
@@ -140,8 +155,8 @@ def read_lists(lists, n_docs):  # type: ignore[no-untyped-def]
     counts = np.empty(indptr[n_docs], np.int64)
     for d in range(n_docs):
         doc_entries = entries[start[d] : start[d] + length[d]]
-        order = np.argsort(doc_entries & np.uint64(0xFFFFFFFF))
+        order = np.argsort(doc_entries & topic_bits)
         for j in range(len(doc_entries)):
-            topics[indptr[d] + j] = doc_entries[order[j]] & np.uint64(0xFFFFFFFF)
-            counts[indptr[d] + j] = doc_entries[order[j]] >> np.uint64(COUNT_BITS)
+            topics[indptr[d] + j] = doc_entries[order[j]] & topic_bits
+            counts[indptr[d] + j] = doc_entries[order[j]] >> shift
     return indptr, topics, counts

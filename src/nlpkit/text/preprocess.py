@@ -35,7 +35,7 @@ from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, KEPT, NO_CATEGORY, RARE, REASONS, STOP, no_match, prune
 from nlpkit.text.stopwords import auto_stop, elisions, has_stop_words, stop_matcher, stop_words
 from nlpkit.text.tokenize import RawTokens
-from nlpkit.text.vocab import EncodedBatch, Frequencies, Stage, Vocabulary, prune_batch
+from nlpkit.text.vocab import CountedTerms, EncodedBatch, Frequencies, Stage, Vocabulary, prune_batch
 from nlpkit.types import BoolArray, LongArray
 
 if TYPE_CHECKING:
@@ -55,9 +55,10 @@ class Preprocessor:
     def __init__(self, options: PreprocessOptions) -> None:
         self.options = options
         self.languages: tuple[LanguageShare, ...] = ()
-        self._vocab: Vocabulary | None = None
+        self._vocab: Vocabulary | CountedTerms | None = None
         self._stop_codes: tuple[str, ...] = ()
         self._spacy: SpacyTokens | None = None
+        self._pipeline: str | None = None
         self._dotted = False  # letters of Turkish or Azerbaijani were seen
         self._replaced = False  # by a rule of the cleaner, in any text
 
@@ -128,7 +129,7 @@ class Preprocessor:
 
     @property
     def _vocabulary(self) -> Vocabulary:
-        assert self._vocab is not None
+        assert isinstance(self._vocab, Vocabulary)
         return self._vocab
 
     def _start(self, sample: list[str]) -> None:
@@ -138,13 +139,7 @@ class Preprocessor:
             self.languages = detect_languages(sample) if needs_language(options) else ()
         elif options.language != "none":
             self.languages = (LanguageShare(language_code(options.language), 1.0),)
-        codes = tuple(share.code for share in self.languages)
-        if options.stop_words == "auto":
-            self._stop_codes = codes
-        elif options.stop_words != "none":
-            self._stop_codes = tuple(language_code(name) for name in options.stop_words.split(","))
-        self._stop = stop_words(self._stop_codes) | options.extra_stop_words
-        self._is_stop = stop_matcher(self._stop, options.stop_patterns)
+        codes = self._take_stop_words()
         normalize = normalizer(options, codes, self._is_stop)
         self._vocab = Vocabulary(normalize, plain=plain_tokens(options), apostrophes=not elisions(codes))
         if options.spacy is not None:
@@ -155,6 +150,47 @@ class Preprocessor:
                 pipeline.model, pos=pipeline.pos, entities=pipeline.entities, lemma=pipeline.lemma, tags=pipeline.tags,
                 language=language,
             )  # fmt: skip
+            self._pipeline = self._spacy.name
+
+    def _take_stop_words(self) -> tuple[str, ...]:
+        """Set the stop words of the languages; return the codes of these."""
+        options = self.options
+        codes = tuple(share.code for share in self.languages)
+        if options.stop_words == "auto":
+            self._stop_codes = codes
+        elif options.stop_words != "none":
+            self._stop_codes = tuple(language_code(name) for name in options.stop_words.split(","))
+        self._stop = stop_words(self._stop_codes) | options.extra_stop_words
+        self._is_stop = stop_matcher(self._stop, options.stop_patterns)
+        return codes
+
+    def take_counts(
+        self, counts: CountedTerms, languages: Sequence[LanguageShare], *, replaced: bool, pipeline: str | None
+    ) -> None:
+        """Take the counts of texts that were cut elsewhere with these options, so that `finish` can follow.
+
+        Args:
+            languages: as they were detected there. replaced: whether a rule of the cleaner found anything. pipeline: the name of the
+                spaCy pipeline that cut them.
+        """
+        self.languages, self._vocab, self._replaced, self._pipeline = tuple(languages), counts, replaced, pipeline
+        self._take_stop_words()
+
+    @property
+    def replaced(self) -> bool:
+        """Whether a rule of the cleaner found anything."""
+        return self._replaced
+
+    @property
+    def pipeline(self) -> str | None:
+        """The name of the spaCy pipeline that cuts the texts, None without one."""
+        return self._pipeline
+
+    @property
+    def counts(self) -> CountedTerms:
+        """The terms so far, with their counts."""
+        vocab = self._vocabulary
+        return CountedTerms(vocab.terms, vocab.cf, vocab.df, vocab.n_docs)
 
     def _cutter(self) -> Callable[[pa.Array], RawTokens]:
         """Return the function that cleans and tokenises texts; names of emoji are in the detected language."""
@@ -288,7 +324,7 @@ class Preprocessor:
             n_capped_terms=pruned.count(CAPPED),
             n_foreign_terms=pruned.count(FOREIGN),
             n_uncategorised_terms=int((reasons == NO_CATEGORY).sum()),
-            spacy_pipeline=None if self._spacy is None else self._spacy.name,
+            spacy_pipeline=self._pipeline,
         )
         return FittedVocabulary(stages, strings, cf, df, pruned, report, options, phrases, stop_terms)
 

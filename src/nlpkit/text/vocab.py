@@ -57,6 +57,16 @@ class Frequencies:
         return self.arrays(n_ids)[1][:n_ids]
 
 
+@dataclass(frozen=True, slots=True)
+class CountedTerms:
+    """Terms (V,) in order of first appearance, with their occurrences cf and documents df (V,) in n_docs documents."""
+
+    terms: list[str]
+    cf: LongArray
+    df: LongArray
+    n_docs: int
+
+
 class Vocabulary:
     """Terms in order of first appearance, with collection and document frequency.
 

@@ -9,6 +9,8 @@ import numpy as np
 from nlpkit.topics.neighbours import Neighbours, group_sums, nearest_neighbours, unit_rows
 from nlpkit.types import NO_TOPIC, Float32Array, IntArray, LongArray
 
+BLOCK_ROWS = 8192
+
 
 @dataclass(frozen=True, slots=True)
 class TopicVotes:
@@ -103,5 +105,8 @@ def nearest_topics(
 
 def similarity_to_topic(embeddings: Float32Array, centroids: Float32Array, topics: IntArray) -> Float32Array:
     """Return the cosine of each document to the centroid of its own topic (D,), 0 for documents without one."""
-    cosine = np.einsum("de,de->d", embeddings, centroids[np.maximum(topics, 0)])
-    return np.where(topics >= 0, cosine, 0.0).astype(np.float32)
+    cosine = np.empty(len(topics), np.float32)
+    for start in range(0, len(topics), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        cosine[block] = np.einsum("de,de->d", embeddings[block], centroids[np.maximum(topics[block], 0)])
+    return np.where(topics >= 0, cosine, np.float32(0.0))

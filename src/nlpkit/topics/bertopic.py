@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from nlpkit.errors import InputError
+from nlpkit.metrics.clustering import adjusted_mutual_information
 from nlpkit.parameters import Execution
 from nlpkit.topics import engine
 from nlpkit.topics.assign import nearest_topics, rule, topic_centroids, vote
@@ -18,21 +19,22 @@ from nlpkit.topics.clustering import Clock, Clustering, Points
 from nlpkit.topics.density import density_clusters
 from nlpkit.topics.description import (
     DistinctTexts,
+    FitSample,
     Membership,
     Surroundings,
     TopicModel,
     describe_topics,
     distinct_texts,
 )
+from nlpkit.topics.fit_sample import by_neighbours, for_all, neighbours_among, sample_size, sampling_order
 from nlpkit.topics.guided import PredefinedTopics, with_predefined_topics
 from nlpkit.topics.neighbours import nearest_neighbours
-from nlpkit.topics.options import BertopicOptions
+from nlpkit.topics.options import LEAST_FITTED, BertopicOptions
 from nlpkit.topics.partition import partition
 from nlpkit.topics.stability import agreement, topic_stability
-from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, IntArray, TokenTable
+from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms, group_rows
 
-MIN_DOCS = 10
 METHODS: dict[str, Callable[[Points], Clustering]] = {
     **dict.fromkeys(engine.METHODS, partition),
     "hdbscan": density_clusters,
@@ -70,26 +72,31 @@ def fit_topics(
     """
     clock, execution = Clock(), execution or Execution()
     distinct = distinct_texts(embeddings, usable)
-    if distinct.n < MIN_DOCS:
+    if distinct.n < LEAST_FITTED:
         raise InputError(
-            f"finding topics needs at least {MIN_DOCS} different documents with text; found {distinct.n} "
+            f"finding topics needs at least {LEAST_FITTED} different documents with text; found {distinct.n} "
             f"among {len(usable)} document{'' if len(usable) == 1 else 's'}"
         )
     progress = progress or (lambda stage, share: None)
     progress("neighbours", 0.0)
-    X = embeddings[distinct.first]
-    neighbours = nearest_neighbours(X, k=options.n_neighbors - 1, threads=execution.n_threads())
+    X = embeddings if distinct.n == len(embeddings) else embeddings[distinct.first]
+    vectors = X if rows is None else rows[distinct.first]
+    size, order = sample_size(options, distinct.n), np.arange(distinct.n)
+    if size < distinct.n:
+        order = sampling_order(X, seed=execution.seed)
+    fitted = np.sort(order[:size])
+    neighbours = neighbours_among(X, fitted, k=options.n_neighbors - 1, threads=execution.n_threads())
     clock.lap("neighbours")
     dtm = count_terms(tokens)
     counts = group_rows(dtm, distinct.of_document, distinct.n)
-    points = Points(X, neighbours, counts, dtm, options, execution, progress, clock)
-    clustered = points
-    if rows is not None:
-        near = nearest_neighbours(rows[distinct.first], k=options.n_neighbors - 1, threads=execution.n_threads())
-        clustered = replace(points, embeddings=rows[distinct.first], neighbours=near)
-    cluster = METHODS[options.cluster]
-    clustering = cluster(clustered) if predefined is None else with_predefined_topics(clustered, predefined, cluster)
+    points = Points(X, neighbours, counts, dtm, options, execution, progress, clock, fitted)
+    clustering = _clustered(points, vectors, predefined)
     clock.lap("choice")
+    sample = None
+    if size < distinct.n:
+        sample = _compared(points, vectors, order, clustering, predefined)
+        clustering = for_all(clustering, points)
+        clock.lap("second fit")
     members = _membership(points, clustering.labels)
     rank = _by_size(members.labels, distinct, len(clustering.names))
     members, K = members.renumbered(rank), len(rank)
@@ -102,8 +109,57 @@ def fit_topics(
         candidates=clustering.candidates,
         merges=clustering.merges,
         min_topic_size=clustering.min_topic_size,
+        sample=sample,
     )
     return describe_topics(tokens.terms, distinct, points, members, around)
+
+
+def _clustered(points: Points, vectors: Float32Array, predefined: PredefinedTopics | None) -> Clustering:
+    """Return topics of the fitted points (F,), found by their vectors (U, F), as if there were no others."""
+    some = points.of_fitted()
+    if vectors is not points.embeddings:
+        X = vectors[points.fitted]
+        near = nearest_neighbours(X, k=points.options.n_neighbors - 1, threads=points.execution.n_threads())
+        some = replace(some, embeddings=X, neighbours=near)
+    cluster = METHODS[points.options.cluster]
+    return cluster(some) if predefined is None else with_predefined_topics(some, predefined, cluster)
+
+
+def _compared(
+    points: Points,
+    vectors: Float32Array,
+    order: LongArray,
+    first: Clustering,
+    predefined: PredefinedTopics | None,
+) -> FitSample:
+    """Return how far a fit to a sample agrees with a second one to as many documents again, on these.
+
+    Args:
+        order: (U,) points in the order of samples; first: the clustering of those that were fitted.
+    """
+    points.progress("sample", 0.0)
+    options, n, K = points.options, len(points.fitted), int(first.labels.max(initial=-1)) + 1
+    both, held_out = np.sort(order[: 2 * n]), np.sort(order[n : 2 * n])
+    if options.cluster != "hdbscan":
+        options = replace(options, k=max(K, len(first.names)), grain="middle")
+    X = points.embeddings[both]
+    again = replace(
+        points,
+        embeddings=X,
+        neighbours=nearest_neighbours(X, k=options.n_neighbors - 1, threads=points.execution.n_threads()),
+        counts=points.counts[both],
+        options=options,
+        progress=lambda stage, share: None,
+        clock=Clock(),
+        fitted=np.arange(len(both)),
+    )
+    try:
+        second = _clustered(again, X if vectors is points.embeddings else vectors[both], predefined)
+    except InputError:  # so many topics cannot be made of these documents
+        return FitSample(n, points.n - n, len(held_out), np.nan)
+    by_first = by_neighbours(points, first.labels)[held_out]
+    by_second = second.labels[np.searchsorted(both, held_out)]
+    return FitSample(n, points.n - n, len(held_out), adjusted_mutual_information(by_first, by_second))
 
 
 def _membership(points: Points, clusters: IntArray) -> Membership:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+
+import numpy as np
 
 from nlpkit.metrics.coherence import Postings, postings
 from nlpkit.parameters import Execution
@@ -14,7 +16,7 @@ from nlpkit.topics.evidence import NumberEvidence
 from nlpkit.topics.neighbours import Neighbours
 from nlpkit.topics.options import BertopicOptions
 from nlpkit.topics.stability import Repeat
-from nlpkit.types import CsrMatrix, Float32Array, IntArray
+from nlpkit.types import CsrMatrix, Float32Array, IntArray, LongArray
 
 
 class Clock:
@@ -35,7 +37,8 @@ class Clock:
 class Points:
     """The different documents to be clustered: embeddings (U, E), their neighbours, and counts (U, V) of their words.
 
-    counts are summed over documents that share a point; documents (D, V) are those of the corpus.
+    counts are summed over documents that share a point; documents (D, V) are those of the corpus. fitted (F,): points that a
+    clustering sees and that all neighbours are of, ascending.
     """
 
     embeddings: Float32Array
@@ -46,6 +49,7 @@ class Points:
     execution: Execution
     progress: Callable[[str, float], None]
     clock: Clock
+    fitted: LongArray
 
     @property
     def n(self) -> int:
@@ -56,6 +60,19 @@ class Points:
     def smallest_topic(self) -> int:
         """Least number of documents of a topic of the density engine; by default 1 in 100, from 3 to 10."""
         return self.options.min_topic_size or usual_topic_size(self.n)
+
+    def of_fitted(self) -> Points:
+        """Return the fitted points alone."""
+        if len(self.fitted) == self.n:
+            return self
+        index = np.searchsorted(self.fitted, self.neighbours.index[self.fitted]).astype(np.int32)
+        return replace(
+            self,
+            embeddings=self.embeddings[self.fitted],
+            neighbours=Neighbours(index, self.neighbours.similarity[self.fitted]),
+            counts=self.counts[self.fitted],
+            fitted=np.arange(len(self.fitted)),
+        )
 
     @cached_property
     def reference(self) -> Postings:

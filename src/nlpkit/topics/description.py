@@ -5,14 +5,15 @@ A fit describes what it has clustered, an edit what it has moved and merged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nlpkit.metrics.coherence import npmi_by_document
 from nlpkit.metrics.diversity import exclusivity, unique_share
+from nlpkit.plain import finite_or_none
 from nlpkit.topics.assign import TopicVotes, nearest_topics, rule, topic_centroids, vote
 from nlpkit.topics.choose import COHERENCE_TERMS, Candidate
 from nlpkit.topics.clustering import Points
@@ -47,6 +48,30 @@ class DescribedLayer:
 
 
 @dataclass(frozen=True, slots=True)
+class FitSample:
+    """A fit to a sample: different documents that were fitted and that got the topic of their neighbours among these.
+
+    agreement: AMI of the topics that n_compared of the others have with those of a second fit to them and the sample together.
+    """
+
+    n_fitted: int
+    n_assigned: int
+    n_compared: int
+    agreement: float
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Return the fields as a plain dictionary, for the manifest."""
+        return {**asdict(self), "agreement": finite_or_none(round(self.agreement, 6))}
+
+    @classmethod
+    def from_dict(cls, recorded: Mapping[str, Any]) -> FitSample:
+        """Return what `as_dict` gave; raises LookupError, TypeError, ValueError for other things."""
+        fitted, assigned, compared = (int(recorded[name]) for name in ("n_fitted", "n_assigned", "n_compared"))
+        agreement = recorded["agreement"]
+        return cls(fitted, assigned, compared, np.nan if agreement is None else float(agreement))
+
+
+@dataclass(frozen=True, slots=True)
 class TopicModel:
     """Topics of documents with all that is said of them.
 
@@ -64,7 +89,8 @@ class TopicModel:
     stability (K,): how well each topic comes back in a second fit; agreement: AMI with it, NaN where there is none.
     layers: coarser and finer topics, coarsest first; tree (K - 1, 4): Ward's tree of the topics, in scipy's form.
     similarity (D,): mean cosine to the neighbours that vote, 0 for unusable documents; new text under least_similarity is
-    unlike all that has a topic.
+    unlike all that has a topic. fitted (D,): whether the neighbours of documents are sought among it and its copies; sample: where
+    these are not all.
     """
 
     topics: IntArray
@@ -92,6 +118,8 @@ class TopicModel:
     rule_agreement: float
     similarity: Float32Array
     least_similarity: float
+    fitted: BoolArray
+    sample: FitSample | None
     min_topic_size: int | None
     stability: FloatArray
     agreement: float
@@ -148,6 +176,11 @@ def distinct_texts(embeddings: Float32Array, usable: BoolArray) -> DistinctTexts
     return DistinctTexts(documents[first].astype(np.int32), of_document)
 
 
+def fitted_points(distinct: DistinctTexts, fitted: BoolArray) -> LongArray:
+    """Return the points (F,) of documents (D,) that were fitted, ascending."""
+    return np.unique(distinct.of_document[fitted & (distinct.of_document >= 0)]).astype(np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class Membership:
     """Topics of points (U,), -1 for none: as they were clustered (core), with those that joined their neighbours, and in the end."""
@@ -185,6 +218,7 @@ class Surroundings:
     candidates: tuple[Candidate | NumberEvidence, ...] = ()
     merges: tuple[tuple[int, int, float], ...] = ()
     min_topic_size: int | None = None
+    sample: FitSample | None = None
 
 
 def describe_topics(
@@ -209,8 +243,10 @@ def describe_topics(
     coherence_terms = terms.term_ids[:, :COHERENCE_TERMS]
     similarity = mean_similarity(neighbours)
     bound = least_similarity(similarity, labels, options.novelty_quantile)
+    fitted = np.zeros(points.n, bool)
+    fitted[points.fitted] = True
     loo, _ = rule(vote(neighbours, joined))
-    rule_agreement = float((np.where(similarity < bound, NO_TOPIC, loo) == joined).mean())
+    rule_agreement = float((np.where(similarity < bound, NO_TOPIC, loo) == joined)[fitted].mean())
 
     none_found, none_joined, none_left = (
         int((distinct.spread(x, 0) == NO_TOPIC).sum()) for x in (cluster_topics, joined, labels)
@@ -253,6 +289,8 @@ def describe_topics(
         rule_agreement=rule_agreement,
         similarity=distinct.spread(similarity, np.float32(0.0)),
         least_similarity=bound,
+        fitted=distinct.spread(fitted, False),
+        sample=around.sample,
         min_topic_size=around.min_topic_size,
         stability=around.stability(labels, K),
         agreement=around.agreement,

@@ -14,6 +14,7 @@ from nlpkit.topics.choose import merge_classes
 from nlpkit.topics.clustering import Points
 from nlpkit.topics.description import DistinctTexts, Membership, with_cores
 from nlpkit.topics.edits import EditPlan, NewTopic, joined_topics, new_numbers, new_topics
+from nlpkit.topics.fit_sample import by_neighbours
 from nlpkit.topics.kmeans import KMeansFits, plain_view, smoothed
 from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.types import NO_TOPIC, Float32Array, FloatArray, IntArray
@@ -43,10 +44,13 @@ def edited_topics(points: Points, distinct: DistinctTexts, members: Membership, 
     topics, into = new_topics(plan, K)
     before, members = members, members.renumbered(into)
     for k, parts in plan.split.items():
-        part = split_topic(points.embeddings[before.labels == k], parts, k, points)
+        inside = before.labels == k
+        chosen = inside[points.fitted]
+        part = np.full(len(chosen), NO_TOPIC, np.int32)
+        part[chosen] = split_topic(points.embeddings[points.fitted[chosen]], parts, k, points)
+        part = np.maximum(by_neighbours(points, part), 0)  # the largest part, where no neighbour is in the topic
         number = np.concatenate([[into[k]], len(topics) + np.arange(parts - 1)]).astype(np.int32)
-        of_point = np.full(points.n, NO_TOPIC, np.int32)
-        of_point[before.labels == k] = number[part]
+        of_point = np.where(inside, number[part], NO_TOPIC).astype(np.int32)
         members = Membership(
             *(np.where((z >= 0) & (of_point >= 0), of_point, z) for z in (members.core, members.joined, members.labels))
         )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 
 import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from nlpkit.kernels.topk import merge_rows, rescore_rows, top_k_pairs, top_k_rows
-from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
+from nlpkit.types import ByteArray, Float32Array, FloatArray, IntArray, LongArray
 
 BLOCK_ROWS = 512
 BLOCK_COLUMNS = 8192
@@ -31,13 +32,18 @@ def distinct_rows(embeddings: Float32Array) -> tuple[LongArray, LongArray]:
     """Return the first row of each different embedding (U,), ascending, and which of these each row is (D,)."""
     if not len(embeddings):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    rows = np.ascontiguousarray(embeddings)
-    as_bytes = rows.view(np.dtype((np.void, rows.strides[0]))).ravel()
+    as_bytes = row_digests(embeddings, 16).view("V16")  # in place of the rows, which would be sorted as a copy
     _, first, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return first[order], rank[inverse]
+
+
+def row_digests(rows: Float32Array, size: int, *, key: bytes = b"") -> ByteArray:
+    """Return `size` bytes of BLAKE2b for each row, one after the other; equal rows have equal ones."""
+    rows = np.ascontiguousarray(rows)
+    return np.frombuffer(b"".join(blake2b(row, digest_size=size, key=key).digest() for row in rows), np.uint8)
 
 
 def unit_rows(rows: FloatArray | Float32Array) -> Float32Array:

@@ -10,6 +10,8 @@ from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
 
 NOVELTY_QUANTILE = 0.95
+FIT_ALL_UP_TO, FIT_SAMPLE, FITTED_PER_TOPIC = 100_000, 20_000, 50  # different documents
+LEAST_FITTED = 10
 ENGINES = ("kmeans", "hdbscan", "agglomerative", "gmm")
 REDUCTIONS = ("auto", "pca", "umap", "none")
 LINKAGES = ("ward", "average", "complete", "single")
@@ -123,6 +125,13 @@ class BertopicOptions:
     min_samples: Annotated[int, Param("HDBSCAN: higher leaves more documents unassigned.", min=1)] = 5
     assign_outliers: Annotated[bool, Param("Move documents without a topic to their nearest one.")] = False
     join_neighbors: Annotated[bool, Param("Let a document between clusters join the topic around it.")] = True
+    fit_sample: Annotated[
+        int | str,
+        Param(
+            "Documents that topics are fitted to, the others get that of their neighbours among these: a number, all, or auto "
+            f"(all up to {FIT_ALL_UP_TO:,}, else {FIT_SAMPLE:,})."
+        ),
+    ] = "auto"
     novelty_quantile: Annotated[
         float,
         Param(
@@ -143,6 +152,7 @@ class BertopicOptions:
         """Check what can be checked without documents."""
         self.number_of_topics()
         check_quantile(self.novelty_quantile)
+        check_fit_sample(self.fit_sample)
         for name, values in (("cluster", ENGINES), ("reduce", REDUCTIONS), ("linkage", LINKAGES), ("grain", GRAINS)):
             if getattr(self, name) not in values:
                 raise unknown_value(name, getattr(self, name), values)
@@ -170,6 +180,16 @@ class BertopicOptions:
     def number_of_topics(self) -> NumberOfTopics:
         """Return what `k` asks for."""
         return NumberOfTopics.parse(self.k)
+
+
+def check_fit_sample(fit_sample: int | str) -> None:
+    """Raise UsageError for what is neither auto, all nor a number of documents that topics can be found in."""
+    text = str(fit_sample)
+    if text not in ("auto", "all") and not (text.isdecimal() and int(text) >= LEAST_FITTED):
+        raise UsageError(
+            f"`fit_sample` takes auto, all, or a number of documents from {LEAST_FITTED} on, got '{text}'",
+            parameter="fit_sample",
+        )
 
 
 def check_quantile(quantile: float) -> None:

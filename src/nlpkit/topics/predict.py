@@ -15,8 +15,9 @@ from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, IntArray
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """The distinct training texts: rows maps a text hash to a row; topics … margin (U,), embeddings (U, E), centroids (K, E).
+    """The distinct texts of a fit: rows maps a text hash to a row; topics … margin (U,), centroids (K, E).
 
+    embeddings (F, E): of the first F, those that were fitted; neighbours are sought among these.
     similarity (U,): `similarity_without_itself`.
     """
 

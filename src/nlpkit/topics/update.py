@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from nlpkit.topics.assign import rule, topic_centroids, vote
 from nlpkit.topics.clustering import Points
 from nlpkit.topics.description import Membership
+from nlpkit.topics.fit_sample import by_neighbours
 from nlpkit.topics.kmeans import KMeansFits, plain_view, smoothed
 from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.novelty import mean_similarity
@@ -42,15 +43,15 @@ def updated_topics(
 ) -> UpdatedTopics:
     """Return the topics of old and new points (U,).
 
-    A new document has the topic that the rule for new text gives it, by its neighbours among the old documents, and none where it
-    is unlike them. Groups of new matter (`new_groups`) become topics of their own, with the old documents in them.
+    A new document has the topic that the rule for new text gives it, by its neighbours among the old documents that were fitted, and
+    none where it is unlike them. Groups of new matter (`new_groups`) become topics of their own, with the old documents in them.
 
     Args:
         is_new: (U,) points that are in new documents alone. members: topics of the old points, -1 for new ones; K of them.
         least_similarity: bound of the run, see `novelty.least_similarity`.
     """
     threads, X = points.execution.n_threads(), points.embeddings
-    old, new = np.flatnonzero(~is_new), np.flatnonzero(is_new)
+    old, new = points.fitted[~is_new[points.fitted]], np.flatnonzero(is_new)
     near = nearest_neighbours(X[new], X[old], k=points.options.n_neighbors - 1, threads=threads)
     topics, _ = rule(vote(near, members.labels[old]))
     unlike = mean_similarity(near) < least_similarity
@@ -61,7 +62,8 @@ def updated_topics(
     core = members.core.copy()
     if points.options.cluster != "hdbscan":  # there documents between the clusters join afterwards
         core[new] = joined[new]
-    group = new_groups(points, is_new, members.labels, K)
+    fitted = points.fitted
+    group = by_neighbours(points, new_groups(points.of_fitted(), is_new[fitted], members.labels[fitted], K))
     n_new = int(group.max(initial=-1)) + 1
     inside = group >= 0
     core, joined, labels = (np.where(inside, K + group, z).astype(np.int32) for z in (core, joined, labels))

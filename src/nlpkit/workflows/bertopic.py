@@ -37,7 +37,6 @@ from nlpkit.io.topic_tables import (
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import rounded
 from nlpkit.text.options import TopicTokenOptions
-from nlpkit.text.token_settings import NO_LANGUAGE
 from nlpkit.topics.bertopic import fit_topics
 from nlpkit.topics.debias import debiased_tokens
 from nlpkit.topics.description import TopicModel
@@ -47,6 +46,7 @@ from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions, check_quant
 from nlpkit.topics.predict import Training
 from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.weighting.dtm import count_terms, document_frequency
+from nlpkit.workflows.bertopic_notes import note_sample, warn_of_language
 from nlpkit.workflows.bertopic_predict import Bound, TopicPredictions
 from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words
 from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
@@ -61,14 +61,14 @@ if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
     from nlpkit.embed.options import EncoderOptions
     from nlpkit.io.provenance import HasProvenance
-    from nlpkit.text.preprocess import PreprocessReport
     from nlpkit.types import FloatArray, TokenTable
 
 STAGES = {
     "neighbours": (0, 5, "neighbours"),
     "layout": (5, 95, "layout"),
     "evidence": (5, 90, "their number"),
-    "topics": (95, 100, "choice and words"),
+    "topics": (95, 98, "choice and words"),
+    "sample": (98, 100, "second fit"),
 }
 
 
@@ -190,6 +190,7 @@ class FittedBertopic(BertopicModel):
             },
             "layers": [len(layer.parent) for layer in model.layers],
             "rule_agreement": round(model.rule_agreement, 6),
+            "fit_sample": None if model.sample is None else model.sample.as_dict(),
             "doc_topics_left_out": round(self._tables[1], 6),
             **self.guidance,
             "evidence": [rounded(candidate.as_dict()) for candidate in model.candidates],
@@ -205,21 +206,18 @@ class FittedBertopic(BertopicModel):
 
     def training(self, threads: int) -> Training:
         """Return the distinct training texts with their topics."""
-        tables = training_tables(self.table, self.embeddings, self.model, self.usable)
-        return training_of(
-            tables["training"],
-            tables["centroids"],
-            self.model.n_topics,
-            n_neighbors=self.options.n_neighbors,
-            threads=threads,
-        )
+        return training_of(self._training, self.model.n_topics, n_neighbors=self.options.n_neighbors, threads=threads)
+
+    @cached_property
+    def _training(self) -> dict[str, pa.Table]:
+        """What prediction needs, as tables."""
+        return training_tables(self.table, self.embeddings, self.model, self.usable)
 
     @cached_property
     def run(self) -> NewRun:  # type: ignore[override]
         """The run that can be written."""
-        training = training_tables(self.table, self.embeddings, self.model, self.usable)
         return new_run(
-            "bertopic", RunTables(self.tables(), training, self.config, model_files=self.encoder_files), self.source,
+            "bertopic", RunTables(self.tables(), self._training, self.config, model_files=self.encoder_files), self.source,
             parameters=self.parameters,
             command="bertopic" if self.lineage is None else "edit", results=self.results(), execution=self.execution,
             seconds={**self.seconds, **{f"topics.{k}": v for k, v in self.model.seconds.items()}}, lineage=self.lineage,
@@ -313,7 +311,7 @@ def fit_bertopic(
         words, report = tokens_of(table, token_options)
     if report is not None:
         note_tokens(report)
-        _warn_of_language(report, embedding, table)
+        warn_of_language(report, embedding, table)
     if not words.n_terms:
         raise no_words(table.num_rows, ", so topics would have no names")
     with stopwatch(seconds, "embeddings"):
@@ -326,6 +324,9 @@ def fit_bertopic(
             None if static is None else static.encoder(threads=execution.n_threads(), max_tokens=embedding.max_tokens)
         )
         embeddings, encoder_info = embeddings_of(table, made_by, embedding, execution.n_threads(), usable, tuned)
+        if "embedding" in table.column_names:
+            table = table.drop_columns("embedding")
+            pa.default_memory_pool().release_unused()  # of a million documents: 1.5 GB
     if not usable.all():
         n_empty = int((~usable).sum())
         reporting.note(f"{wording.counted(n_empty, 'document')} without text: no embedding, no topic")
@@ -345,6 +346,8 @@ def fit_bertopic(
         debiased = None if knowledge.groups is None else debiased_tokens(words, knowledge.groups, seed=execution.seed)
         model = fit(words if debiased is None else debiased.tokens, options=options, rows=rows, progress=step)
         update(100)
+    if model.sample is not None:
+        note_sample(model.sample)
     guidance = {}
     if knowledge.groups is not None and debiased is not None:
         with stopwatch(seconds, "debias"):
@@ -360,6 +363,7 @@ def fit_bertopic(
             for name, value in asdict(guide).items()
         },
         "k": str(options.k),
+        "fit_sample": str(options.fit_sample),
         "min_topic_size_in_force": model.min_topic_size,
         "encoder": encoder_info,
         "tokens": token_info(token_options, report, stream.steps),
@@ -373,21 +377,6 @@ def fit_bertopic(
     )  # fmt: skip
     fitted.corpus = corpus
     return fitted
-
-
-def _warn_of_language(report: PreprocessReport, encoder: EncoderOptions, table: pa.Table) -> None:
-    """Warn when an English encoder is about to encode a corpus that is mostly in another language."""
-    english = "all-minilm" in encoder.name.lower()
-    if (
-        english
-        and "embedding" not in table.column_names
-        and report.languages
-        and report.languages[0].code not in ("en", NO_LANGUAGE)
-    ):
-        reporting.warn(
-            f"the corpus is mostly '{report.languages[0].code}' and {encoder.name} knows English best: topics may follow "
-            "style more than matter; a multilingual model serves better, such as `encoder=multilingual`, which comes as a package"
-        )
 
 
 def _bound(training: Training, fitted: Mapping[str, Any] | None, wanted: float | None) -> Bound:

@@ -23,24 +23,27 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.token_settings import options_from
 from nlpkit.topics.clustering import Clock, Points
 from nlpkit.topics.description import (
+    DistinctTexts,
+    FitSample,
     Membership,
     Surroundings,
     TopicModel,
     describe_topics,
     distinct_texts,
+    fitted_points,
     with_cores,
 )
 from nlpkit.topics.edited import remembered_stability
 from nlpkit.topics.edits import EditPlan, NewTopic, names_after
+from nlpkit.topics.fit_sample import by_neighbours, neighbours_among, sample_size, sampling_order
 from nlpkit.topics.kmeans import KMeansFits, plain_view, smoothed
-from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.update import UpdatedTopics, updated_topics
-from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, IntArray, TokenTable
+from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms, group_rows, without_terms
 from nlpkit.workflows.bertopic import FittedBertopic
 from nlpkit.workflows.corpus import as_corpus, has_text, no_documents
 from nlpkit.workflows.edit import ancestors_of, open_topic_run, parent_of, topics_of_run
-from nlpkit.workflows.edit_bertopic import StoredFit, generated_names, read_fit
+from nlpkit.workflows.edit_bertopic import StoredFit, generated_names, read_fit, sample_of
 from nlpkit.workflows.embeddings import RunEmbeddings
 from nlpkit.workflows.reference import PRUNED
 from nlpkit.workflows.rolling_runs import appended_rows
@@ -113,7 +116,7 @@ def update_bertopic(
         )
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
-        fit = _fit_of(opened, documents, read, execution, parameter)
+        fit = _fit_of(opened, documents, read, execution, embedding, parameter)
         before, _ = topics_of_run(opened)
     config = opened.model_config("encoder", "dim", "n_neighbors")
     with as_corpus(newer).open() as stream, stopwatch(seconds, "embeddings"):
@@ -164,14 +167,16 @@ def update_bertopic(
     return UpdatedRun(fitted, lineage, changes, table.num_rows, int(updated.novel.sum()))
 
 
-def _fit_of(run: Run, documents: Any, read: ReadOptions, execution: Execution, parameter: str | None) -> StoredFit:
+def _fit_of(
+    run: Run, documents: Any, read: ReadOptions, execution: Execution, encoder: EncoderOptions, parameter: str | None
+) -> StoredFit:
     """Return the fit of a run. Its documents may have other columns than the newer ones: the texts tell whether they are read right."""
     try:
-        return read_fit(run, documents, ReadOptions(), execution, parameter=parameter)
+        return read_fit(run, documents, ReadOptions(), execution, encoder=encoder, parameter=parameter)
     except InputError:
         if read == ReadOptions():
             raise
-    return read_fit(run, documents, read, execution, parameter=parameter)
+    return read_fit(run, documents, read, execution, encoder=encoder, parameter=parameter)
 
 
 def _known_texts(fit: StoredFit, texts: Sequence[str | None]) -> Any:
@@ -240,12 +245,13 @@ def _describe(
     run, options, K = fit.run, fit.options, len(labels)
     distinct = distinct_texts(embeddings, usable)
     X = embeddings[distinct.first]
+    fitted = _fitted(fit, X, distinct, execution.seed)
     with reporting.progress("neighbours", None):
-        neighbours = nearest_neighbours(X, k=options.n_neighbors - 1, threads=execution.n_threads())
+        neighbours = neighbours_among(X, fitted, k=options.n_neighbors - 1, threads=execution.n_threads())
     dtm, number = count_terms(words), {term: i for i, term in enumerate(words.terms)}
     hidden = [number[term] for term in (run.manifest.get("lineage") or {}).get("stop_words", ()) if term in number]
     counts = without_terms(group_rows(dtm, distinct.of_document, distinct.n), hidden)
-    points = Points(X, neighbours, counts, dtm, options, execution, lambda stage, share: None, Clock())
+    points = Points(X, neighbours, counts, dtm, options, execution, lambda stage, share: None, Clock(), fitted)
     n_old = len(fit.topics)
     is_new = distinct.first >= n_old
     row = np.minimum(distinct.first, n_old - 1)
@@ -268,6 +274,17 @@ def _describe(
     return model, updated, [*all_topics, *[NewTopic(()) for _ in range(updated.n_new)]]
 
 
+def _fitted(fit: StoredFit, X: Float32Array, distinct: DistinctTexts, seed: int) -> LongArray:
+    """Return the points among which neighbours are sought: those of the run, and as many of the newer ones as its fit would take."""
+    old = fitted_points(
+        distinct, np.concatenate([fit.fitted, np.zeros(len(distinct.of_document) - len(fit.fitted), bool)])
+    )
+    new = np.flatnonzero(distinct.first >= len(fit.topics))
+    size = sample_size(fit.options, len(new))
+    chosen = new if size == len(new) else new[sampling_order(X[new], seed=seed)[:size]]
+    return np.union1d(old, chosen)
+
+
 def _around(fit: StoredFit, points: Points, row: IntArray, is_new: BoolArray, names: tuple[str, ...]) -> Surroundings:
     """Return names, layers and the stability of topics that have no newer document.
 
@@ -280,18 +297,28 @@ def _around(fit: StoredFit, points: Points, row: IntArray, is_new: BoolArray, na
     ]
     at = next((i for i, (_, _, chosen) in enumerate(fit.layers) if chosen), len(fit.layers))
     coarser = sorted({len(values) for _, values, _ in fit.layers[:at] if len(values) < K}, reverse=True)
-    finer = sorted({len(values) for _, values, _ in fit.layers[at + 1 :] if K < len(values) <= points.n})
+    finer = sorted({len(values) for _, values, _ in fit.layers[at + 1 :] if K < len(values) <= len(points.fitted)})
     divisions: tuple[IntArray, ...] = ()
     if finer:
-        fits = KMeansFits(plain_view(smoothed(points.embeddings, points.neighbours)), seed=points.execution.seed)
-        divisions = tuple(fits.fit(n)[0] for n in finer)
+        some = points.of_fitted()
+        fits = KMeansFits(plain_view(smoothed(some.embeddings, some.neighbours)), seed=points.execution.seed)
+        divisions = tuple(by_neighbours(points, fits.fit(n)[0]) for n in finer)
     return Surroundings(
         names=names,
         stability=remembered_stability(stored),
         coarser=tuple(coarser),
         divisions=divisions,
         min_topic_size=fit.run.manifest["parameters"].get("min_topic_size_in_force"),
+        sample=_sample(fit, points),
     )
+
+
+def _sample(fit: StoredFit, points: Points) -> FitSample | None:
+    """Return how many points are fitted, where these are not all; how far a second fit agrees was measured when the run was fitted."""
+    if len(points.fitted) == points.n:
+        return None
+    before = sample_of(fit.run) or FitSample(0, 0, 0, np.nan)
+    return replace(before, n_fitted=len(points.fitted), n_assigned=points.n - len(points.fitted))
 
 
 def _changes(old: IntArray, topics: IntArray, K: int, n_new: int) -> Iterator[dict[str, Any]]:

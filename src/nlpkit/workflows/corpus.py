@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.corpora import DocumentStream, open_documents, open_table
+from nlpkit.io.corpora import DocumentStream, Scan, open_documents, open_table
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.selection import KEEP_IF, WHERE
 
@@ -25,13 +25,15 @@ class Corpus:
     """Documents in order, read anew each time they are needed; nothing is read before.
 
     inputs: files, directories, globs or "-" (stdin, which can be read once); or a table in memory. spool_directory: where work
-    that needs a second pass puts its copy, None for the temporary directory.
+    that needs a second pass puts its copy, None for the temporary directory. scan: what is known of all documents, for a corpus that
+    is one share of them; else they are read once more for it.
     """
 
     inputs: tuple[str, ...] = ()
     memory: pa.Table | None = None
     options: ReadOptions = field(default_factory=ReadOptions)
     spool_directory: Path | None = None
+    scan: Scan | None = None
 
     def __repr__(self) -> str:
         rows = "nothing" if self.memory is None else wording.counted(self.memory.num_rows, "row") + " in memory"
@@ -94,7 +96,9 @@ class Corpus:
             InputError, ColumnError, SchemaError, UsageError: as `nlpkit.io.corpora.open_documents`.
         """
         stream = (
-            open_documents(self.inputs, self.options) if self.memory is None else open_table(self.memory, self.options)
+            open_documents(self.inputs, self.options, scan=self.scan)
+            if self.memory is None
+            else open_table(self.memory, self.options, scan=self.scan)
         )
         stream.spool_directory = self.spool_directory
         return stream

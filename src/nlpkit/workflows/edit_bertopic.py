@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting
+from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.provenance import HasProvenance
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import Run
-from nlpkit.io.topic_tables import text_hash
+from nlpkit.io.topic_tables import text_hash, texts_of_run
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.clustering import Clock, Points
@@ -25,15 +26,17 @@ from nlpkit.topics.description import (
     STORED_TERMS,
     WAYS,
     DistinctTexts,
+    FitSample,
     Membership,
     Surroundings,
     describe_topics,
     distinct_texts,
+    fitted_points,
 )
 from nlpkit.topics.edited import EditedTopics, edited_topics, finer_division, remembered_stability
 from nlpkit.topics.edits import EditPlan, names_after
+from nlpkit.topics.fit_sample import neighbours_among
 from nlpkit.topics.naming import topic_names
-from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.options import BertopicOptions
 from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, FloatArray, IntArray, TokenTable
 from nlpkit.weighting.dtm import count_terms, group_rows, without_terms
@@ -48,9 +51,12 @@ from nlpkit.workflows.edit_documents import (
     options_of_tokens,
     same_terms,
 )
+from nlpkit.workflows.embeddings import RunEmbeddings
 from nlpkit.workflows.guidance import groups_of
-from nlpkit.workflows.static import files_in
+from nlpkit.workflows.static import encoder_of, files_in
 from nlpkit.workflows.tokens import tokens_of
+
+EMBEDDED_ROWS = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +64,9 @@ class StoredFit:
     """A fit as its run holds it, with the documents and words that it was made from.
 
     table: id, text and the user's columns (D rows); words: all tokens; counted: those that describe topics; embeddings (D, E);
-    usable (D,); topics, ways (D,): topic of each document and number in WAYS, -1 for none. layers: topics (D,) and stability of
-    each resolution, the coarsest first, and whether it is that of the topics. stability (K,): of the topics. has_tokens: whether the
-    documents brought their tokens.
+    usable (D,); fitted (D,): those among which neighbours are sought; topics, ways (D,): topic of each document and number in WAYS,
+    -1 for none. layers: topics (D,) and stability of each resolution, the coarsest first, and whether it is that of the topics.
+    stability (K,): of the topics. has_tokens: whether the documents brought their tokens.
     """
 
     run: Run
@@ -69,6 +75,7 @@ class StoredFit:
     counted: TokenTable
     embeddings: Float32Array
     usable: BoolArray
+    fitted: BoolArray
     topics: IntArray
     ways: IntArray
     layers: tuple[tuple[IntArray, FloatArray, bool], ...]
@@ -84,27 +91,42 @@ def read_fit(
     read: ReadOptions,
     execution: Execution,
     *,
+    encoder: EncoderOptions | None = None,
     parameter: str | None = "documents",
 ) -> StoredFit:
     """Return a fit of bertopic with its documents. parameter: by which they are named where the run does not find them.
+
+    The run holds the embeddings of the documents that were fitted; those of others are their column, or made again.
+
+    Args:
+        encoder: where the model of the run is, and its device.
 
     Raises:
         InputError: the documents are gone, have changed, or are not cut into words again; the run is damaged.
     """
     with documents_of(run, documents, read, parameter=parameter).open() as stream:
         table = stream.read_all()
-    stored = check_ids(run, table.column("id"))
-    usable = has_text(table.column("text"))
-    training = run.table("model/training")
-    with run.intact():
-        row = {key: i for i, key in enumerate(strings(training, "text_hash"))}
-        vectors = embedding_matrix(training.column("embedding"))
-        topics = numbers(stored, "topic", least=-1).astype(np.int32)
-        options = _options_of(run)
-        layers = tuple(_layers(run, stored))
-    place = np.array([row.get(text_hash(text), -1) for text in table.column("text").to_pylist()], np.int64)
-    check_texts(run, table.column("id"), (place >= 0) | ~usable)
-    embeddings = np.where(usable[:, None], vectors[place], np.float32(0.0)).astype(np.float32)
+        stored = check_ids(run, table.column("id"))
+        usable = has_text(table.column("text"))
+        texts = texts_of_run(run)
+        with run.intact():
+            row = {key: i for i, key in enumerate(strings(texts, "text_hash"))}
+            vectors = embedding_matrix(run.table("model/training", ["embedding"]).column("embedding"))
+            topics = numbers(stored, "topic", least=-1).astype(np.int32)
+            options = _options_of(run)
+            layers = tuple(_layers(run, stored))
+        place = np.array([row.get(text_hash(text), -1) for text in table.column("text").to_pylist()], np.int64)
+        check_texts(run, table.column("id"), (place >= 0) | ~usable)
+        fitted = usable & (place < len(vectors))
+        embeddings = np.zeros((len(place), vectors.shape[1]), np.float32)
+        embeddings[fitted] = vectors[place[fitted]]
+        if not fitted[usable].all():
+            config = run.model_config("encoder", "dim")
+            flags = encoder or EncoderOptions()
+            kept = encoder_of(files_in(run, config), config, flags, execution.n_threads())
+            source = RunEmbeddings(config, flags, execution.n_threads(), stream, kept)
+            _embed_others(embeddings, usable & ~fitted, table, source)
+        table = table.drop_columns([name for name in ("embedding",) if name in table.column_names])
     vocabulary = run.table("vocab")
     terms = tuple(vocabulary.column("term").to_pylist())
     has_tokens = "tokens" in table.column_names
@@ -126,14 +148,33 @@ def read_fit(
         counted,
         embeddings,
         usable,
+        fitted,
         topics,
-        _ways(training, place, topics),
+        _ways(texts, place, topics),
         layers,
         _stability(run),
         options,
         stream,
         has_tokens,
     )
+
+
+def sample_of(run: Run) -> FitSample | None:
+    """Return what a run says of the sample that it was fitted to, None of one that was fitted to all documents."""
+    recorded = run.manifest["results"].get("fit_sample")
+    with run.intact():
+        return None if recorded is None else FitSample.from_dict(recorded)
+
+
+def _embed_others(embeddings: Float32Array, needed: BoolArray, table: pa.Table, source: RunEmbeddings) -> None:
+    """Put the embeddings of the documents that are needed (D,) into the matrix (D, E)."""
+    at = 0
+    with reporting.progress("embeddings", table.num_rows) as update:
+        for batch in table.to_batches(max_chunksize=EMBEDDED_ROWS):
+            wanted = needed[at : at + len(batch)]
+            embeddings[at : at + len(batch)][wanted] = source.of_batch(batch, wanted)[wanted]
+            at += len(batch)
+            update(at)
 
 
 def _options_of(run: Run) -> BertopicOptions:
@@ -192,12 +233,13 @@ def edit_bertopic(
     run, options = fit.run, fit.options
     distinct = distinct_texts(fit.embeddings, fit.usable)
     X = fit.embeddings[distinct.first]
+    chosen = fitted_points(distinct, fit.fitted)
     with stopwatch(seconds, "neighbours"), reporting.progress("neighbours", None):
-        neighbours = nearest_neighbours(X, k=options.n_neighbors - 1, threads=execution.n_threads())
+        neighbours = neighbours_among(X, chosen, k=options.n_neighbors - 1, threads=execution.n_threads())
     number = {term: i for i, term in enumerate(fit.words.terms)}
     dtm = count_terms(fit.counted)
     counts = without_terms(group_rows(dtm, distinct.of_document, distinct.n), [number[t] for t in stop_words])
-    points = Points(X, neighbours, counts, dtm, options, execution, lambda stage, share: None, Clock())
+    points = Points(X, neighbours, counts, dtm, options, execution, lambda stage, share: None, Clock(), chosen)
     members = _members(fit, distinct)
     K = len(labels)
     with stopwatch(seconds, "topics"):
@@ -250,4 +292,5 @@ def _around(fit: StoredFit, distinct: DistinctTexts, edited: EditedTopics, names
         coarser=tuple(coarser),
         divisions=tuple(finer),
         min_topic_size=run.manifest["parameters"].get("min_topic_size_in_force"),
+        sample=sample_of(run),
     )

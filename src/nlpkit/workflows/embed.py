@@ -34,6 +34,7 @@ class EmbeddedDocuments(Predictions):
     """Documents with the column 'embedding'."""
 
     command, gives = "sbert-embed", "embeddings"
+    summed = tuple(EmbedTotals().as_dict())
 
     def __init__(
         self, stream: DocumentStream, encoder: Encoder, *, normalize: bool, dtype: str, read: Iterable[pa.RecordBatch] | None = None
@@ -64,6 +65,12 @@ class EmbeddedDocuments(Predictions):
         """Say nothing more: how much was encoded is said as soon as it is known."""
 
 
+def load_encoder(options: SbertOptions, execution: Execution) -> Encoder:
+    """Return the encoder of the options, with its cache. Raises what `open_encoder` does."""
+    check_encoder(options.encoder, verify=execution.verify)
+    return open_encoder(options, execution.n_threads())
+
+
 @contextmanager
 def embed_batched(
     corpus: Corpus,
@@ -75,6 +82,7 @@ def embed_batched(
     resume: bool = False,
     force: bool = False,
     execution: Execution,
+    encoder: Encoder | None = None,
 ) -> Iterator[EmbeddedDocuments | WordMeans]:
     """Return a context with the documents and their embeddings, made batch by batch.
 
@@ -82,6 +90,7 @@ def embed_batched(
         checkpoint: the output, beside which embeddings are kept (CHECKPOINT.checkpoint) until the context ends, where there is no
             cache: texts that are equal are then embedded once, and `resume` goes on after an interruption.
         resume: use what is kept there. force: drop it.
+        encoder: that of the options, where it has been loaded; nothing is kept beside the output then.
 
     Raises:
         OutputExistsError: something is kept there, and neither is given. InputError: it is of other inputs or another model.
@@ -94,6 +103,10 @@ def embed_batched(
             raise UsageError("`resume` goes with `method=sbert`", parameter="resume")
         with embed_by_words(corpus, options=kind, normalize=normalize, execution=execution) as documents:
             yield documents
+        return
+    if encoder is not None:
+        with corpus.open() as stream:
+            yield EmbeddedDocuments(stream, encoder, normalize=normalize, dtype=kind.dtype)
         return
     if options.static_sample() is not None:
         if resume:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,16 @@ CODES = "\0codes"  # no column of a user is called like that
 Keep = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 
+class Replayed(Protocol):
+    """Batches with a column CODES that are read back as often as it takes."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yield the batches."""
+
+    def close(self) -> None:
+        """Remove the copy, where there is one."""
+
+
 @dataclass(frozen=True, slots=True)
 class EncodedDocuments:
     """Documents with the ids of their terms, in the order of the texts.
@@ -42,7 +52,7 @@ class EncodedDocuments:
     schema: pa.Schema
     fitted: FittedVocabulary | None
     n_listed: int
-    _spool: Spool
+    _spool: Replayed
 
     def __iter__(self) -> Iterator[tuple[pa.RecordBatch, EncodedBatch]]:
         """Yield the columns that were kept, and the term ids, of each batch."""
@@ -96,6 +106,27 @@ def _cut(
     n_docs, schema = _write(encoded, documents, keep, spool)
     fitted = preprocessor.finish(lambda: (codes_of(batch.column(CODES)) for batch in spool))
     return EncodedDocuments(fitted.terms, fitted.cf, fitted.df, n_docs, schema, fitted, 0, spool)
+
+
+def cut_share(
+    documents: Documents, preprocessor: Preprocessor, sample: Sequence[str], *, threads: int = 1
+) -> EncodedDocuments:
+    """Return documents as the ids of all their words, which are those of the preprocessor; the stream is read to its end.
+
+    sample: the texts by which the language is detected.
+
+    Raises:
+        InputError: there are no documents.
+    """
+    spool = Spool(documents.spool_directory)
+    try:
+        encoded = preprocessor.encode_all(ahead(documents), threads=threads, sample=sample)
+        n_docs, schema = _write(encoded, documents, None, spool)
+    except BaseException:
+        spool.close()
+        raise
+    counts = preprocessor.counts
+    return EncodedDocuments(tuple(counts.terms), counts.cf, counts.df, n_docs, schema, None, 0, spool)
 
 
 def _taken(documents: Documents, options: PreprocessOptions, keep: Keep | None, spool: Spool) -> EncodedDocuments:

@@ -151,7 +151,7 @@ def train_static(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder
 
     The scores before are those of the vectors that the encoder gives the tokens alone, which is plain distillation.
     """
-    from nlpkit.embed.encoder import load_encoder
+    from nlpkit.embed.loading import load_encoder
     from nlpkit.embed.static import TextSample, tune_static
     from nlpkit.workflows.static import note_static
 

@@ -74,7 +74,7 @@ class TextFeatureTable(Predictions):
         first = next(running, None)
         if first is None:
             raise no_documents(self.stream)
-        languages = text_languages(self._settings, [first])
+        languages = text_languages(self._settings, [*self.stream.opening, first][:1])
         language = languages[0] if languages else None
         names = select_features(names_in(self._options.include), language)
         if not names and not self._lexica and not self._bins:

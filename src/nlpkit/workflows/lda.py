@@ -27,6 +27,8 @@ from nlpkit.topics.lda.options import (
     GuideOptions,
     LdaOptions,
     PrototypeOptions,
+    WorkerOptions,
+    check_workers,
 )
 from nlpkit.topics.mixtures.model import main_topics
 from nlpkit.topics.options import NumberOfTopics
@@ -50,6 +52,7 @@ def fit_lda(
     checkpoints: CheckpointOptions | None = None,
     description: DescriptionOptions | None = None,
     tokens: TopicTokenOptions | None = None,
+    workers: WorkerOptions | None = None,
     execution: Execution | None = None,
     checkpoint: str | Path | None = None,
     force: bool = False,
@@ -59,7 +62,7 @@ def fit_lda(
 
     Args:
         data: a Corpus, texts or a data frame; a column tokens is used, else made.
-        options, guide, prototypes, checkpoints, description, tokens, execution: whole records of options.
+        options, guide, prototypes, checkpoints, description, tokens, workers, execution: whole records of options.
         checkpoint: the run directory that the model will be saved as; the unfinished chain and the scores of numbers of topics
             are kept beside it (CHECKPOINT.checkpoint.npz, CHECKPOINT.k.jsonl) until `save`, so that `resume` can continue
             them. None: nothing is kept.
@@ -67,14 +70,18 @@ def fit_lda(
         settings: single options, such as k=20, sweeps=500, min_df=2, seed=1.
 
     Raises:
-        UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit.
+        UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit;
+        MissingError: Ray is not there; ActorLostError: workers are lost again and again.
     """
-    options, guide, prototypes, checkpoints, description, tokens, execution = with_settings(
-        (options, guide, prototypes, checkpoints, description, tokens, execution), settings,
-        (LdaOptions, GuideOptions, PrototypeOptions, CheckpointOptions, DescriptionOptions, TopicTokenOptions, Execution),
+    options, guide, prototypes, checkpoints, description, tokens, workers, execution = with_settings(
+        (options, guide, prototypes, checkpoints, description, tokens, workers, execution), settings,
+        (
+            LdaOptions, GuideOptions, PrototypeOptions, CheckpointOptions, DescriptionOptions, TopicTokenOptions, WorkerOptions,
+            Execution,
+        ),
     )  # fmt: skip
     plan = plan_lda(
-        options, guide, prototypes, checkpoints, tokens, execution, checkpoint=checkpoint, force=force
+        options, guide, prototypes, checkpoints, tokens, workers, execution, checkpoint=checkpoint, force=force
     )  # fmt: skip
     unfinished, chooses = plan.unfinished, options.exactly is None
     seconds: dict[str, float] = {}
@@ -106,7 +113,14 @@ def fit_lda(
                 )
             seed = compared.seed
         with stopwatch(seconds, "sampling"):
-            fit = run_chain(material, chain, replace(execution, seed=seed), unfinished, keep=compared is None)
+            fit = run_chain(
+                material,
+                chain,
+                replace(execution, seed=seed),
+                unfinished,
+                keep=compared is None,
+                shards=workers.start(),
+            )
         if compared is not None:
             additions |= prototype_additions(compared, fit.order)
         if groups is not None and debiased is not None:
@@ -148,6 +162,7 @@ def plan_lda(
     prototypes: PrototypeOptions,
     checkpoints: CheckpointOptions,
     tokens: TopicTokenOptions,
+    workers: WorkerOptions,
     execution: Execution,
     *,
     checkpoint: str | Path | None = None,
@@ -161,6 +176,7 @@ def plan_lda(
     """
     token_options = preprocess_options(tokens)
     check_options(replace(options, sweeps=_sweeps(options, prototypes)))
+    check_workers(workers, options.scheme)
     if options.exactly is None:
         NumberOfTopics.parse(options.k)
     if prototypes.prototype is not None:
@@ -168,6 +184,7 @@ def plan_lda(
         for name, used in {
             "resume": checkpoints.resume,
             "checkpoint_every": checkpoints.checkpoint_every is not None,
+            "workers": workers.workers is not None,
         }.items():
             if used:
                 raise not_with_prototype(name)

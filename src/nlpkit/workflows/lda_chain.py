@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit import reporting, wording
+from nlpkit.actors import Start
 from nlpkit.errors import InputError
 from nlpkit.interrupts import report_checkpoint_on_interrupt
 from nlpkit.io.checkpoints import check_unfinished, checkpoint_path, read_checkpoint, scores_path, write_checkpoint
@@ -120,13 +121,20 @@ def guided(corpus: TopicCorpus, guide: GuideOptions, *, verify: bool) -> LdaMate
 
 
 def run_chain(
-    material: LdaMaterial, options: LdaOptions, execution: Execution, unfinished: UnfinishedWork, *, keep: bool = True
+    material: LdaMaterial,
+    options: LdaOptions,
+    execution: Execution,
+    unfinished: UnfinishedWork,
+    *,
+    keep: bool = True,
+    shards: Start | None = None,
 ) -> LdaFit:
     """Run a chain, from its checkpoint where it is to be continued.
 
     Args:
         material, options, execution: what is fitted, and how.
         unfinished: where the checkpoint lies; keep: save it at intervals, at Ctrl-C and at signals that end the process.
+        shards: where those of ad-lda are sampled; None for threads.
 
     Raises:
         InputError: the checkpoint is of another chain.
@@ -165,6 +173,7 @@ def run_chain(
                 save=save if keep and path is not None else None,
                 save_every=unfinished.options.checkpoint_every,
                 progress=step,
+                shards=shards,
             )
 
 

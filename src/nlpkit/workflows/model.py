@@ -18,6 +18,7 @@ from nlpkit.io.artifacts import with_footer
 from nlpkit.io.corpora import DocumentStream, DroppedRow
 from nlpkit.io.provenance import source_block
 from nlpkit.io.runs import NewRun, Run, open_run
+from nlpkit.io.shards import shard_block
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.workflows.corpus import Corpus, as_corpus
 from nlpkit.workflows.predict_options import PredictOptions
@@ -31,6 +32,7 @@ class Predictions(ABC):
     """Documents with the columns that a model gives them, made while they are read, once.
 
     model: what the model is called in footers and messages. stream: the documents. gives: "topics", "classes" or "embeddings".
+    summed: the parameters that are numbers of documents or the like, see `nlpkit.io.shards.shard_block`.
     reads_first: all documents are read before the first batch is given, so that `block` is complete with it.
     What `block`, `summary` and `report` tell is complete when all batches have been taken.
     """
@@ -38,6 +40,7 @@ class Predictions(ABC):
     command = "predict"
     gives = ""
     reads_first = False
+    summed: tuple[str, ...] = ()
 
     def __init__(self, model: str, stream: DocumentStream, seed: int | None) -> None:
         self.model, self.stream, self.seed = model, stream, seed
@@ -77,10 +80,12 @@ class Predictions(ABC):
         return {}
 
     def block(self) -> dict[str, Any]:
-        """Return the footer block of the table."""
-        return source_block(
+        """Return the footer block of the table; that of a part says which one it is."""
+        block = source_block(
             "documents", self.stream, command=self.command, parameters=self.parameters(), seed=self.seed
         )
+        share = self.stream.share
+        return block if share is None else shard_block(block, share, counts=self.summed, dropped=len(self.dropped))
 
     def collect(self) -> Corpus:
         """Return the documents with their predictions as a corpus in memory, which says how they were made."""

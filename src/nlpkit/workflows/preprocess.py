@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
+from nlpkit.errors import UsageError
 from nlpkit.io.conllu import conllu_sink
-from nlpkit.io.corpora import DocumentStream, DroppedRow, open_batches
+from nlpkit.io.corpora import DocumentStream, DroppedRow, Origin, open_batches
 from nlpkit.io.phrase_files import PHRASES, phrases_table
 from nlpkit.io.provenance import source_block
 from nlpkit.io.read_options import ReadOptions
@@ -26,13 +28,33 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import DocumentTextOptions, PreprocessOptions, PreprocessReport, TextOptions
 from nlpkit.text.plan import Step, plan_steps
 from nlpkit.text.preprocess import FittedVocabulary
-from nlpkit.text.rows import RowOptions
+from nlpkit.text.rows import RowOptions, RowPlan
 from nlpkit.types import TokenTable
 from nlpkit.workflows.corpus import Corpus, as_corpus, warn_dropped
 from nlpkit.workflows.encoded import EncodedDocuments, encode
 from nlpkit.workflows.rows import Rows
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import note_tokens, token_parameters, tokens_schema, with_tokens
+
+
+class ReadDocuments(Origin, Protocol):
+    """Documents that were read to their end."""
+
+    @property
+    def dropped(self) -> Sequence[DroppedRow]:
+        """Rows that could not be read."""
+
+
+class HasDropped(Protocol):
+    """Rows that went: a list of them, and how many went at each step."""
+
+    @property
+    def dropped(self) -> list[DroppedRow]:
+        """Rows that could not be read, then those that went at a step."""
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many went at each step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +64,8 @@ class Preprocessed:
     documents: EncodedDocuments
     fitted: FittedVocabulary
     options: PreprocessOptions
-    rows: Rows
-    stream: DocumentStream
+    rows: HasDropped
+    stream: ReadDocuments
     block: dict[str, Any]
 
     def schema(self) -> pa.Schema:
@@ -247,22 +269,32 @@ def preprocess(
         settings: fields of these records, such as min_df=5, lemma="dict", and of ReadOptions, such as where="climate".
 
     Raises:
-        UsageError: options that are unknown or contradict each other; InputError: there are no documents, or no term is left.
+        UsageError: options that are unknown or contradict each other, or one share of the documents; InputError: there are no
+            documents, or no term is left.
     """
     corpus = as_corpus(data)
     records = (tokens or DocumentTextOptions(), rows or RowOptions(), execution or Execution(), corpus.options)
     tokens, rows, execution, read = with_settings(records, settings)
+    if read.shard is not None:
+        raise UsageError(
+            "`shard`: which words stay depends on all documents; write the share with map_documents and put the parts together by merge",
+            parameter="shard",
+        )
     options, plan = preprocess_options(tokens), rows.plan()
     corpus = replace(corpus, options=read)
     with corpus.open() as stream:
         kept = Rows(stream, plan, None if options.language in ("auto", "none") else options.language)
         documents = encode(kept, options, threads=execution.n_threads(), recut=True)
         assert documents.fitted is not None
-        selected = {"where": read.where, "keep_if": read.keep_if, "sample": read.sample}
-        parameters = {**selected, **plan.parameters(), **token_parameters(options, documents.fitted.report)}
+        parameters = {**row_parameters(read, plan), **token_parameters(options, documents.fitted.report)}
         block = source_block("documents", stream, command="preprocess", parameters=parameters)
     result = Preprocessed(documents, documents.fitted, options, kept, stream, block)
     return PreprocessedCorpus(options=ReadOptions(), spool_directory=corpus.spool_directory, result=result)
+
+
+def row_parameters(read: ReadOptions, plan: RowPlan) -> dict[str, Any]:
+    """Return what the footer says of the documents that were taken and the rows that they became."""
+    return {"where": read.where, "keep_if": read.keep_if, "sample": read.sample, **plan.parameters()}
 
 
 def preprocess_plan(

@@ -12,10 +12,11 @@ import pyarrow.compute as pc
 
 from nlpkit import reporting
 from nlpkit.io.documents import embedding_matrix
+from nlpkit.io.run_reading import numbers
 from nlpkit.parameters import Execution
 from nlpkit.report.figures import PALETTE
 from nlpkit.topics.map import document_map, share_vectors, spread_colours, topic_places
-from nlpkit.types import Float32Array
+from nlpkit.types import Float32Array, IntArray
 from nlpkit.workflows.report_topics import TopicRunContent
 
 
@@ -39,17 +40,22 @@ def map_vectors(content: TopicRunContent) -> Float32Array | None:
 def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
     """Return the embeddings of the documents in the file (n, E), zeros for those that were not used.
 
-    The model holds one for each different text, with what the text was given; documents are joined to it by these numbers, in the
-    order of both.
+    The model holds one for each different text, with the document that had it first and what the text was given; further documents
+    are joined to it by these numbers. Runs of before 2026-12 do not say which was first: all are joined so, in the order of both.
     """
     training = content.run.table("model/training")
     columns = ("topic", "topic_prob", "nearest_topic", "margin")
     queues: dict[tuple[Any, ...], deque[int]] = {}
     for row, key in enumerate(zip(*(training.column(name).to_pylist() for name in columns), strict=True)):
         queues.setdefault(key, deque()).append(row)
-    keys = list(zip(*(content.documents.column(name).to_pylist() for name in columns), strict=True))
-    places = np.full(len(keys), -1, np.int64)
-    for document, key in enumerate(keys):
+    places = np.full(content.documents.num_rows, -1, np.int64)
+    others: IntArray = np.arange(len(places), dtype=np.int32)
+    if "row" in training.column_names:
+        with content.run.intact():
+            places[numbers(training, "row", least=0)] = np.arange(training.num_rows)
+        others = content.rows[places[content.rows] < 0]
+    keys = zip(*(content.documents.column(name).take(pa.array(others)).to_pylist() for name in columns), strict=True)
+    for document, key in zip(others, keys, strict=True):
         queue = queues.get(key)
         if queue:
             places[document] = queue.popleft() if len(queue) > 1 else queue[0]

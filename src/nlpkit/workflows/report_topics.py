@@ -18,7 +18,9 @@ from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_documents import open_run_documents
+from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
+from nlpkit.io.topic_tables import texts_of_run
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Uncertainty, mean_score
 from nlpkit.parameters import Execution
@@ -72,7 +74,11 @@ def read_content(run: Run, options: ReportOptions, read: ReadOptions, execution:
     """
     topics, documents = run.table("topics"), run.table("documents")
     assigned = documents.column("topic").to_numpy()
-    rows = stratified_sample(assigned, options.max_points, seed=execution.seed)
+    candidates = _with_vectors(run)
+    if candidates is None:
+        rows = stratified_sample(assigned, options.max_points, seed=execution.seed)
+    else:
+        rows = candidates[stratified_sample(assigned[candidates], options.max_points, seed=execution.seed)]
     if options.no_texts:
         return TopicRunContent(run, topics, documents, rows, {}, {})
     shown = np.unique(np.concatenate([rows, *borderline_documents(documents, topics.num_rows)])).astype(np.int32)
@@ -85,6 +91,15 @@ def read_content(run: Run, options: ReportOptions, read: ReadOptions, execution:
         reporting.warn(f"{error}; the report has no texts but those of typical documents", always=True)
         texts = {}
     return TopicRunContent(run, topics, documents, rows, titles, texts)
+
+
+def _with_vectors(run: Run) -> IntArray | None:
+    """Return the documents whose embeddings the run holds, where these are those of a sample; None where it holds all, or none."""
+    if run.manifest["results"].get("fit_sample") is None:
+        return None
+    with run.intact():
+        last = run.table("documents", ["id"]).num_rows - 1
+        return np.sort(numbers(run.table("model/training", ["row"]), "row", least=0, most=last)).astype(np.int32)
 
 
 def borderline_documents(documents: pa.Table, K: int) -> list[IntArray]:
@@ -319,7 +334,7 @@ def left_out(content: TopicRunContent) -> list[tuple[str, int, str]]:
         reasons = Counter(run.table("dropped").column("reason").to_pylist())
         rows += [("rows of the input that were dropped", n, reason) for reason, n in reasons.most_common()]
     if (run.path / "model" / "training.parquet").is_file():
-        hashes = run.table("model/training", ["text_hash"]).column("text_hash").drop_null()
+        hashes = texts_of_run(run, ["text_hash"]).column("text_hash").drop_null()
         if run.manifest["kind"] == "bertopic":  # one row for each different text
             used = int(pc.sum(pc.greater_equal(documents.column("nearest_topic"), 0)).as_py() or 0)
             repeated = max(used - len(hashes), 0)

@@ -17,9 +17,9 @@ from nlpkit.io.cost import stopwatch
 from nlpkit.io.footers import step_parameters
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TokenOptions
+from nlpkit.topics.lda.chain import make_sampler
 from nlpkit.topics.lda.chains import ComparedChains, check_prototype, compare_chains
 from nlpkit.topics.lda.chunks import Chunk, Days, initial_end, parse_span
-from nlpkit.topics.lda.fit import make_sampler
 from nlpkit.topics.lda.options import DescriptionOptions, LdaOptions, PrototypeOptions
 from nlpkit.topics.lda.rolling import First, fit_rolling, update_rolling
 from nlpkit.topics.lda.rolling_options import ChangeOptions, RollingOptions

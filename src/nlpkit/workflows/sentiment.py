@@ -130,6 +130,7 @@ class SentimentPredictions(Predictions):
     command = "sentiment"
     gives = "classes"
     reads_first = True
+    summed = ("found.documents", "found.without_sentiment", "found.predicted")
 
     def __init__(
         self,
@@ -234,7 +235,7 @@ class SentimentPredictions(Predictions):
         if first is None:
             raise no_documents(self.stream)
         if lexicon is not None or name in ENGLISH:
-            self._languages = text_languages(self._settings, [first])
+            self._languages = text_languages(self._settings, [*self.stream.opening, first][:1])
         if name in ENGLISH and self._languages and "en" not in self._languages:
             reporting.warn(f"{name} is a lexicon of English, and the texts are {', '.join(self._languages)}")
         batches = self._kept(chain([first], running), keep=keep)

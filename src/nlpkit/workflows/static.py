@@ -11,6 +11,7 @@ from nlpkit import reporting, wording
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.runs import Run
 from nlpkit.parameters import Execution
+from nlpkit.workflows.embeddings import open_encoder
 
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
@@ -34,7 +35,7 @@ def tune_encoder(
 
     size = options.static_sample()
     assert size is not None
-    teacher = replace(options, engine="auto").load(execution.n_threads())
+    teacher = open_encoder(replace(options, engine="auto"), execution.n_threads())
     if teacher.engine == "static":
         reporting.note(f"{teacher.name} is a static encoder already: it embeds as it is")
         return None

@@ -175,13 +175,17 @@ def token_parameters(options: PreprocessOptions, report: PreprocessReport) -> di
 
     Long lists (a vocabulary, phrases, replacements) are only counted.
     """
-    parameters = {f.name: _parameter(getattr(options, f.name)) for f in fields(options) if f.name != "lists_must_match"}
-    return parameters | {
+    return option_parameters(options) | {
         "min_df": report.min_df,
         "languages": [[s.code, round(s.share, 4)] for s in report.languages],
         "stop_word_languages": list(report.stop_word_languages),
         **({"spacy_pipeline": report.spacy_pipeline} if report.spacy_pipeline else {}),
     }
+
+
+def option_parameters(options: PreprocessOptions) -> dict[str, Any]:
+    """Return preprocess options as footer parameters, as they were given."""
+    return {f.name: _parameter(getattr(options, f.name)) for f in fields(options) if f.name != "lists_must_match"}
 
 
 def token_info(

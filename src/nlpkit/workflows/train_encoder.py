@@ -233,7 +233,10 @@ def _check(
     """Raise UsageError for columns that an objective needs or does not read, and for its options."""
     check_options(objective_options, name)
     if name == "static":
-        training.check_unused(name)
+        usual = ScheduleOptions()
+        for option in ("epochs", "max_steps", "batch_size", "lr", "warmup", "weight_decay", "patience"):
+            if getattr(training, option) != getattr(usual, option):
+                raise UsageError(f"`objective=static` is solved without steps; leave `{option}` out", parameter=option)
         sample = int(objective_options["sample"])
         if sample < LEAST_SAMPLE:
             raise UsageError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from nlpkit.io.documents import add_column
 from nlpkit.io.plain_tables import column_names, read_columns
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.score_files import check_gates, read_gates
+from nlpkit.io.spool import Spool, spool_in
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
@@ -80,8 +81,8 @@ def zero_shot_batches(
     """Return a context with documents and the nearest label of each."""
     labels = read_labels(options.labels)
     check_encoder(encoder.encoder, verify=execution.verify)
-    with corpus.open() as stream:
-        yield ZeroShotPredictions(stream, labels, options, encoder, gates or GateOptions(), execution)
+    with corpus.open() as stream, spool_in(stream.spool_directory) as spool:
+        yield ZeroShotPredictions(stream, spool, labels, options, encoder, gates or GateOptions(), execution)
 
 
 class ZeroShotPredictions(Predictions):
@@ -94,6 +95,7 @@ class ZeroShotPredictions(Predictions):
     def __init__(
         self,
         stream: DocumentStream,
+        spool: Spool,
         labels: dict[str, list[str]],
         options: ZeroShotOptions,
         encoder: EncoderOptions,
@@ -101,14 +103,14 @@ class ZeroShotPredictions(Predictions):
         execution: Execution,
     ) -> None:
         super().__init__("zero-shot", stream, None)
-        self._gates, self._rules = gates, read_gates(gates)
+        self._spool, self._gates, self._rules = spool, gates, read_gates(gates)
         self._labels, self._options, self._encoder, self._execution = labels, options, encoder, execution
         self._info: dict[str, Any] | None = None
         self._sizes: list[int] = []
         self._documents = 0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the documents with their predictions, in one batch."""
+        """Yield the documents with their predictions."""
         stream, threads = self.stream, self._execution.n_threads()
         encoder = embedded_by(stream)
         if "embedding" in stream.schema.names and encoder is None:
@@ -116,29 +118,36 @@ class ZeroShotPredictions(Predictions):
                 "the column 'embedding' does not say which model made it, so labels cannot be embedded alike; leave the column out, "
                 "or make it with nlpkit sbert-embed"
             )
-        table = stream.read_all()
-        if not table.num_rows:
+        running = iter(stream)
+        first = next(running, None)
+        if first is None:
             raise no_documents(stream)
-        vectors, self._info = embeddings_of(table, encoder, self._encoder, threads)
+        vectors, self._info = embeddings_of(pa.Table.from_batches([first]), encoder, self._encoder, threads)
         source = RunEmbeddings({"encoder": self._info, "dim": vectors.shape[1]}, self._encoder, threads, stream)
         texts, label_of = prompts_of(self._labels)
-        predicted = nearest_labels(vectors, prototypes(source.encode(texts), label_of, len(self._labels)))
-        assert predicted.codes is not None
-        names = tuple(self._labels)
-        self._documents, self._sizes = table.num_rows, np.bincount(predicted.codes, minlength=len(names)).tolist()
-        self.evaluation = self._evaluate(table, names, predicted)
+        directions = prototypes(source.encode(texts), label_of, len(self._labels))
+        names, parts, raw_labels = tuple(self._labels), [], list[str | None]()
+        labelled = "label" in stream.schema.names and not pa.types.is_nested(stream.schema.field("label").type)
+        for batch in chain([first], running):
+            part = nearest_labels(vectors if batch is first else source.of_batch(batch), directions)
+            parts.append(Predicted(part.decision, None, part.codes))
+            if labelled:
+                raw_labels += [as_label(v) for v in batch.column("label").to_pylist()]
+            for name, column in prediction_columns(names, part, probabilities=self._options.probabilities).items():
+                batch = add_column(batch, name, column)
+            self._spool.write(batch)
+        codes = np.concatenate([part.codes for part in parts])
+        self._documents, self._sizes = len(codes), np.bincount(codes, minlength=len(names)).tolist()
+        self.evaluation = self._evaluate(
+            raw_labels, names, Predicted(np.concatenate([part.decision for part in parts]), None, codes)
+        )
         check_gates(self.evaluation, self._gates, self._rules)
-        batch = table.combine_chunks().to_batches()[0]
-        columns = prediction_columns(names, predicted, probabilities=self._options.probabilities)
-        for name, column in columns.items():
-            batch = add_column(batch, name, column)
-        yield batch
+        yield from self._spool
 
-    def _evaluate(self, table: pa.Table, names: tuple[str, ...], predicted: Predicted) -> Evaluation | None:
+    def _evaluate(
+        self, raw_labels: Sequence[str | None], names: tuple[str, ...], predicted: Predicted
+    ) -> Evaluation | None:
         """Return the scores against labels that are there, None where hardly any of them is one of the names."""
-        if "label" not in table.column_names or pa.types.is_nested(table.schema.field("label").type):
-            return None
-        raw_labels = [as_label(v) for v in table.column("label").to_pylist()]
         known = np.array([v is not None for v in raw_labels])
         if not known.any():
             return None
@@ -148,9 +157,7 @@ class ZeroShotPredictions(Predictions):
         rows = np.flatnonzero(known)
         labels = Labels(names, known, np.zeros(len(raw_labels), np.int32))
         result = TargetResult("zero-shot", "predictions against 'label'")
-        data = labelled_predictions(
-            raw_labels, replace(predicted, probabilities=None), labels, rows, len(raw_labels) - len(rows)
-        )
+        data = labelled_predictions(raw_labels, predicted, labels, rows, len(raw_labels) - len(rows))
         uncertainty = Uncertainty(confidence_level(self._options.ci), self._execution.seed)
         add_classification(result, data, DEFAULT_CLASSIFICATION, uncertainty, beta=1.0)
         return Evaluation([result])

@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import UsageError
+from nlpkit.topics.lda import sampler as sampler_module
+from nlpkit.topics.lda.priors import estimate_alpha
 from nlpkit.topics.lda.sampler import GibbsSampler, shards_for
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import TokenTable
@@ -434,3 +436,31 @@ def test_priors_that_are_refused_leave_the_former() -> None:
 
 def test_a_seed_is_a_number_of_any_type() -> None:
     assert sampler(seed=np.int64(1)).assignments().tolist() == sampler(seed=1).assignments().tolist()
+
+
+def test_entries_of_32_and_64_bits_draw_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = corpus([[0] * 65_535, [0, 1] * 30, [1]])
+    chains = [sampler(tokens, n_topics=3)]
+    assert chains[0].state()["list_entries"].dtype == np.uint32
+    monkeypatch.setattr(sampler_module, "MAX_SHORT", 65_534)
+    chains.append(sampler(tokens, n_topics=3))
+    assert chains[1].state()["list_entries"].dtype == np.uint64
+    for _ in range(3):
+        assert digest(chains[0]) == digest(chains[1])
+        for chain in chains:
+            chain.run(1)
+    one = sampler(corpus([[0] * 65_535]), n_topics=1)
+    one.run(2)
+    assert one.doc_topic().data.tolist() == [65_535]
+
+
+@pytest.mark.parametrize("frozen", [None, np.arange(40) % 3 == 0])
+def test_documents_are_counted_some_at_a_time(frozen: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = np.arange(len(MIXED.term_ids), dtype=np.int32) % 8
+    chain = sampler(frozen=frozen, assignments=start)
+    whole = chain.log_documents(), chain.topic_sizes().tolist(), estimate_alpha(chain.topic_histogram(), chain.alpha)
+    for most in (1, 7, 40):
+        monkeypatch.setattr(sampler_module, "DOCS_AT_ONCE", most)
+        assert chain.log_documents() == pytest.approx(whole[0], rel=1e-12)
+        assert chain.topic_sizes().tolist() == whole[1]
+        assert (estimate_alpha(chain.topic_histogram(), chain.alpha) == whole[2]).all()

@@ -69,9 +69,9 @@ def classify_cli(
         from nlpkit.classify.configs import sees_embeddings
         from nlpkit.workflows.classify_data import classifier_preprocessing
 
-        if_seen = encoder if sees_embeddings(classifier) else None
+        embedder = encoder if sees_embeddings(classifier) else None
         dry_run(
-            inputs, read, "classify", tokens=classifier_preprocessing(tokens), encoder=if_seen, threads=run.n_threads()
+            inputs, read, "classify", tokens=classifier_preprocessing(tokens), encoder=embedder, threads=run.n_threads()
         )
         return
     from nlpkit.cli.render.classes import finish_classifier, spell_scores

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.cli.parts import divided
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.shards import ShardOptions
 from nlpkit.text.feature_options import TextFeatureOptions
 
 
 def features_cli(
-    inputs: Inputs, out: OutputFlags, options: TextFeatureOptions, read: ReadOptions, run: RunFlags
+    inputs: Inputs,
+    out: OutputFlags,
+    options: TextFeatureOptions,
+    read: ReadOptions,
+    sharing: ShardOptions,
+    run: RunFlags,
 ) -> None:
     """Make a table of text features: counts, shares, readability, words of a lexicon.
 
@@ -26,6 +33,8 @@ def features_cli(
     target = out.target("features.parquet")
     if run.dry_run:
         dry_run(inputs, read)
+        return
+    if divided("features", inputs, target, sharing=sharing, read=read, out=out, run=run, options=options):
         return
     from nlpkit.cli.render.features import show_features
     from nlpkit.workflows.corpus import read_corpus

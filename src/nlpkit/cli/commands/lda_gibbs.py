@@ -6,7 +6,14 @@ from nlpkit.cli import console
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
-from nlpkit.topics.lda.options import CheckpointOptions, DescriptionOptions, GuideOptions, LdaOptions, PrototypeOptions
+from nlpkit.topics.lda.options import (
+    CheckpointOptions,
+    DescriptionOptions,
+    GuideOptions,
+    LdaOptions,
+    PrototypeOptions,
+    WorkerOptions,
+)
 
 
 def lda_gibbs_cli(
@@ -19,6 +26,7 @@ def lda_gibbs_cli(
     description: DescriptionOptions,
     checkpoints: CheckpointOptions,
     tokens: TopicTokenOptions,
+    workers: WorkerOptions,
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
@@ -47,7 +55,7 @@ def lda_gibbs_cli(
     target = out.run_target(inputs, "lda")
     corpus = read_corpus(*inputs, options=read, beside=target)
     if run.dry_run:
-        plan = plan_lda(chain, guide, prototypes, checkpoints, tokens, run, checkpoint=target, force=out.force)
+        plan = plan_lda(chain, guide, prototypes, checkpoints, tokens, workers, run, checkpoint=target, force=out.force)
         console.plan(
             estimate(
                 corpus,
@@ -67,6 +75,7 @@ def lda_gibbs_cli(
         description=description,
         checkpoints=checkpoints,
         tokens=tokens,
+        workers=workers,
         execution=run,
         checkpoint=target,
         force=out.force,

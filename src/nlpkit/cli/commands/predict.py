@@ -8,8 +8,10 @@ from typing import Annotated
 from nlpkit.cli import console
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Argument, Inputs, OutputFlags, RunFlags
+from nlpkit.cli.parts import divided
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.shards import ShardOptions
 from nlpkit.parameters import READ
 from nlpkit.workflows.predict_options import PredictOptions
 
@@ -29,6 +31,7 @@ def predict_cli(
     options: PredictOptions,
     encoder: EncoderOptions,
     read: ReadOptions,
+    sharing: ShardOptions,
     run: RunFlags,
 ) -> None:
     """Give new documents the topics, classes or probabilities of a saved model.
@@ -50,14 +53,22 @@ def predict_cli(
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.predict import load, predict_only, write_predictions
 
+    options = replace(options, encoder=encoder)
+    if not run.dry_run and (sharing.shard is not None or sharing.on_ray):
+        work = {"model": model, "options": options}
+        divided(
+            "predict", inputs, out.target("predicted.parquet"), sharing=sharing, read=read, out=out, run=run, **work
+        )
+        return
     fitted = load(model, run)
     if run.dry_run:
-        fitted.check(read_corpus(*inputs, options=read), replace(options, encoder=encoder))
+        fitted.check(read_corpus(*inputs, options=read), options)
         dry_run(inputs, read, encoder=encoder if fitted.kind in ("bertopic", "ctm") else None, threads=run.n_threads())
         return
+    sharing.reading(read, None)  # options that contradict each other
     target = out.target("predicted.parquet") if out.output is not None or not options.explain else None
     corpus = read_corpus(*inputs, options=read, beside=target)
-    with fitted.predict_batches(corpus, options=replace(options, encoder=encoder), execution=run) as predictions:
+    with fitted.predict_batches(corpus, options=options, execution=run) as predictions:
         summary = (
             predict_only(predictions) if target is None else write_predictions(predictions, target, force=out.force)
         )

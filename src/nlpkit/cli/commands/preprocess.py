@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags, shown
+from nlpkit.cli.parts import divided
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.shards import ShardOptions
 from nlpkit.parameters import TABLE_WRITTEN, WRITTEN, Param
 from nlpkit.text.options import DocumentTextOptions
 from nlpkit.text.rows import RowOptions
@@ -38,6 +40,15 @@ class PreviewOptions:
         WRITTEN,
     ] = None
 
+    def refuse(self) -> None:
+        """Raise UsageError for what a part of the documents cannot give."""
+        for field in fields(self):
+            if getattr(self, field.name) != field.default:
+                raise UsageError(
+                    f"`{field.name}` needs all documents, and they are divided here; nlpkit merge writes the table of terms: `save_vocab`",
+                    parameter=field.name,
+                )
+
 
 def preprocess_cli(
     inputs: Inputs,
@@ -47,6 +58,7 @@ def preprocess_cli(
     rows: RowOptions,
     tokens: DocumentTextOptions,
     preview: PreviewOptions,
+    sharing: ShardOptions,
 ) -> None:
     """Cut texts into tokens and write them as column 'tokens'.
 
@@ -81,6 +93,10 @@ def preprocess_cli(
     target = None if out.output is None and preview.show is not None else out.target("docs.parquet")
     if preview.save_phrases is not None and tokens.phrases is None:
         raise UsageError("`save_phrases` saves what `phrases` finds; give `phrases=npmi:0.5` too")
+    if sharing.shard is not None or sharing.on_ray:
+        preview.refuse()
+    if divided("preprocess", inputs, target, sharing=sharing, read=read, out=out, run=run, tokens=tokens, rows=rows):
+        return
     n_shown = 0 if preview.show is None else shown(preview.show)
     corpus = read_corpus(*inputs, options=read, beside=target)
     with preprocess(corpus, tokens=tokens, rows=rows, execution=run) as documents:

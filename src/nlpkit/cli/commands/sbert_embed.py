@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from nlpkit.cli import console
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.cli.parts import divided
 from nlpkit.embed.options import DocumentMethodOptions, SbertOptions
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.shards import ShardOptions
 from nlpkit.parameters import Param
 
 
@@ -20,8 +23,8 @@ def sbert_embed_cli(
     run: RunFlags,
     kind: DocumentMethodOptions,
     encoder: SbertOptions,
+    sharing: ShardOptions,
     normalize: Annotated[bool, Param("Divide each vector by its length.")] = True,
-    resume: Annotated[bool, Param("Continue from the checkpoint beside the output if there is one.")] = False,
 ) -> None:
     """Encode texts as sentence embeddings, column 'embedding'.
 
@@ -49,6 +52,11 @@ def sbert_embed_cli(
     from nlpkit.workflows.predict import write_predictions
 
     target = out.target("embedded.parquet")
+    work = {"options": encoder, "kind": kind, "normalize": normalize}
+    resume = sharing.resume and not sharing.on_ray and sharing.shard is None
+    parts = replace(sharing, resume=False) if resume else sharing
+    if divided("sbert-embed", inputs, target, sharing=parts, read=read, out=out, run=run, **work):
+        return
     corpus = read_corpus(*inputs, options=read, beside=target)
     check_stored(target, kind.dtype)
     file = None if target == "-" else Path(target)

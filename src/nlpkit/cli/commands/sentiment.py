@@ -5,8 +5,10 @@ from __future__ import annotations
 from nlpkit.classify.sentiment_options import SentimentOptions, SentimentTextOptions
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.cli.parts import divided
 from nlpkit.evaluation.options import GateOptions
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.shards import ShardOptions
 
 
 def sentiment_cli(
@@ -17,6 +19,7 @@ def sentiment_cli(
     tokens: SentimentTextOptions,
     gate: GateOptions,
     read: ReadOptions,
+    sharing: ShardOptions,
     run: RunFlags,
 ) -> None:
     """Score the sentiment of texts by a lexicon, without training.
@@ -35,6 +38,9 @@ def sentiment_cli(
     target = out.given_table_target("sentiment.parquet")
     if run.dry_run:
         dry_run(inputs, read)
+        return
+    work = {"options": options, "tokens": tokens, "gates": gate}
+    if divided("sentiment", inputs, target, sharing=sharing, read=read, out=out, run=run, **work):
         return
     from nlpkit.cli.render.sentiment import finish_predictions
     from nlpkit.workflows.corpus import read_corpus

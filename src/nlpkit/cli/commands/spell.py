@@ -7,8 +7,10 @@ from typing import Annotated
 
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Argument, Inputs, OutputFlags, RunFlags
+from nlpkit.cli.parts import divided
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.shards import ShardOptions
 from nlpkit.lm.spelling import SpellOptions
 from nlpkit.parameters import READ
 
@@ -20,6 +22,7 @@ def spell_cli(
     out: OutputFlags,
     options: SpellOptions,
     read: ReadOptions,
+    sharing: ShardOptions,
     run: RunFlags,
 ) -> None:
     """Find misspelled words and what was meant, by a language model.
@@ -46,6 +49,9 @@ def spell_cli(
     target = out.given_table_target("spelling.parquet")
     if options.apply and target is None:
         raise UsageError("`apply` writes the documents with a column 'corrected'; give -o FILE", parameter="apply")
+    work = {"model": model, "options": options}
+    if divided("spell", inputs, target, sharing=sharing, read=read, out=out, run=run, **work):
+        return
     corpus = read_corpus(*inputs, options=read, beside=target)
     with corrections(model, corpus, options=options, execution=run) as errors:
         summary = predict_only(errors) if target is None else write_predictions(errors, target, force=out.force)

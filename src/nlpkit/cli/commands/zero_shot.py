@@ -5,9 +5,11 @@ from __future__ import annotations
 from nlpkit.classify.sentiment_options import ZeroShotOptions
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.cli.parts import divided
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.evaluation.options import GateOptions
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.shards import ShardOptions
 
 
 def zero_shot_cli(
@@ -18,6 +20,7 @@ def zero_shot_cli(
     encoder: EncoderOptions,
     gate: GateOptions,
     read: ReadOptions,
+    sharing: ShardOptions,
     run: RunFlags,
 ) -> None:
     """Give texts the nearest of some labels, without training.
@@ -34,6 +37,9 @@ def zero_shot_cli(
     target = out.target("predictions.parquet")
     if run.dry_run:
         dry_run(inputs, read, encoder=encoder, threads=run.n_threads())
+        return
+    work = {"options": options, "encoder": encoder, "gates": gate}
+    if divided("zero-shot", inputs, target, sharing=sharing, read=read, out=out, run=run, **work):
         return
     from nlpkit.cli.render.sentiment import finish_predictions
     from nlpkit.workflows.corpus import read_corpus

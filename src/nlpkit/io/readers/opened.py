@@ -88,21 +88,24 @@ class OpenedInput:
         )
 
     def taken(self, assembler: Assembler, batch_rows: int, limit: int | None) -> Iterator[tuple[Taken, int | None]]:
-        """Yield the rows, at most `limit` documents, with the characters they take; None for whole batches."""
-        for part, size in self._parts(batch_rows):
+        """Yield the rows, at most `limit` documents, with the characters they take; None for whole batches.
+
+        Of Parquet and tables, the rows that the assembler counts as those before are skipped.
+        """
+        for part, size in self._parts(batch_rows, assembler.rows_before):
             taken = assembler.take(part, limit) if isinstance(part, RowBlock) else assembler.take_arrow(part, limit)
             yield taken, size
             limit = None if limit is None else limit - taken.batch.num_rows
             if limit == 0:
                 return
 
-    def _parts(self, batch_rows: int) -> Iterator[tuple[RowBlock | pa.RecordBatch, int | None]]:
+    def _parts(self, batch_rows: int, skip: int) -> Iterator[tuple[RowBlock | pa.RecordBatch, int | None]]:
         if isinstance(self.reader, ArrowInput):
             derived = [name for column in self.derived.values() for name in column.columns]
             names = [
                 name for name in dict.fromkeys([*self.header.renamed.values(), *derived]) if name not in self.derived
             ]
-            yield from ((batch, None) for batch in self.reader.batches(names, batch_rows))
+            yield from ((batch, None) for batch in self.reader.batches(names, batch_rows, skip))
         elif self.no_records is None:
             yield from ((block, block.size) for block in self.reader.blocks() if len(block.numbers))
 

@@ -41,8 +41,8 @@ class ArrowInput(ABC):
             raise InputError(f"{source.shown}: has the column '{twice}' twice; rename one of them")
 
     @abstractmethod
-    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
-        """Yield batches of at most `batch_rows` rows."""
+    def batches(self, columns: Sequence[str], batch_rows: int, skip: int = 0) -> Iterator[pa.RecordBatch]:
+        """Yield batches of at most `batch_rows` rows, the same whichever columns; skip: rows before the first, with which one begins."""
 
     @abstractmethod
     def sha256(self) -> str:
@@ -109,7 +109,7 @@ class ParquetInput(ArrowInput):
             stored.close()
         super().__init__(source, schema)
 
-    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str], batch_rows: int, skip: int = 0) -> Iterator[pa.RecordBatch]:
         """Yield batches of at most `batch_rows` rows, fewer of long documents; raises InputError for a corrupt file,
         EncodingError for text that is not UTF-8.
 
@@ -119,9 +119,15 @@ class ParquetInput(ArrowInput):
             with self._opened() as parquet:
                 for number in range(parquet.num_row_groups):
                     group = parquet.metadata.row_group(number)
+                    if skip >= group.num_rows:
+                        skip -= group.num_rows
+                        continue
                     fitting = _BATCH_BYTES * max(1, group.num_rows) // max(1, group.total_byte_size)
                     rows = max(1, min(batch_rows, fitting))
                     for batch in parquet.iter_batches(rows, row_groups=[number], columns=list(columns)):
+                        if skip:
+                            skip -= batch.num_rows
+                            continue
                         check_values(batch, self.source.shown)
                         yield batch
         except _UNREADABLE as error:
@@ -151,9 +157,9 @@ class TableInput(ArrowInput):
         self._table = table
         super().__init__(source, table.schema)
 
-    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str], batch_rows: int, skip: int = 0) -> Iterator[pa.RecordBatch]:
         """Yield batches of at most `batch_rows` rows; raises EncodingError for text that is not UTF-8."""
-        for batch in self._table.select(list(columns)).to_batches(max_chunksize=batch_rows):
+        for batch in self._table.slice(skip).select(list(columns)).to_batches(max_chunksize=batch_rows):
             check_values(batch, self.source.shown)
             yield batch
 
@@ -184,8 +190,9 @@ class BatchesInput(ArrowInput):
         """The footer block."""
         return self._block
 
-    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str], batch_rows: int, skip: int = 0) -> Iterator[pa.RecordBatch]:
         """Yield batches of at most `batch_rows` rows."""
+        assert not skip  # they can be read once, from the first
         for batch in self._batches:
             for start in range(0, batch.num_rows, batch_rows):
                 yield batch.select(list(columns)).slice(start, batch_rows)

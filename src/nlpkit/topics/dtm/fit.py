@@ -14,9 +14,9 @@ from nlpkit.parameters import Execution
 from nlpkit.topics.dtm.model import DynamicTopics
 from nlpkit.topics.dtm.options import DtmOptions
 from nlpkit.topics.dtm.periods import Periods
-from nlpkit.topics.lda.fit import make_sampler
+from nlpkit.topics.lda.arguments import MAX_TOPICS
+from nlpkit.topics.lda.chain import make_sampler
 from nlpkit.topics.lda.options import LdaOptions
-from nlpkit.topics.lda.sampler import MAX_TOPICS
 from nlpkit.topics.lda.variational import Batch, count_between
 from nlpkit.topics.mixtures.by_term import in_chunks
 from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel, expected_counts, order_by_size, reordered

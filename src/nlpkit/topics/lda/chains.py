@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from nlpkit import reporting
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Execution
-from nlpkit.topics.lda.fit import make_sampler
+from nlpkit.topics.lda.chain import Chain, make_sampler
 from nlpkit.topics.lda.guide import Guidance
 from nlpkit.topics.lda.options import LdaOptions, PrototypeOptions
 from nlpkit.topics.lda.prototype import Prototype, Replications, run_prototype
-from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.topics.lda.similarity import MEASURES
 from nlpkit.types import FloatArray, TokenTable
 
@@ -72,7 +71,7 @@ def compare_chains(
         prototype: how many chains, and the measure; execution: the seed that theirs come from, and their threads together.
     """
 
-    def chain(seed: int) -> GibbsSampler:
+    def chain(seed: int) -> Chain:
         return make_sampler(tokens, options, replace(execution, seed=seed, threads=1), guidance, weights)
 
     with reporting.progress("chains", 100, percent=True) as update:

@@ -5,23 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit import reporting
+from nlpkit.actors import Start
+from nlpkit.errors import ActorLostError, UsageError, unknown_value
 from nlpkit.interrupts import between_steps
 from nlpkit.parameters import Execution
-from nlpkit.topics.lda.guide import Guidance, seeded_start
-from nlpkit.topics.lda.options import USUAL, LdaOptions, check_priors
+from nlpkit.topics.lda.arguments import MAX_TOPICS
+from nlpkit.topics.lda.chain import Chain, make_sampler
+from nlpkit.topics.lda.distributed import DistributedSampler
+from nlpkit.topics.lda.guide import Guidance
+from nlpkit.topics.lda.options import SCHEMES, USUAL, LdaOptions, check_priors
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
-from nlpkit.topics.lda.sampler import MAX_TOPICS, GibbsSampler
 from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel, order_by_size
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
 ESTIMATES = ("last", "mean", "best")
 SAVE_SECONDS = 60.0  # between two checkpoints that nobody asked for
+MAX_LOSSES = 3  # of workers, without a sweep that was saved between them
 WINDOW = 5  # trace points whose mean is compared with that of as many before, for the early stop
 
 
@@ -109,8 +113,9 @@ def fit_lda(
     save: Callable[[FitState], None] | None = None,
     save_every: int | None = 0,
     progress: Callable[[int, TracePoint | None], None] | None = None,
+    shards: Start | None = None,
 ) -> LdaFit:
-    """Fit LDA by collapsed Gibbs sampling (`GibbsSampler`).
+    """Fit LDA by collapsed Gibbs sampling (`GibbsSampler`, or `DistributedSampler` with the scheme ad-lda).
 
     Args:
         tokens: corpus; documents may be empty.
@@ -120,49 +125,96 @@ def fit_lda(
         save: called with the state after every save_every sweeps (None: every minute, or where that takes long, for a twentieth of
             the time), and before Ctrl-C or a signal that ends the process goes on its way.
         progress: called after each sweep with its number, and the new point of the trace if there is one.
+        shards: where those of ad-lda are, such as `ProcessActors` with a number of processes; by default in threads. When a worker
+            is lost, all begin again at the state that was saved last, and the chain comes to the same bytes.
 
     Raises:
-        UsageError: no tokens, or an option is out of its range.
+        UsageError: no tokens, or an option is out of its range. ActorLostError: workers are lost again and again.
     """
     _check(tokens, options, guidance)
-    sampler = make_sampler(tokens, options, execution, guidance, weights)
-    state = FitState(0, sampler.alpha, sampler.eta, sampler.state())
-    if resume is not None:
-        state = replace(resume, trace=list(resume.trace))
+    sampler = make_sampler(tokens, options, execution, guidance, weights, shards=shards)
+    saving = _Saving(save, save_every, resume)
+    losses, begun = 0, -1  # workers lost since there is a state of this sweep
+    try:
+        while True:
+            try:
+                state, stopped = _run(sampler, options, guidance, saving, progress)
+                return _result(sampler, state, options, tokens, guidance, weights, stopped)
+            except ActorLostError as error:
+                sweep = 0 if saving.kept is None else saving.kept.sweep
+                losses, begun = (losses + 1 if sweep == begun else 1), sweep
+                if losses > MAX_LOSSES or not isinstance(sampler, DistributedSampler):
+                    raise
+                reporting.warn(f"{error}; all begin again after sweep {sweep:,}", always=True)
+                sampler.restart()
+    finally:
+        if isinstance(sampler, DistributedSampler):
+            sampler.close()
+
+
+@dataclass(slots=True)
+class _Saving:
+    """Where the state of a chain goes to, and when; kept: the last that was given out, or given in, where workers can be lost."""
+
+    save: Callable[[FitState], None] | None
+    every: int | None
+    kept: FitState | None
+    last: float = field(default_factory=time.monotonic)
+    pause: float = field(default_factory=lambda: SAVE_SECONDS)
+
+    def is_due(self, sweep: int) -> bool:
+        """Return whether the state after a sweep is to be saved."""
+        if self.every is None:
+            return time.monotonic() > self.last + self.pause
+        return self.every > 0 and sweep % self.every == 0
+
+    def __call__(self, sampler: Chain, state: FitState) -> None:
+        """Save a state."""
+        begin = time.monotonic()
+        state.arrays = sampler.state()
+        if isinstance(sampler, DistributedSampler) and sampler.can_be_lost:
+            self.kept = replace(state, trace=list(state.trace))
+        if self.save is not None:
+            self.save(state)
+        self.last = time.monotonic()
+        self.pause = max(SAVE_SECONDS, 20 * (self.last - begin))
+
+
+def _run(
+    sampler: Chain,
+    options: LdaOptions,
+    guidance: Guidance | None,
+    saving: _Saving,
+    progress: Callable[[int, TracePoint | None], None] | None,
+) -> tuple[FitState, int | None]:
+    """Run a chain to its end, from the state that is kept if there is one; return its state, and where it stopped early."""
+    state = FitState(0, sampler.alpha, sampler.eta, {})
+    if saving.kept is not None:
+        state = replace(saving.kept, trace=list(saving.kept.trace))
         sampler.restore(state.arrays, state.sweep)
         sampler.set_priors(state.alpha, state.eta)
     state.planned_sweeps = options.n_sweeps
     stopped = _settled_at(state, options)
-    saved, pause = time.monotonic(), SAVE_SECONDS
+    wanted = saving.save is not None or (isinstance(sampler, DistributedSampler) and sampler.can_be_lost)
     whole = True  # the state is not in the middle of a sweep
     with between_steps() as stop:
         try:
             stop.step(state.sweep, options.n_sweeps)
             while state.sweep < options.n_sweeps and stopped is None:
                 whole = False
-                point = _sweep(sampler, state, options, guidance, tokens.n_docs)
+                point = _sweep(sampler, state, options, guidance)
                 whole = True
-                due = (
-                    time.monotonic() > saved + pause
-                    if save_every is None
-                    else save_every and state.sweep % save_every == 0
-                )
-                if save is not None and due:
-                    begin = time.monotonic()
-                    state.arrays = sampler.state()
-                    save(state)
-                    saved = time.monotonic()
-                    pause = max(SAVE_SECONDS, 20 * (saved - begin))
+                if wanted and saving.is_due(state.sweep):
+                    saving(sampler, state)
                 if progress is not None:
                     progress(state.sweep, point)
                 stopped = _settled_at(state, options)
                 stop.step(state.sweep, options.n_sweeps if stopped is None else state.sweep)
         except KeyboardInterrupt:
-            if save is not None and whole:
-                state.arrays = sampler.state()
-                save(state)
+            if saving.save is not None and whole:
+                saving(sampler, state)
             raise
-    return _result(sampler, state, options, tokens, guidance, weights, stopped)
+    return state, stopped
 
 
 def fit_state(tokens: TokenTable, assignments: IntArray, alpha: FloatArray, eta: float) -> LdaFit:
@@ -200,6 +252,8 @@ def check_options(options: LdaOptions) -> None:
         raise UsageError(f"`k={options.k}`: a model has from 1 to {MAX_TOPICS:,} topics", parameter="k")
     if options.estimate not in ESTIMATES:
         raise unknown_value("estimate", options.estimate, ESTIMATES)
+    if options.scheme not in SCHEMES:
+        raise unknown_value("scheme", options.scheme, SCHEMES)
     for name, value, least in (
         ("sweeps", options.n_sweeps, 1),
         ("trace_every", options.trace_every, 1),
@@ -223,59 +277,13 @@ def check_options(options: LdaOptions) -> None:
         )
 
 
-def make_sampler(
-    tokens: TokenTable,
-    options: LdaOptions,
-    execution: Execution = USUAL,
-    guidance: Guidance | None = None,
-    weights: FloatArray | None = None,
-    start: IntArray | None = None,
-) -> GibbsSampler:
-    """Return the chain of a fit at its start: over the corpus and, as one frozen document more, the pseudo-counts.
-
-    Args:
-        start: topics of all tokens, pseudo-counts included, to start from.
-    """
-    K = options.n_topics
-    common: dict[str, Any] = {
-        "n_topics": K,
-        "alpha": options.start_alpha,
-        "eta": options.start_eta,
-        "seed": execution.seed,
-        "threads": execution.n_threads(),
-        "shards": options.shards,
-    }
-    if guidance is None:
-        return GibbsSampler(tokens, weights=weights, assignments=start, **common)
-    if start is None:
-        start = np.concatenate([seeded_start(tokens, guidance, execution.seed), guidance.topics])
-    extra = len(guidance.term_ids)
-    whole = TokenTable(
-        np.append(tokens.offsets, tokens.offsets[-1] + extra),
-        np.concatenate([tokens.term_ids, guidance.term_ids]),
-        tokens.terms,
-    )
-    frozen = np.zeros(whole.n_docs, bool)
-    frozen[-1] = True
-    return GibbsSampler(
-        whole,
-        assignments=start,
-        frozen=frozen,
-        fixed=np.arange(K) < guidance.n_fixed,
-        weights=None if weights is None else np.concatenate([weights, np.ones(extra)]),
-        **common,
-    )
-
-
-def _sweep(
-    sampler: GibbsSampler, state: FitState, options: LdaOptions, guidance: Guidance | None, n_docs: int
-) -> TracePoint | None:
+def _sweep(sampler: Chain, state: FitState, options: LdaOptions, guidance: Guidance | None) -> TracePoint | None:
     """Sweep once and bring the state to its end: priors, samples, the trace."""
     sampler.run(1)
     sweep, every = sampler.sweep, options.optimize_interval
     if every and sweep >= options.optimize_from and sweep % every == 0 and sweep < options.n_sweeps:
         free = sampler.topic_term()[0 if guidance is None else guidance.n_fixed :]
-        alpha = estimate_alpha(sampler.doc_topic()[:n_docs], sampler.alpha, symmetric=options.symmetric_alpha)
+        alpha = estimate_alpha(sampler.topic_histogram(), sampler.alpha, symmetric=options.symmetric_alpha)
         sampler.set_priors(alpha, estimate_eta(free, sampler.eta) if options.optimize_eta else sampler.eta)
         state.alpha, state.eta = sampler.alpha, sampler.eta
     counts = sweep > options.samples_from
@@ -297,7 +305,7 @@ def _sweep(
     return point
 
 
-def _point(sampler: GibbsSampler) -> TracePoint:
+def _point(sampler: Chain) -> TracePoint:
     sizes = np.asarray(sampler.topic_sizes(), np.float64)
     shares = sizes[sizes > 0] / sizes.sum()
     effective = float(np.exp(-np.sum(shares * np.log(shares))))
@@ -319,7 +327,7 @@ def _settled_at(state: FitState, options: LdaOptions) -> int | None:
 
 
 def _result(
-    sampler: GibbsSampler,
+    sampler: Chain,
     state: FitState,
     options: LdaOptions,
     tokens: TokenTable,

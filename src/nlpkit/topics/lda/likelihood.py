@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
-from nlpkit.types import CsrMatrix, FloatArray
+from nlpkit.types import BoolArray, CsrMatrix, FloatArray
 
 
 def dirichlet_multinomial(counts: CsrMatrix, prior: FloatArray | float) -> float:
@@ -35,3 +36,25 @@ def dirichlet_multinomial(counts: CsrMatrix, prior: FloatArray | float) -> float
         of_column = each[counts.indices]
         inner = float(np.sum(gammaln(data + of_column) - gammaln(of_column)))
     return inner + float(np.sum(gammaln(whole) - gammaln(sizes + whole)))
+
+
+def log_words(counts: CsrMatrix, eta: float, *, fixed: BoolArray, frozen_counts: CsrMatrix | None = None) -> float:
+    """Return log p(w | z, eta) of the documents that are sampled, those of frozen ones given: as if they had come before.
+
+    The words of fixed topics have the probabilities that the frozen documents give them.
+
+    Args:
+        counts: n_kv (K, V) of all documents; frozen_counts: of the frozen ones, None where there are none.
+        fixed: (K,) topics whose words are those of the frozen documents alone.
+    """
+    free, held = np.flatnonzero(~fixed), np.flatnonzero(fixed)
+    words = dirichlet_multinomial(counts[free], eta)
+    if frozen_counts is None:
+        return words
+    sampled = sparse.coo_array(counts[held] - frozen_counts[held])
+    of_fixed = 0.0
+    if sampled.nnz:
+        sizes = np.asarray(frozen_counts.sum(axis=1)).ravel()[held] + counts.shape[1] * eta
+        phi = (frozen_counts[held[sampled.row], sampled.col] + eta) / sizes[sampled.row]
+        of_fixed = float((sampled.data * np.log(phi)).sum())
+    return words + (of_fixed - dirichlet_multinomial(frozen_counts[free], eta))

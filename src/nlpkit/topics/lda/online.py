@@ -12,7 +12,7 @@ from scipy import sparse
 
 from nlpkit.kernels import variational as kernels
 from nlpkit.parameters import Execution
-from nlpkit.topics.lda.fit import make_sampler
+from nlpkit.topics.lda.chain import make_sampler
 from nlpkit.topics.lda.online_options import LdaOnlineOptions
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.variational import Batch, count_between

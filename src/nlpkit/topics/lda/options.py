@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, Self
 
+from nlpkit.actors import ProcessActors, RayActors, Start
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution, Param
 from nlpkit.topics.mixtures.options import TermOptions
 
 USUAL = Execution()
+GRID, AD_LDA = SCHEMES = ("grid", "ad-lda")
 SWEEPS = 1000
 SWEEPS_OF_MANY = 200  # of each of many chains
 
 _IN_FORCE = (
     "n_topics", "alpha", "eta", "sweeps", "burn_in", "thin", "estimate", "trace_every", "early_stop", "optimize_interval",
-    "optimize_burn_in", "symmetric_alpha", "optimize_eta", "shards",
+    "optimize_burn_in", "symmetric_alpha", "optimize_eta", "shards", "scheme",
 )  # fmt: skip
 
 
@@ -26,7 +29,8 @@ class LdaOptions:
 
     k: a number of topics, "auto", or a range such as "10:50:10". alpha and eta are each, by default 1 / k. estimate: the `last`
     state, the `mean` of the counts of every thin-th state after burn_in, or the `best` state in the trace (highest log p(w, z))
-    after burn_in. trace_every: sweeps between two points of the trace. symmetric_alpha and optimize_eta as in MALLET.
+    after burn_in. scheme: how `shards` parts are sampled side by side (nlpkit.topics.lda.sampler).
+    trace_every: sweeps between two points of the trace. symmetric_alpha and optimize_eta as in MALLET.
     """
 
     PANEL: ClassVar[str] = "Model"
@@ -80,6 +84,10 @@ class LdaOptions:
             min=1,
         ),
     ] = None
+    scheme: Annotated[
+        str,
+        Param("What shards share in a sweep: all but totals (grid) or nothing (ad-lda, for processes and clusters)."),
+    ] = GRID
     trace_every: int = 10
 
     @property
@@ -191,6 +199,49 @@ class CheckpointOptions:
     resume: Annotated[
         bool, Param("Continue from the checkpoint if there is one; the sweeps of lda-gibbs may be more than before.")
     ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """Where the shards of ad-lda are sampled; the result does not depend on it."""
+
+    PANEL: ClassVar[str] = "Several machines"
+
+    workers: Annotated[
+        int | None,
+        Param(
+            "Number of processes that sample the shards of ad-lda; default: threads of this one.", metavar="N", min=1
+        ),
+    ] = None
+    ray: Annotated[
+        str | None,
+        Param(
+            "Ray cluster of these processes (extra 'ray'): local, auto (the one that runs here), or ray://HOST:PORT.",
+            metavar="ADDRESS",
+        ),
+    ] = None
+
+    def start(self) -> Start | None:
+        """Return what starts the shards in processes or on a cluster; None for threads."""
+        if self.workers is None:
+            return None
+        if self.ray is None:
+            return partial(ProcessActors, processes=self.workers)
+        return partial(RayActors, workers=self.workers, address=self.ray)
+
+
+def check_workers(workers: WorkerOptions, scheme: str) -> None:
+    """Refuse workers for a scheme that has none, and a cluster without a number of them.
+
+    Raises:
+        UsageError: there is one.
+    """
+    if workers.ray is not None and workers.workers is None:
+        raise UsageError("`ray` needs the number of processes, such as `workers=3`", parameter="workers")
+    if workers.workers is not None and scheme != AD_LDA:
+        raise UsageError(
+            f"`workers` needs `scheme={AD_LDA}`: the shards of the grid share their memory", parameter="workers"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,18 @@
-"""LDA by collapsed Gibbs sampling: the state of a chain and its sweeps."""
+"""LDA by collapsed Gibbs sampling: the state of a chain and its sweeps.
+
+The sampler of this module cuts a corpus into a grid of P × P cells: P blocks of documents, P blocks of words (as Yan, Xu & Qi 2009
+do for GPUs). A sweep has P rounds, and the P cells of a round share neither documents nor words, so n_dk and n_kv are those of
+all draws before; only the totals n_k that a cell sees are P − 1 cells behind. It needs memory that all cells share, and P waits.
+
+AD-LDA (`distributed`; Newman, Asuncion, Smyth & Welling 2009) cuts documents alone: each of P shards makes its whole sweep against
+a copy of n_kv and n_k of the sweep's start, and the differences are added up after it. A shard keeps its tokens and their topics
+and exchanges counts once a sweep, so it can be in another process or on another machine; what it does not see are the draws of
+the other P − 1 shards in the same sweep. With P = 1 both are the sampler without any approximation, draw for draw.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -13,16 +23,17 @@ from scipy import sparse
 from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs, gibbs_layout
 from nlpkit.kernels.topic_counts import count_topics
-from nlpkit.topics.lda.likelihood import dirichlet_multinomial
+from nlpkit.topics.lda.arguments import UNIT, as_units, check_arguments, checked_priors
+from nlpkit.topics.lda.likelihood import dirichlet_multinomial, log_words
+from nlpkit.topics.lda.priors import TopicHistogram
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
-MAX_TOPICS = 65_535  # topics of tokens are stored in 16 bits
-MAX_TOKENS = 2**32 - 1
 MAX_UNITS = 2**32 - 1  # counts in lists have 32 bits
 MAX_COUNT = 2**31 - 1  # of tokens without weights, which `topic_term` and `doc_topic` give as int32
+DOCS_AT_ONCE = 2**16  # of which topics are counted
+MAX_SHORT = 2**16 - 1  # units of a document whose counts are kept in 16 bits
 LISTED_FROM = 16  # tokens, from which on a word keeps a list of its topics
-UNIT = 256  # units of a token of weight 1 when tokens have weights
 TOKENS_PER_SHARD = 50_000
 TOKENS_OF_A_WORD = 16  # on average in a shard: each visit of a word costs as much as a few draws
 MAX_SHARDS = 16
@@ -48,6 +59,7 @@ class GibbsSampler:
         frozen: (D,) documents whose tokens count but keep their topics, which must be given.
         fixed: (K,) topics whose word counts are those of the frozen documents alone.
         weights: (N,) weight of each token, up to 255; rounded to 1/256, at least that.
+        first_token: tokens of the documents before these in a larger corpus; theirs are the random numbers before.
 
     Raises:
         UsageError: an argument is out of its range. InputError: tokens that do not fit their vocabulary.
@@ -67,23 +79,11 @@ class GibbsSampler:
         frozen: BoolArray | None = None,
         fixed: BoolArray | None = None,
         weights: FloatArray | None = None,
+        first_token: int = 0,
     ) -> None:
-        if not 1 <= n_topics <= MAX_TOPICS:
-            raise UsageError(
-                f"{n_topics} topics cannot be fitted: from 1 to {MAX_TOPICS:,} are possible", parameter="k"
-            )
-        if len(tokens.term_ids) > MAX_TOKENS:
-            raise UsageError(f"{len(tokens.term_ids):,} tokens are more than one model takes ({MAX_TOKENS:,})")
-        tokens.check()
-        for name, values, n in (
-            ("alpha", alpha if np.ndim(alpha) else None, n_topics),
-            ("fixed", fixed, n_topics),
-            ("frozen", frozen, tokens.n_docs),
-            ("weights", weights, len(tokens.term_ids)),
-        ):
-            if values is not None and np.shape(values) != (n,):
-                raise UsageError(f"{name} must be {n:,} values, found {np.shape(values)}")
+        check_arguments(tokens, n_topics, alpha=alpha, fixed=fixed, frozen=frozen, weights=weights)
         self.n_topics, self.seed, self.threads, self.sweep = n_topics, int(seed), threads, 0
+        self._first_token = first_token
         wanted = shards_for(len(tokens.term_ids), tokens.n_terms) if shards is None else shards
         self.shards = max(1, min(wanted, tokens.n_docs))
         self._tokens = tokens
@@ -101,12 +101,7 @@ class GibbsSampler:
         Raises:
             UsageError: one is not above 0.
         """
-        each: FloatArray = np.broadcast_to(np.asarray(alpha, np.float64), (self.n_topics,)).copy()
-        if not (np.all(each > 0) and np.all(np.isfinite(each)) and 0 < eta < np.inf):
-            raise UsageError(
-                f"alpha and eta must be above 0, found alpha {each.min():g} and eta {eta:g}", parameter="alpha"
-            )
-        self.alpha, self.eta = each, float(eta)
+        self.alpha, self.eta = checked_priors(alpha, eta, self.n_topics)
 
     def run(self, sweeps: int) -> None:
         """Draw every token's topic `sweeps` times; the GIL is free meanwhile."""
@@ -116,10 +111,14 @@ class GibbsSampler:
         priors = self._priors()
         with ThreadPoolExecutor(max(1, min(self.threads, self.shards)), thread_name_prefix="gibbs") as pool:
             for _ in range(sweeps):
-                key = np.uint64(stream_key(self.seed, "sweep", self.sweep))
+                key = self._key("sweep", self.sweep)
                 for turn in range(self.shards):
                     self._round(priors, key, turn, pool if self.threads > 1 and self.shards > 1 else None)
                 self.sweep += 1
+
+    def _key(self, *parts: int | str) -> np.uint64:
+        """Return the key of a random stream, whose numbers begin with that of the first token."""
+        return np.uint64((stream_key(self.seed, *parts) + self._first_token * gibbs.COUNTER_STEP) % 2**64)
 
     def _round(self, priors: gibbs.Priors, key: np.uint64, turn: int, pool: ThreadPoolExecutor | None) -> None:
         def cell(block: int) -> None:
@@ -159,7 +158,7 @@ class GibbsSampler:
     def doc_topic(self) -> CsrMatrix:
         """Return n_dk (D, K) of all documents, frozen ones included; types as of `topic_term`, indices ascending."""
         if self._order is None:
-            return self._sampled_documents()
+            return self._sampled_documents(0, self._tokens.n_docs)
         z = self.assignments()
         units = self._units if self._units is not None else np.zeros(0, np.uint16)
         return self._as_matrix(count_topics(self._tokens.offsets, z, units, self.n_topics), self._tokens.n_docs)
@@ -170,12 +169,20 @@ class GibbsSampler:
         Of the documents that are sampled, given the frozen ones: the words of these count as if they had come before. The words of
         fixed topics have the probabilities that the frozen documents give them.
         """
-        topics, free = self.topic_term(), np.flatnonzero(~self._fixed)
-        words = dirichlet_multinomial(topics[free], self.eta)
-        if self._order is not None or self._fixed.any():
-            frozen_counts = self._frozen_topic_term()
-            words += self._log_fixed(topics, frozen_counts) - dirichlet_multinomial(frozen_counts[free], self.eta)
-        return words + dirichlet_multinomial(self._sampled_documents(), self.alpha)
+        guided = self._order is not None or self._fixed.any()
+        words = log_words(
+            self.topic_term(), self.eta, fixed=self._fixed, frozen_counts=self._frozen_topic_term() if guided else None
+        )
+        return words + self.log_documents()
+
+    def log_documents(self, alpha: FloatArray | None = None) -> float:
+        """Return log p(z | alpha) of the documents that are sampled; alpha (K,): that of the chain where it is not given."""
+        prior = self.alpha if alpha is None else alpha
+        return sum(dirichlet_multinomial(block, prior) for block in self._document_blocks())
+
+    def topic_histogram(self) -> TopicHistogram:
+        """Return how many of the documents that are sampled have so many tokens of a topic."""
+        return TopicHistogram.merged([TopicHistogram.of_documents(block) for block in self._document_blocks()])
 
     def _frozen_topic_term(self) -> CsrMatrix:
         """Return n_kv (K, V) of the frozen documents."""
@@ -185,24 +192,22 @@ class GibbsSampler:
         places = (z[thawed:], self._term_ids[thawed:])
         return sparse.coo_array((amount[thawed:], places), shape=(self.n_topics, self._tokens.n_terms)).tocsr()
 
-    def _log_fixed(self, counts: CsrMatrix, frozen_counts: CsrMatrix) -> float:
-        """Return log p of the sampled words in fixed topics; counts, frozen_counts (K, V) are those of all and of the frozen documents."""
-        fixed = np.flatnonzero(self._fixed)
-        sampled = sparse.coo_array(counts[fixed] - frozen_counts[fixed])
-        if not sampled.nnz:
-            return 0.0
-        sizes = np.asarray(frozen_counts.sum(axis=1)).ravel()[fixed] + self._tokens.n_terms * self.eta
-        phi = (frozen_counts[fixed[sampled.row], sampled.col] + self.eta) / sizes[sampled.row]
-        return float((sampled.data * np.log(phi)).sum())
-
     def topic_sizes(self) -> LongArray | FloatArray:
         """Return the tokens of each topic in the documents that are sampled (K,), their weight where tokens have weights."""
-        return np.asarray(self._sampled_documents().sum(axis=0)).ravel()
+        sizes: LongArray | FloatArray = np.sum([block.sum(axis=0) for block in self._document_blocks()], axis=0)
+        return sizes
 
-    def _sampled_documents(self) -> CsrMatrix:
-        """Return n_dk of the documents that are sampled, in their order among them."""
+    def _document_blocks(self) -> Iterator[CsrMatrix]:
+        """Yield n_dk of the documents that are sampled, some at a time: of all, it would need more than the chain itself."""
         n_docs = int(np.count_nonzero(~self._frozen))
-        return self._as_matrix(gibbs_layout.read_lists(self._lists, n_docs), n_docs)
+        for first in range(0, max(n_docs, 1), DOCS_AT_ONCE):
+            yield self._sampled_documents(first, min(first + DOCS_AT_ONCE, n_docs))
+
+    def _sampled_documents(self, first: int, end: int) -> CsrMatrix:
+        """Return n_dk of some documents that are sampled, by their order among them."""
+        start, length, entries = self._lists
+        lists = gibbs.Lists(start[first : end + 1], length[first:end], entries)
+        return self._as_matrix(gibbs_layout.read_lists(lists, end - first), end - first)
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `restore` goes on to the same bytes; the priors and `sweep` are not in it."""
@@ -277,7 +282,7 @@ class GibbsSampler:
         steps = np.searchsorted(self._word_start, np.linspace(0, len(term_ids), P + 1)[1:-1])
         ends = np.concatenate([[0], np.minimum(steps, tokens.n_terms), [tokens.n_terms]])
         self._words = [np.arange(a, max(a, b)) for a, b in pairwise(ends)]
-        self._units = None if weights is None else _as_units(weights)
+        self._units = None if weights is None else as_units(weights)
         units = np.zeros(0, np.uint16)
         if self._units is not None:
             units = np.empty(len(term_ids), np.uint16)
@@ -297,7 +302,9 @@ class GibbsSampler:
         # a document has at most as many topics as tokens and one more while a token changes its topic, and at most K
         room = np.where(np.arange(tokens.n_docs) < thawed, np.minimum(lengths + 1, self.n_topics), 0)
         start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
-        self._lists = gibbs.Lists(start, np.zeros(tokens.n_docs, np.int32), np.zeros(int(start[-1]), np.uint64))
+        # both halves of an entry hold what they must: counts up to those of a document, topics below 2^16
+        entry = np.uint32 if self._doc_units.max(initial=0) <= MAX_SHORT else np.uint64
+        self._lists = gibbs.Lists(start, np.zeros(tokens.n_docs, np.int32), np.zeros(int(start[-1]), entry))
 
     def _room_for_words(self, units: np.ndarray) -> gibbs.Lists:
         """Return empty lists for the frequent words; with one shard, which counts the tokens of a word once a sweep, for none."""
@@ -330,7 +337,7 @@ class GibbsSampler:
             raise UsageError("frozen documents need the topics of their tokens")
         self._z = np.empty(len(tokens.term_ids), np.uint16)
         with np.errstate(over="ignore"):
-            gibbs_layout.start_topics(initial, np.uint64(stream_key(self.seed, "start")), K, self._z)
+            gibbs_layout.start_topics(initial, self._key("start"), K, self._z)
         gibbs_layout.fill_lists(self._layout, self._lists, self._z, thawed)
         self._count_words()
 
@@ -359,16 +366,6 @@ def _scratch(K: int) -> gibbs.Scratch:
     whole = [np.zeros(K, np.int64) for _ in range(5)]
     blocks = np.zeros(-(-K // gibbs.BLOCK), np.int64)
     return gibbs.Scratch(whole[0], whole[1], np.zeros(K), whole[2], whole[3], blocks, whole[4])
-
-
-def _as_units(weights: FloatArray) -> np.ndarray:
-    if len(weights) and not (np.all(weights >= 0) and weights.max() * UNIT <= 65_535):
-        raise UsageError(
-            f"weights of tokens must be from 0 to {65_535 // UNIT}, found {weights.min():g} to {weights.max():g}"
-        )
-    return np.maximum(np.rint(np.asarray(weights) * UNIT), 1).astype(
-        np.uint16
-    )  # none without weight: lists hold counts above 0
 
 
 def _token_order(tokens: TokenTable, order: LongArray) -> LongArray:

@@ -11,8 +11,8 @@ import numpy as np
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
+from nlpkit.topics.lda.arguments import MAX_TOPICS
 from nlpkit.topics.lda.prototype import run_seeds
-from nlpkit.topics.lda.sampler import MAX_TOPICS
 from nlpkit.topics.mixtures.scores import Fitter, Scores, mean_of_known, score_fits, split_corpus, stability
 from nlpkit.topics.options import Range
 from nlpkit.types import FloatArray, TokenTable

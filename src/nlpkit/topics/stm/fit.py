@@ -9,9 +9,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from nlpkit.parameters import Execution
-from nlpkit.topics.lda.fit import make_sampler
+from nlpkit.topics.lda.arguments import MAX_TOPICS
+from nlpkit.topics.lda.chain import make_sampler
 from nlpkit.topics.lda.options import LdaOptions
-from nlpkit.topics.lda.sampler import MAX_TOPICS
 from nlpkit.topics.mixtures import model as mixtures
 from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
 from nlpkit.topics.options import check_number_of_topics

@@ -1,0 +1,53 @@
+"""nlpkit merge: parts of a table to the whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from nlpkit import reporting, wording
+from nlpkit.cli import console
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.parameters import READ, TABLE_WRITTEN, Param
+
+
+def merge_cli(
+    *,
+    parts: Annotated[
+        list[str],
+        Argument("The files that a command wrote with --shard, in any order, or a folder.", metavar="PART"),
+        READ,
+    ],
+    out: OutputFlags,
+    save_vocab: Annotated[
+        Path | None,
+        Param("Table of the terms that stay, of parts of preprocess: term, cf, df.", metavar="FILE"),
+        TABLE_WRITTEN,
+    ] = None,
+    run: RunFlags,
+) -> None:
+    """Put the parts of a table together that a command wrote with --shard.
+
+    All parts must be there, of one input, one command, one set of options and one version; the bytes of the table are those that the
+    command writes without --shard. The parts of preprocess hold all words: here those are chosen that stay (--min-df and the like),
+    by the counts of all parts. The lists of dropped rows are joined, too.
+
+    \b
+    Examples:
+      nlpkit merge parts/ -o docs.parquet
+      nlpkit merge parts/1.parquet parts/2.parquet -o docs.csv
+      nlpkit merge parts/ --save-vocab vocab.parquet -o docs.parquet --force
+    """
+    from nlpkit.workflows.merge import merge, size_of
+
+    target = out.target("docs.parquet")
+    if run.dry_run:
+        console.plan(size_of(parts))
+        return
+    summary = merge(parts, target, vocab=save_vocab, force=out.force)
+    if target == "-":
+        return
+    n_parts = wording.counted(summary["parts"], "part")
+    reporting.note(f"wrote {target}: {wording.counted(summary['rows'], 'row')} of {n_parts}")
+    if run.json:
+        console.emit_json({"output": target, **summary})

@@ -1,0 +1,96 @@
+"""Finding a sentence-embedding model and loading it, for the devices, the engine and the precision that are wanted."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+from nlpkit.embed.encoder import BATCH_TOKENS, DEFAULT_LONG, LONG, STATIC_BATCH_TOKENS, Encoder
+from nlpkit.embed.kinds import ENGINES, GRAPHS, PRECISIONS
+from nlpkit.embed.models import DEFAULT_MODEL, find_model
+from nlpkit.errors import OutOfMemoryError, UsageError, missing_extra, unknown_value
+
+
+def load_encoder(
+    name: str = DEFAULT_MODEL,
+    *,
+    device: str | None = None,
+    engine: str = "auto",
+    precision: str = "auto",
+    batch_tokens: int | None = None,
+    max_tokens: int | None = None,
+    threads: int | None = None,
+    offline: bool = False,
+    long: str | None = None,
+    prompt: str | None = None,
+    truncate_dim: int | None = None,
+) -> Encoder:
+    """Find a model, load it and return its encoder.
+
+    device        "cpu", "cuda", "cuda:1", "mps", or several GPUs, "cuda:0,cuda:1"; None takes the best there is
+    engine        what runs the model: "torch", "openvino", "onnx", "static" (of a static encoder); "auto" is the fastest
+                  whose vectors have a cosine of at least 0.9999 to those in fp32: torch, in one of its precisions (choice.py)
+    precision     of the products: "fp32", "bf16", "fp16" (cuda only), "int8" (onnx only); "auto" is bf16 where the hardware
+                  computes in it and where that is as close
+    batch_tokens  tokens run at once; None takes what suits the device (BATCH_TOKENS)
+    max_tokens    cut texts here, special tokens included; None takes the model's own limit
+    threads       CPU threads; None takes all this process may use. The embeddings do not depend on it
+    offline       never ask the hub
+    long          a text longer than the model reads is cut ("truncate"), or embedded in windows whose vectors are averaged by their
+                  tokens ("mean") or of which the maximum of each number is taken ("max"); None takes DEFAULT_LONG
+    prompt        is put before every text
+    truncate_dim  keep the first numbers of each vector (Kusupati et al. 2022, Matryoshka Representation Learning)
+
+    Raises MissingError (no such model, no torch, an engine that is not installed), UsageError (an option that cannot be), OutOfMemoryError.
+    """
+    if engine not in ENGINES:
+        raise unknown_value("engine", engine, ENGINES)
+    if precision not in PRECISIONS:
+        raise unknown_value("precision", precision, PRECISIONS)
+    long = DEFAULT_LONG if long is None else long
+    if long not in LONG:
+        raise unknown_value("long", long, LONG)
+    for option, value in (
+        ("batch_tokens", batch_tokens),
+        ("max_tokens", max_tokens),
+        ("threads", threads),
+        ("truncate_dim", truncate_dim),
+    ):
+        if value is not None and value < 1:
+            raise UsageError(f"`{option}={value}`: at least 1 is needed")
+    if any(importlib.util.find_spec(module) is None for module in ("torch", "tokenizers", "safetensors")):
+        raise missing_extra("sbert-embed", "neural")
+    files = find_model(name, offline=offline)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # said aloud, it does not warn when a process forks
+
+    from nlpkit.embed.choice import choose_engine
+    from nlpkit.embed.engines import several
+    from nlpkit.embed.hardware import available_cpus, choose_devices, is_out_of_memory
+
+    where, *further = choose_devices("cpu" if device is None and (engine in GRAPHS or precision == "int8") else device)
+    threads = threads or available_cpus()
+    try:
+        loaded, cosine = choose_engine(
+            files.path, device=where, engine=engine, precision=precision, max_tokens=max_tokens, threads=threads
+        )
+        others = several(loaded, files.path, further, max_tokens=max_tokens)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise OutOfMemoryError(f"no memory on {where} to load {files.name}; take a smaller model") from None
+    if truncate_dim is not None and truncate_dim > loaded.dim:
+        raise UsageError(f"`truncate_dim={truncate_dim}`: the vectors of {files.name} have {loaded.dim} numbers")
+    static = loaded.name == "static"
+    usual = STATIC_BATCH_TOKENS if static else BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"])
+    return Encoder(
+        files,
+        loaded,
+        device="cpu" if static else ",".join(map(str, (where, *further))),
+        batch_tokens=batch_tokens or usual,
+        threads=threads,
+        cosine=cosine,
+        others=others,
+        long=long,
+        prompt=prompt or "",
+        truncate_dim=truncate_dim,
+    )
