@@ -77,7 +77,7 @@ TEXT: Rates = {"megabyte of text": (0.10, 0.0), "megabyte held": (0.0, 5.5), "10
 COSTS: dict[str, Rates] = {
     "": {"start": (1.5, 250), **TEXT},
     "preprocess": {"start": (2.0, 325), **TEXT},
-    "tfidf": {"start": (2.4, 350), **TEXT, "million tokens": (0.4, 10)},
+    "tfidf": {"start": (2.4, 350), **TEXT, "megabyte of text": (0.05, 0), "million tokens": (0.4, 10)},
     "classify": {"start": (2.4, 300), **TEXT, "million tokens": (1.0, 60)},
     "lda-gibbs": {
         "start": (2.7, 350), **TEXT, "million tokens": (0.7, 40), "million tokens · step": (0.045, 0),
