@@ -116,7 +116,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "annotate": Entry(
             "annotate",
             "Write tasks for people, score their answers, and measure how far coders agree.",
-            members=("task", "score", "agree", "majority"),
+            members=("task", "judge", "score", "agree", "majority"),
         ),
     },
     "Saved models and files": {

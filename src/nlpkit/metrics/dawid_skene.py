@@ -85,7 +85,7 @@ def dawid_skene(codes: npt.ArrayLike, n_labels: int) -> DawidSkene:
     votes = np.asarray(codes, np.int64)
     if votes.ndim != 2:
         raise InputError(f"judgements are a matrix of units by coders, not of {votes.ndim} dimensions")
-    if votes.size and not (-1 <= votes.min() and votes.max() < n_labels):
+    if votes.size and not (votes.min() >= -1 and votes.max() < n_labels):
         raise InputError(f"judgements are labels from 0 to {n_labels - 1} or -1, found {votes.min()} to {votes.max()}")
     U, C = votes.shape
     rated = (votes >= 0).any(axis=1)
