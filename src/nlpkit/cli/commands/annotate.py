@@ -20,6 +20,7 @@ HELP = """Write tasks for people, score their answers, and measure how far coder
 \b
 Examples:
   nlpkit annotate task data/samples/topics.txt -o task.html
+  nlpkit annotate judge task.key.json --llm http://localhost:11434/v1 --llm-model llama3.2 --dry-run
   nlpkit annotate agree data/samples/coders.csv --annotators anna,ben,chiara
   nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara -o labelled.parquet
 
