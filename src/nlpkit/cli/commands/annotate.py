@@ -99,8 +99,8 @@ def judge_cli(
     \b
     Examples:
       nlpkit annotate judge task.key.json --llm http://localhost:11434/v1 --llm-model llama3.2 --dry-run
-      nlpkit annotate judge task.key.json --llm http://localhost:11434/v1 --llm-model llama3.2 -o llama.csv
-      nlpkit annotate judge task.key.json --llm http://localhost:8080 --llm-model qwen3 --judges 3 -o three.csv
+      nlpkit annotate judge task.key.json --llm http://localhost:11434/v1 --llm-model qwen3 -o qwen.csv
+      nlpkit annotate judge task.key.json --llm http://localhost:8080 --llm-model m --judges 3 -o m.csv
     """
     from nlpkit.cli.render.annotate import show_judgements
     from nlpkit.workflows.judge import judge_task, plan_judgements
@@ -228,7 +228,7 @@ def majority_cli(
     Examples:
       nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara -o labelled.parquet
       nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara --column vote -o votes.csv
-      nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara --method dawid-skene -o probable.csv
+      nlpkit annotate majority data/samples/coders.csv --annotators anna,ben --method dawid-skene -o p.csv
     """
     from nlpkit.cli.render.annotate import show_reliability
     from nlpkit.workflows.annotate import write_majority

@@ -36,7 +36,7 @@ def zero_shot_cli(
       nlpkit zero-shot data/samples/news.jsonl --labels football,courts,space -o labelled.parquet
       nlpkit zero-shot data/samples/questions.jsonl --labels 'time: are you open; loans' -o asked.csv
       nlpkit zero-shot data/samples/news.jsonl --labels football,courts --probabilities -o all.csv
-      nlpkit zero-shot data/samples/news.jsonl --labels 'courts; space' --llm http://localhost:11434/v1 --llm-model llama3.2 -n
+      nlpkit zero-shot data/samples/news.jsonl --labels law,art --llm http://localhost --llm-model m -n
     """
     if run.dry_run and options.llm is not None:
         from nlpkit.workflows.corpus import read_corpus
