@@ -50,6 +50,7 @@ def shown(page: Path) -> dict[str, list[str]]:
 
 def compared(line: str) -> str:
     """A line of output as it is compared: numbers, precisions and marks are left out, for another processor may print others."""
+    line = re.sub(r", cosine to fp32 [\d.]+", "", line)
     return re.sub(
         r"[─*<\s]+", " ", re.sub(r"-?\d+(?:[.,]\d+)*", "0", re.sub(r"\b(bf16|fp16|fp32)\b", "0", line))
     ).strip()

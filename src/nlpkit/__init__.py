@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.finetune import finetune as finetune
     from nlpkit.workflows.generate import generate_texts as generate_texts
     from nlpkit.workflows.info import info as info
+    from nlpkit.workflows.judge import judge_task as judge_task
     from nlpkit.workflows.kwic import kwic as kwic
     from nlpkit.workflows.language_model import fit_language_model as fit_language_model
     from nlpkit.workflows.lda import fit_lda as fit_lda
@@ -144,6 +145,7 @@ _HOMES = {
     "fit_labeled_lda": "workflows.mixtures:fit_labeled_lda",
     "generate_texts": "workflows.generate:generate_texts",
     "info": "workflows.info:info",
+    "judge_task": "workflows.judge:judge_task",
     "kwic": "workflows.kwic:kwic",
     "load": "workflows.predict:load",
     "majority": "workflows.annotate:majority",

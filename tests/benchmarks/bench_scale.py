@@ -61,7 +61,6 @@ COMMANDS: dict[str, str] = {
     "topics": "topics {lda}",
     "report": "report {lda} --no-texts -o {o}.html",
     "predict": "predict {lda} {c} -o {o}.parquet",
-    "convert": "convert {c} -o {o}.parquet",
     "classify": "classify {c} --model nb -o {nb} --force",
     "predict nb": "predict {nb} {c} -o {o}.parquet",
     "cluster": "cluster {c} -o {o}.parquet --by tfidf --k 20",

@@ -436,3 +436,30 @@ def test_without_texts_it_is_a_table_of_annotations() -> None:
     write_majority(Path("t.csv"), ["a", "b"], column="vote", output=Path("out.parquet"), ties="first")
     assert footer("out.parquet")["kind"] == "annotations"
     assert footer("out.parquet")["parameters"] == {"annotators": ["a", "b"], "majority": "vote", "ties": "first"}
+
+
+# ---------------------------------------------------------------- Dawid and Skene
+
+
+def test_dawid_skene_weighs_coders(capsys: pytest.CaptureFixture[str]) -> None:
+    right = ["yes", "no"] * 10
+    rows = ["id,good,also,random"]
+    rows += [f"u{n},{label},{label},{'yes' if n % 4 < 2 else 'no'}" for n, label in enumerate(right)]
+    rows += ["t1,yes,,no", "t2,,,"]
+    Path("t.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    table, counts = majority(Path("t.csv"), ["good", "also", "random"], method="dawid-skene")
+    assert table.column_names[-3:] == ["label", "label_prob", "label_entropy"]
+    assert table.column("label").to_pylist() == [*right, "yes", None]  # by votes t1 is a tie
+    assert table.column("label_prob").to_pylist()[-2:] == [pytest.approx(1.0), None]
+    assert table.column("label_entropy").to_pylist()[-2:] == [pytest.approx(0.0, abs=1e-6), None]
+    assert (counts["labelled"], counts["ties"], counts["unrated"]) == (21, 0, 1)
+    accuracies = [one["accuracy"] for one in counts["coders"]]
+    assert accuracies == pytest.approx([1.0, 1.0, 0.5], abs=0.03)
+    assert counts["coders"][0]["confusion"]["yes"] == pytest.approx({"yes": 1.0, "no": 0.0}, abs=1e-6)
+    write_majority("t.csv", ["good", "also", "random"], output="out.parquet", method="dawid-skene")
+    assert "21 of 22 units have a probable label (1 without a judgement)" in capsys.readouterr().err
+    assert footer(Path("out.parquet"))["parameters"]["method"] == "dawid-skene"
+    with pytest.raises(UsageError, match="votes"):
+        majority("t.csv", ["good", "also"], method="vote")
+    with pytest.raises(UsageError, match="has a column 'good' already"):
+        majority("t.csv", ["good", "also"], column="good", method="dawid-skene")

@@ -580,7 +580,7 @@ def test_embeddings_of_another_number_of_tokens_are_refused(planted: Path, tmp_p
     run_cli("classify", planted, "--model", "centroid", "-q", "-o", "run")
     other = write_embedded(tmp_path / "other.parquet", planted_rows()[:3], max_tokens=4)
     says = run_cli("predict", "./run", other, "-o", "p.parquet", code=3).error()
-    assert "column 'embedding' was made from 4 tokens of a text, those of the run from 8" in says
+    assert "column 'embedding' was made with --max-tokens 4, the embeddings of the run with --max-tokens 8" in says
 
 
 def test_weights_that_are_no_numbers_are_told(trained: Path, tmp_path: Path) -> None:

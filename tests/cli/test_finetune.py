@@ -277,8 +277,8 @@ def test_words_without_a_label_are_not_learned_from_nor_scored(base: Path) -> No
 def in_batches(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let new documents come n at a time."""
 
-    def few(inputs: list[str], options: ReadOptions) -> DocumentStream:
-        return open_documents(inputs, replace(options, batch_rows=n))
+    def few(inputs: list[str], options: ReadOptions, **further: Any) -> DocumentStream:
+        return open_documents(inputs, replace(options, batch_rows=n), **further)
 
     monkeypatch.setattr("nlpkit.workflows.corpus.open_documents", few)
 

@@ -42,6 +42,7 @@ LINES = {
     "annotate task": "annotate task data/samples/topics.txt -o task.html",
     "annotate agree": "annotate agree data/samples/coders.csv --annotators anna,ben,chiara",
     "annotate majority": "annotate majority data/samples/coders.csv --annotators anna,ben,chiara -o labels.csv",
+    "annotate majority --method": "annotate majority data/samples/coders.csv --annotators anna,ben --method dawid-skene -o x.csv",
     "predict": "predict RUN PLANTED -o predicted.parquet",
     "info": "info RUN",
     "dry-run": "tfidf NEWS -n -o weights.parquet",

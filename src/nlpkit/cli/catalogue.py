@@ -105,7 +105,10 @@ PANELS: dict[str, dict[str, Entry]] = {
     "Classifiers and encoders": {
         "classify": Entry("classify", "Train a classifier of labelled documents and score it."),
         "sentiment": Entry("sentiment", "Score the sentiment of texts by a lexicon, without training."),
-        "zero-shot": Entry("zero_shot", "Give texts the nearest of some labels, without training."),
+        "zero-shot": Entry(
+            "zero_shot",
+            "Give texts the nearest of some labels, or the one that a language model names, without training.",
+        ),
         "finetune": Entry("finetune", "Fine-tune a transformer on labelled documents, or compare methods."),
         "train-encoder": Entry(
             "train_encoder", "Train a sentence encoder on texts, pairs or triplets, for sbert-embed and bertopic."
@@ -116,7 +119,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "annotate": Entry(
             "annotate",
             "Write tasks for people, score their answers, and measure how far coders agree.",
-            members=("task", "score", "agree", "majority"),
+            members=("task", "judge", "score", "agree", "majority"),
         ),
     },
     "Saved models and files": {

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nlpkit import wording
 from nlpkit.errors import InputError, unknown_value
@@ -15,6 +16,7 @@ from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.metrics import agreement as agree
 from nlpkit.metrics.agreement import LEVELS, Level
 from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.dawid_skene import dawid_skene
 from nlpkit.metrics.score import Score, Uncertainty, statistic_score
 from nlpkit.types import FloatArray, LongArray
 
@@ -24,6 +26,8 @@ _PAIRS_SHOWN = 15
 _VALUES_SHOWN = 30
 
 Weights = Literal["linear", "quadratic"]
+VOTES, DAWID_SKENE = "votes", "dawid-skene"
+LABELLINGS = (VOTES, DAWID_SKENE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +202,52 @@ def majority_labels(
     labels = [annotations.names[w] if w >= 0 else None for w in winner.tolist()]
     counts = {"labelled": int((winner >= 0).sum()), "ties": int(tie.sum()), "unrated": int(np.isnan(share).sum())}
     return pa.array(labels, pa.string()), pa.array(share, pa.float32(), from_pandas=True), counts
+
+
+def dawid_skene_labels(
+    annotations: Annotations, *, ties: Literal["none", "first"] = "none"
+) -> tuple[dict[str, pa.Array], dict[str, Any]]:
+    """Return the most probable label of each unit by Dawid & Skene, and what was counted and estimated.
+
+    Returns:
+        the columns "" (labels), prob (of the label) and entropy (of the true label, in nats), (U,) each, null without judgements; and
+        how many units are labelled, tied and unrated, the shares of the labels, and for each coder the number of judgements, the
+        accuracy and the confusion: of units of a label (first key) the share that was given each label (second key).
+    """
+    model = dawid_skene(annotations.codes, len(annotations.names))
+    winner, tie = model.labels()
+    names = annotations.names
+    labels = [names[w] if w >= 0 and not (t and ties == "none") else None for w, t in zip(winner, tie, strict=True)]
+    columns = {
+        "": pa.array(labels, pa.string()),
+        "prob": pa.array(model.probabilities.max(axis=1, initial=-1.0, where=model.probabilities >= 0), pa.float32()),
+        "entropy": pa.array(model.entropy, pa.float32(), from_pandas=True),
+    }
+    rated = winner >= 0
+    columns["prob"] = pc.if_else(pa.array(rated), columns["prob"], None)
+    n_judged = (annotations.codes >= 0).sum(axis=0).tolist()
+    facts: dict[str, Any] = {
+        "labelled": sum(label is not None for label in labels),
+        "ties": int(tie.sum()),
+        "unrated": int((~rated).sum()),
+        "shares": dict(zip(names, model.shares.tolist(), strict=True)),
+        "coders": [
+            {
+                "coder": coder,
+                "ratings": n_judged[k],
+                "accuracy": _defined(model.accuracy[k]),
+                "confusion": {
+                    names[j]: dict(zip(names, map(_defined, model.confusion[k, j]), strict=True))
+                    for j in range(len(names))
+                },
+            }
+            for k, coder in enumerate(annotations.coders)
+        ],
+        "iterations": model.iterations,
+        "converged": model.converged,
+    }
+    return columns, facts
+
+
+def _defined(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

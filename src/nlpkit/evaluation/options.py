@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal, cast
 
 from nlpkit.errors import UsageError, unknown_value
+from nlpkit.lm.chat_options import LOCAL, LlmOptions
 from nlpkit.parameters import MOST, READ, WRITTEN, Param, names_in
 
 COMPATS = ("gensim", "octis", "tomotopy", "palmetto")
@@ -234,6 +235,34 @@ class AgreementOptions:
     def labels(self) -> list[str]:
         """Return the labels in their order."""
         return names_in(self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions(LlmOptions):
+    """Options of a language model that answers a task for people.
+
+    Raises:
+        UsageError: no model is named; or several judges by a model on this machine, which always answers alike.
+    """
+
+    PANEL: ClassVar[str] = "Judges"
+
+    judges: Annotated[
+        int,
+        Param(
+            "Number of coders that the model stands for; several are asked at temperature 1 (one: 0), each with its own seed.",
+            metavar="N",
+            min=1,
+        ),
+    ] = 1
+
+    def __post_init__(self) -> None:
+        """Check that there is a model that can be what is wanted."""
+        if self.llm is None:
+            raise UsageError("say who judges: `llm=URL` with its `llm_model`", parameter="llm")
+        LlmOptions.__post_init__(self)
+        if self.llm == LOCAL and self.judges > 1:
+            raise UsageError("`llm=local` always answers alike; leave `judges` out", parameter="judges")
 
 
 @dataclass(frozen=True, slots=True)

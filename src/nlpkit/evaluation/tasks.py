@@ -27,6 +27,20 @@ from nlpkit.types import IntArray
 
 KIND_NAMES = {**{kind: kind for kind in KINDS}, "intrusion": WORD, "word": WORD, "topic": TOPIC, "word-set": SET}
 RATINGS = ("not related", "somewhat related", "very related")
+QUESTIONS = {
+    WORD: "Which word does not belong to the others?",
+    TOPIC: "Which group of words does not belong to the text?",
+    SET: "Which group of words does not belong to the others?",
+    RATING: "How much are these words related to each other?",
+}
+INSTRUCTIONS = {
+    WORD: "All words but one are of one topic. Choose the one that is not; if you cannot tell, choose the likeliest.",
+    TOPIC: "Each group of words is a topic. All but one are topics of the text, of which you see the beginning. "
+    "Choose the one that is not; if you cannot tell, choose the likeliest.",
+    SET: "All groups of words but one are of one topic. Choose the one that is not; if you cannot tell, choose the likeliest.",
+    RATING: "The words are those of one topic. Very related: you see at once what they have in common. "
+    "Not related: they could as well come from anywhere.",
+}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _KEPT = 10  # words of a topic in the key
 DocumentTopics = tuple[str, str, Mapping[int, float]]  # id, text, probability of each topic by its place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import time
 import urllib.error
@@ -24,6 +25,8 @@ KEYS = ("NLPKIT_LLM_KEY", "OPENAI_API_KEY")
 ANSWER_TOKENS = 200
 
 Messages = Sequence[dict[str, str]]
+
+log = logging.getLogger("nlpkit.io")
 
 
 def chat_address(url: str) -> str:
@@ -60,7 +63,7 @@ class AnswersQuestions(Protocol):
 class KeptAnswers:
     """A language model whose answers are kept in a folder by the question, so that a question is paid for once.
 
-    calls, cached: answers that were asked for, and that were there.
+    calls, cached: answers that were asked for, and that were there. An answer on disk that is damaged is asked for anew.
     """
 
     model: AnswersQuestions
@@ -70,11 +73,10 @@ class KeptAnswers:
 
     def answer(self, messages: Messages) -> str:
         """Return the answer to messages. Raises what the model raises."""
-        question = to_json([self.model.identity(), list(messages)])
-        place = self.folder / f"{hashlib.sha256(question.encode()).hexdigest()}.json"
-        if place.is_file():
+        kept, place = self.kept(messages), self._place(messages)
+        if kept is not None:
             self.cached += 1
-            return str(json.loads(place.read_text(encoding="utf-8"))["answer"])
+            return kept
         text = self.model.complete(messages)
         self.calls += 1
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -83,6 +85,24 @@ class KeptAnswers:
                 to_json({"model": self.model.name, "messages": list(messages), "answer": text}) + "\n", encoding="utf-8"
             )
         return text
+
+    def kept(self, messages: Messages) -> str | None:
+        """Return the answer that was given to messages before, None where there is none."""
+        place = self._place(messages)
+        if not place.is_file():
+            return None
+        try:
+            value = json.loads(place.read_text(encoding="utf-8"))
+            if value["messages"] == list(messages) and isinstance(value["answer"], str):
+                return str(value["answer"])
+        except (ValueError, LookupError, TypeError):
+            pass
+        log.warning("%s is damaged; its question is asked again", place)
+        return None
+
+    def _place(self, messages: Messages) -> Path:
+        question = to_json([self.model.identity(), list(messages)])
+        return self.folder / f"{hashlib.sha256(question.encode()).hexdigest()}.json"
 
 
 @dataclass(frozen=True)
@@ -93,6 +113,7 @@ class ChatModel:
     name: str
     timeout: float = 60.0
     seed: int = 42
+    temperature: int = 0
 
     def identity(self) -> str:
         """Return the address and what is sent beside the messages."""
@@ -108,7 +129,7 @@ class ChatModel:
 
     def _body(self, messages: Messages) -> dict[str, Any]:
         return {
-            "model": self.name, "messages": list(messages), "temperature": 0, "seed": self.seed, "max_tokens": ANSWER_TOKENS,
+            "model": self.name, "messages": list(messages), "temperature": self.temperature, "seed": self.seed, "max_tokens": ANSWER_TOKENS,
         }  # fmt: skip
 
     def _post(self, body: dict[str, Any]) -> bytes:

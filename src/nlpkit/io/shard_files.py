@@ -108,12 +108,14 @@ def read_shard(path: Path) -> ShardFile | None:
     try:
         share = Share(int(details["index"]), int(details["of"]))
         counts, n_dropped = tuple(map(str, details["counts"])), int(details["dropped"])
+        plain = {name: value for name, value in block.items() if name != SHARD}
+        plain["inputs"] = [_whole_input(entry) for entry in block["inputs"]]
+        if not {"command", "nlpkit_version", "parameters"} <= block.keys():
+            raise KeyError
     except (KeyError, TypeError, ValueError):
         raise SchemaError(
             f"{path}: the footer block 'nlpkit' does not say which part it is; make the part again"
         ) from None
-    plain = {name: value for name, value in block.items() if name != SHARD}
-    plain["inputs"] = [_whole_input(entry) for entry in block["inputs"]]
     return ShardFile(path, share, counts, n_dropped, details, plain, _written_schema(path))
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Param
+from nlpkit.wording import counted
 
 if TYPE_CHECKING:
     from nlpkit.io.read_options import ReadOptions
@@ -41,8 +42,8 @@ class Share:
         """
         if n_batches < self.total:
             raise UsageError(
-                f"`shard={self}`: the input has {n_batches:,} batches (of 10,000 documents, fewer of long ones), and a share is "
-                f"one of them at least; divide it into {n_batches:,} at most",
+                f"`shard={self}`: the input has {counted(n_batches, 'batch', 'batches')} of 10,000 documents (fewer of long ones), and a "
+                f"share is one of them at least; {f'divide it into {n_batches:,} at most' if n_batches > 1 else 'leave it whole'}",
                 parameter=SHARD,
             )
         return range((self.index - 1) * n_batches // self.total, self.index * n_batches // self.total)

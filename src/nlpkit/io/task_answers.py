@@ -21,7 +21,7 @@ from nlpkit.errors import InputError
 from nlpkit.evaluation.tasks import Answers, Task, choices
 from nlpkit.io.plain_tables import PlainTable, read_rows
 from nlpkit.io.sources import split_suffix
-from nlpkit.io.tasks import FORMULA, numbered
+from nlpkit.io.tasks import numbered, without_apostrophe
 
 _NUMBER = re.compile(r"(\d{1,4})(?:[.,]0+)?")
 
@@ -67,7 +67,7 @@ def read_answers(paths: Sequence[Path], task: Task, *, encoding: str | None = No
                 )
             answered[key] = choice, place
             if label := text_of(rows.columns.get("label", [None] * len(items))[i]):
-                labels[key] = _without_apostrophe(label)
+                labels[key] = without_apostrophe(label)
         if len(answered) == before:
             log.warning("%s: no answers in it", path)
     if not answered:
@@ -98,7 +98,7 @@ def _lower(rows: PlainTable) -> PlainTable:
 
 def _coders(rows: PlainTable, path: Path) -> list[str]:
     """Return the coder of each row: what its cell says, else the only name in the file, else the file's."""
-    names = [_without_apostrophe(text_of(v)) for v in rows.columns.get("coder", [None] * len(rows.places))]
+    names = [without_apostrophe(text_of(v)) for v in rows.columns.get("coder", [None] * len(rows.places))]
     known = list(dict.fromkeys(name for name in names if name))
     if not known:
         return [split_suffix(path.name)[0]] * len(names)
@@ -153,10 +153,5 @@ def _place_of(text: str, shown: Sequence[str]) -> int | None:
     return next((i for i, option in enumerate(shown) if wanted and _folded(option) == wanted), None)
 
 
-def _without_apostrophe(text: str) -> str:
-    """Return a cell without the apostrophe that keeps a spreadsheet from computing it."""
-    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
-
-
 def _folded(text: str) -> str:
-    return " ".join(_without_apostrophe(text).split()).casefold()
+    return " ".join(without_apostrophe(text).split()).casefold()

@@ -11,34 +11,23 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from nlpkit.cells import text_of
 from nlpkit.errors import InputError, SchemaError, UsageError
-from nlpkit.evaluation.tasks import Task, choices
+from nlpkit.evaluation.tasks import INSTRUCTIONS, QUESTIONS, Task, choices
 from nlpkit.io.atomic import atomic_file, check_target
+from nlpkit.io.plain_tables import read_rows
 from nlpkit.io.task_page import PageItem, TaskPage, task_page
-from nlpkit.metrics.intrusion_design import KINDS, RATING, SET, TOPIC, WORD, Design, Item
+from nlpkit.metrics.intrusion_design import KINDS, RATING, TOPIC, Design, Item
 from nlpkit.plain import to_json
 from nlpkit.version import __version__
 from nlpkit.wording import truncated
 
 KEY_FORMAT = "nlpkit task key"
 KEY_VERSION = 1
-QUESTIONS = {
-    WORD: "Which word does not belong to the others?",
-    TOPIC: "Which group of words does not belong to the text?",
-    SET: "Which group of words does not belong to the others?",
-    RATING: "How much are these words related to each other?",
-}
-_INSTRUCTIONS = {
-    WORD: "All words but one are of one topic. Choose the one that is not; if you cannot tell, choose the likeliest.",
-    TOPIC: "Each group of words is a topic. All but one are topics of the text, of which you see the beginning. "
-    "Choose the one that is not; if you cannot tell, choose the likeliest.",
-    SET: "All groups of words but one are of one topic. Choose the one that is not; if you cannot tell, choose the likeliest.",
-    RATING: "The words are those of one topic. Very related: you see at once what they have in common. "
-    "Not related: they could as well come from anywhere.",
-}
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is computed by a spreadsheet
 _SHOWN = 40  # characters of an option that a message shows
 
@@ -89,7 +78,7 @@ def _page(task: Task, file: str) -> TaskPage:
         for id_, item in zip(task.ids, task.design.items, strict=True)
     ]
     kind = task.kind
-    return TaskPage(task.mark, task.name, file, QUESTIONS[kind], _INSTRUCTIONS[kind], items, asks_label=kind == RATING)
+    return TaskPage(task.mark, task.name, file, QUESTIONS[kind], INSTRUCTIONS[kind], items, asks_label=kind == RATING)
 
 
 def _table(task: Task) -> list[list[str]]:
@@ -110,6 +99,11 @@ def _table(task: Task) -> list[list[str]]:
 
 def _safe(cell: str) -> str:
     return f"'{cell}" if cell.startswith(FORMULA) else cell
+
+
+def without_apostrophe(text: str) -> str:
+    """Return a cell without the apostrophe that keeps a spreadsheet from computing it."""
+    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
 
 
 def numbered(texts: Sequence[str]) -> str:
@@ -210,3 +204,24 @@ def _item(row: Mapping[str, Any]) -> Item:
         "",
         tuple(map(float, row.get("probs", ()))),
     )
+
+
+def with_texts(task: Task, key: Path) -> Task:
+    """Return a task with the texts of a topic intrusion, which are in the CSV beside its key; others as they are.
+
+    Raises:
+        InputError, ColumnError: it is not there, is of another task, or has no text of a question.
+    """
+    if task.kind != TOPIC:
+        return task
+    table = key.with_name(key.name.removesuffix(".json").removesuffix(".key") + ".csv")
+    if not table.is_file():
+        raise InputError(f"{table}: no such file; the texts of a topic intrusion are in the CSV written beside its key")
+    rows = read_rows(table, encoding="utf-8", hint="item")
+    columns = [[text_of(value) for value in rows.column(name)] for name in ("task", "item", "text")]
+    texts = {item: without_apostrophe(text) for mark, item, text in zip(*columns, strict=True) if mark == task.mark}
+    without = next((id_ for id_ in task.ids if not texts.get(id_)), None)
+    if without is not None:
+        raise InputError(f"{table} has no text of item {without} of task {task.mark}; make the task anew")
+    items = tuple(replace(item, text=texts[id_]) for id_, item in zip(task.ids, task.design.items, strict=True))
+    return replace(task, design=replace(task.design, items=items))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nlpkit.lm.questions import Messages, conversation, fitted_documents, json_object
+
 LONGEST = 60
-CHARACTERS_A_TOKEN = 4
 SYSTEM = (
     "You name topics of a corpus. Answer with one JSON object and nothing else: "
     '{"name": "...", "evidence": "..."}. The name is a noun phrase of two to five words in the language of the documents, as '
@@ -35,29 +35,7 @@ class NameAnswer:
     problem: str = ""
 
 
-def estimated_tokens(text: str) -> int:
-    """Return about how many tokens a text has: four characters each, but one for each character beyond Latin letters."""
-    wide = sum(ord(character) > 0x2FF for character in text)
-    return wide + -(-(len(text) - wide) // CHARACTERS_A_TOKEN)
-
-
-def fitted_documents(documents: Sequence[str], budget: int) -> list[str]:
-    """Return the beginnings of documents that together have at most `budget` tokens; short ones leave more to the others."""
-    texts = [" ".join(text.split()) for text in documents]
-    left, kept = budget, [""] * len(texts)
-    for place, i in enumerate(sorted(range(len(texts)), key=lambda i: (len(texts[i]), i))):
-        share = left // (len(texts) - place)
-        text = texts[i]
-        while text and estimated_tokens(text) > share:
-            text = text[: max(int(len(text) * share / estimated_tokens(text)) - 1, 0)]
-        kept[i] = text
-        left -= estimated_tokens(text)
-    return [text for text in kept if text]
-
-
-def messages_for(
-    source: TopicSource, taken: Sequence[str], *, budget: int, complaint: str = ""
-) -> list[dict[str, str]]:
+def messages_for(source: TopicSource, taken: Sequence[str], *, budget: int, complaint: str = "") -> Messages:
     """Return the messages that ask for the name of a topic.
 
     Args:
@@ -68,9 +46,7 @@ def messages_for(
     parts += [f"Document {number}: {text}" for number, text in enumerate(documents, start=1)]
     if taken:
         parts.append(f"Names that are taken: {'; '.join(taken)}")
-    if complaint:
-        parts.append(f"Your last answer could not be used: {complaint}. Answer again.")
-    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "\n\n".join(parts)}]
+    return conversation(SYSTEM, parts, complaint)
 
 
 def read_answer(text: str, source: TopicSource, taken: Sequence[str]) -> NameAnswer:
@@ -79,12 +55,8 @@ def read_answer(text: str, source: TopicSource, taken: Sequence[str]) -> NameAns
     The name must be new, and the evidence must stand in one of the documents, or in the words where there are no documents; capitals,
     quotation marks and white space do not count.
     """
-    enclosed = re.search(r"\{.*\}", text, re.DOTALL)
-    try:
-        answer = json.loads(enclosed[0]) if enclosed else None
-    except ValueError:
-        answer = None
-    if not isinstance(answer, dict) or not isinstance(answer.get("name"), str):
+    answer = json_object(text)
+    if answer is None or not isinstance(answer.get("name"), str):
         return NameAnswer(problem="it is not the JSON object that was asked for")
     name = " ".join(answer["name"].split()).strip(" .\"'")
     evidence = answer["evidence"] if isinstance(answer.get("evidence"), str) else ""

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError
+from nlpkit.lm.chat_options import LlmOptions
 from nlpkit.parameters import READ, Param
-
-LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True)
-class NameOptions:
+class NameOptions(LlmOptions):
     """Options of naming topics: by whom, and what is shown of a topic.
 
     Raises:
@@ -22,17 +21,23 @@ class NameOptions:
 
     PANEL: ClassVar[str] = "Names"
 
-    llm: Annotated[
-        str | None,
-        Param(
-            "Address of a language model that speaks OpenAI's protocol, such as http://localhost:11434/v1; or local: a folder of "
-            "transformers.",
-            metavar="URL",
-        ),
-    ] = None
     llm_model: Annotated[
         str | None,
-        Param("Name of the language model at this address; of local its folder.", ("model",), metavar="NAME"),
+        Param(
+            "Name of the language model at this address; of local its folder.",
+            ("llm_model", "model"),
+            metavar="NAME",
+            panel="Language model",
+        ),
+    ] = None
+    llm_cache: Annotated[
+        Path | None,
+        Param(
+            "Folder where answers are kept; default: nlpkit/llm in the user's cache.",
+            ("llm_cache", "cache"),
+            metavar="DIR",
+            panel="Language model",
+        ),
     ] = None
     names: Annotated[
         Path | None, Param("Table of names by people: columns topic and name, or a name on each line.", metavar="FILE"), READ
@@ -58,13 +63,6 @@ class NameOptions:
     budget: Annotated[
         int, Param("Number of tokens of typical documents that it is shown of a topic.", metavar="N", min=0)
     ] = 1000
-    attempts: Annotated[
-        int, Param("Number of times it is asked again when an answer cannot be used.", metavar="N", min=0)
-    ] = 2
-    timeout: Annotated[float, Param("Seconds to wait for an answer.", metavar="SECONDS", min=0.1)] = 60.0
-    cache: Annotated[
-        Path | None, Param("Folder where answers are kept; default: nlpkit/llm in the user's cache.", metavar="DIR")
-    ] = None
 
     def __post_init__(self) -> None:
         """Check that there is one who names."""
@@ -74,5 +72,4 @@ class NameOptions:
             )
         if not self.phrases and self.tagger is not None:
             raise UsageError("`tagger` is an option of `phrases`", parameter="tagger")
-        if self.llm is not None and not self.llm_model:
-            raise UsageError("say which model `llm` shall use, such as `llm_model=llama3.2`", parameter="llm_model")
+        LlmOptions.__post_init__(self)

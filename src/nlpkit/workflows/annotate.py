@@ -10,8 +10,16 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.errors import InputError, UsageError
-from nlpkit.evaluation.agreement import agreement_result, majority_labels, measurement
+from nlpkit.errors import InputError, UsageError, unknown_value
+from nlpkit.evaluation.agreement import (
+    DAWID_SKENE,
+    LABELLINGS,
+    VOTES,
+    agreement_result,
+    dawid_skene_labels,
+    majority_labels,
+    measurement,
+)
 from nlpkit.evaluation.gates import GateRules
 from nlpkit.evaluation.intrusion import task_result
 from nlpkit.evaluation.options import AgreementOptions, EvaluationOptions, GateOptions, IntervalOptions
@@ -241,34 +249,50 @@ def majority(
     column: str = "label",
     order: Names | None = None,
     ties: Literal["none", "first"] = "none",
+    method: str = VOTES,
     encoding: str | None = None,
-) -> tuple[pa.Table, dict[str, int]]:
-    """Return a table with two more columns: the label that most coders gave, and the share of them that did.
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Return a table with the label of each unit: the one that most coders gave, or the most probable one.
+
+    By votes a second column has the share of coders who gave the label. By dawid-skene, which weighs coders by how they err
+    (`nlpkit.metrics.dawid_skene`), there are its probability and the entropy of the true label in nats: 0 where it is certain.
 
     Args:
         annotators: the columns of the coders.
         column: name of the column of labels, null for a unit without judgements and for a tie that stays one; that of shares
-            is NAME_share.
+            is NAME_share, those of Dawid & Skene are NAME_prob and NAME_entropy.
         order: in which ties are resolved by "first"; the alphabet if not given.
         ties: "none": no label; "first": the first of the values that were given as often.
+        method: votes or dawid-skene.
         encoding: of the table, told from its bytes if not given.
 
     Returns:
-        the table, all its columns first, as stored or read; and how many units are labelled, tied and unrated.
+        the table, all its columns first, as stored or read; and how many units are labelled, tied and unrated; by dawid-skene also
+        the shares of the labels, and the reliability of each coder, see `nlpkit.evaluation.agreement.dawid_skene_labels`.
 
     Raises:
-        UsageError: a column of that name is there; UsageError, ColumnError, InputError: see `read_wide`.
+        UsageError: an unknown method, or a column of that name is there; UsageError, ColumnError, InputError: see `read_wide`.
     """
+    if method not in LABELLINGS:
+        raise unknown_value("method", method, LABELLINGS)
     path = Path(table)
     coded = read_wide(path, names_in(annotators), level="nominal", order=names_in(order), encoding=encoding)
     whole = arrow_table(path, encoding=encoding).take(pa.array(coded.rows, pa.int64()))
-    for name in (column, f"{column}_share"):
+    columns: dict[str, pa.Array]
+    counts: dict[str, Any]
+    if method == VOTES:
+        labels, shares, counts = majority_labels(coded, ties=ties)
+        columns = {"": labels, "share": shares}
+    else:
+        columns, counts = dawid_skene_labels(coded, ties=ties)
+    for suffix, values in columns.items():
+        name = f"{column}_{suffix}" if suffix else column
         if name in whole.column_names:
             raise UsageError(
                 f"{table} has a column '{name}' already; give the majority label another name", parameter="column"
             )
-    labels, shares, counts = majority_labels(coded, ties=ties)
-    return whole.append_column(column, labels).append_column(f"{column}_share", shares), counts
+        whole = whole.append_column(name, values)
+    return whole, counts
 
 
 def write_majority(
@@ -279,11 +303,11 @@ def write_majority(
     column: str = "label",
     force: bool = False,
     **options: Any,
-) -> dict[str, int]:
+) -> dict[str, Any]:
     """Write `majority` as a table, a document table if it has texts; return its counts.
 
     Args:
-        options: order, ties and encoding, as `majority` takes them.
+        options: order, ties, method and encoding, as `majority` takes them.
 
     Raises:
         OutputExistsError, UsageError, InputError: see `check_table`, `majority`.
@@ -294,15 +318,18 @@ def write_majority(
     kind = DOCUMENTS if "text" in whole.column_names else "annotations"
     parameters: dict[str, Any] = {"annotators": names_in(annotators), "majority": column}
     parameters |= {"order": names_in(options["order"])} if "order" in options else {}
-    parameters |= {"ties": options["ties"]} if "ties" in options else {}
+    parameters |= {name: options[name] for name in ("ties", "method") if name in options}
     inputs = [InputInfo(str(path), whole.num_rows, sha256_of(path), options.get("encoding"))]
     steps = steps_of([read_footer(path)] if split_suffix(path.name)[1] == "parquet" else [])
     block = footer_block(
         kind, command="annotate majority", parameters=parameters, seed=None, inputs=inputs, steps=steps
     )
     save_table(output, whole, block, force=force)
+    what = "probable label" if options.get("method") == DAWID_SKENE else "majority label"
     open_ends = [wording.counted(counts["ties"], "tie")] if counts["ties"] else []
     open_ends += [f"{counts['unrated']:,} without a judgement"] if counts["unrated"] else []
     rest = f" ({', '.join(open_ends)})" if open_ends else ""
-    reporting.note(f"wrote {output}: {counts['labelled']:,} of {whole.num_rows:,} units have a majority label{rest}")
+    reporting.note(f"wrote {output}: {counts['labelled']:,} of {whole.num_rows:,} units have a {what}{rest}")
+    if not counts.get("converged", True):
+        reporting.warn(f"the probabilities still changed after {counts['iterations']:,} rounds; take them as rough")
     return counts

@@ -17,7 +17,7 @@ class Work:
     """How much there is to do.
 
     rows, chars: documents and their characters; tokens, terms: N and V, of the words that a model sees; periods: T; levels: of a
-    column that words depend on, 0 without one; k, iterations: topics, and steps of a fit.
+    column that words depend on, 0 without one; k, iterations: topics, and steps of a fit; fitted: documents that a fit takes.
     """
 
     rows: int
@@ -28,6 +28,7 @@ class Work:
     levels: int = 0
     k: int = 1
     iterations: int = 1
+    fitted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ UNITS: dict[str, Callable[[Work], float]] = {
     "1000 documents at once": lambda w: min(w.rows, 8000) / 1e3,  # that are encoded together
     "1000 terms": lambda w: w.terms / 1e3,
     "million tokens": lambda w: w.tokens / 1e6,
-    "million pairs of documents": lambda w: w.rows**2 / 1e6,
+    # a fit to a sample is checked by one to twice as many
+    "million pairs of documents": lambda w: w.rows * w.fitted * (3 if w.fitted < w.rows else 1) / 1e6,
     "million topics of documents": lambda w: w.rows * w.k / 1e6,
     "million terms of topics": lambda w: w.terms * w.k / 1e6,
     "million terms of topics in periods": lambda w: w.terms * w.k * w.periods / 1e6,
@@ -75,7 +77,7 @@ TEXT: Rates = {"megabyte of text": (0.10, 0.0), "megabyte held": (0.0, 5.5), "10
 COSTS: dict[str, Rates] = {
     "": {"start": (1.5, 250), **TEXT},
     "preprocess": {"start": (2.0, 325), **TEXT},
-    "tfidf": {"start": (2.4, 350), **TEXT, "million tokens": (0.4, 10)},
+    "tfidf": {"start": (2.4, 350), **TEXT, "megabyte of text": (0.05, 0), "million tokens": (0.4, 10)},
     "classify": {"start": (2.4, 300), **TEXT, "million tokens": (1.0, 60)},
     "lda-gibbs": {
         "start": (2.7, 350), **TEXT, "million tokens": (0.7, 40), "million tokens · step": (0.045, 0),
@@ -83,10 +85,10 @@ COSTS: dict[str, Rates] = {
     },
     "sbert-embed": {"start": (1.5, 300), "megabyte of text": (0.05, 0), "megabyte held": (0.0, 4), "1000 documents": (0.01, 0.5)},
     "bertopic": {
-        "start": (4.0, 380), **TEXT, "1000 documents": (0.15, 8.5), "million pairs of documents": (0.0057, 0),
+        "start": (4.0, 380), **TEXT, "1000 documents": (0.15, 5.0), "million pairs of documents": (0.0057, 0),
     },
-    "ctm": {"start": (4.0, 700), **TEXT, "million terms · document · step": (0.06, 0), "1000 documents": (0.1, 6)},
-    "etm": {"start": (4.0, 700), **TEXT, "million terms · document · step": (0.06, 0), "1000 documents": (0.1, 6)},
+    "ctm": {"start": (5.9, 640), **TEXT, "million terms · document · step": (0.024, 0), "1000 documents": (0.1, 6)},
+    "etm": {"start": (5.9, 640), **TEXT, "million terms · document · step": (0.024, 0), "1000 documents": (0.1, 6)},
     "dtm": {
         "start": (3.0, 370), **TEXT, "million tokens": (1.0, 40), "million tokens · topic · step": (0.1, 0),
         "million terms of topics in periods": (0.1, 24), "million terms of topics in periods · step": (0.3, 0),
@@ -94,7 +96,7 @@ COSTS: dict[str, Rates] = {
     "stm": {
         "start": (2.9, 360), **TEXT, "million tokens · topic · step": (0.1, 0),
         "million cubes of topics · document · step": (0.01, 0), "million terms of topics": (0.1, 24),
-        "million terms of topics at levels · step": (50.0, 0),
+        "million terms of topics at levels · step": (11.0, 0),
     },
 }  # fmt: skip
 ENCODING: Rates = {

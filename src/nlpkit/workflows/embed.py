@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting
@@ -17,6 +18,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.interrupts import report_checkpoint_on_interrupt
 from nlpkit.io.checkpoints import check_unfinished
 from nlpkit.io.corpora import DocumentStream
+from nlpkit.io.documents import embedding_column
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.spool import Spool, spool_in
 from nlpkit.io.tables import table_format
@@ -124,6 +126,9 @@ def embed_batched(
         encoder = None if options.static_sample() is None else _tuned(stream, spool, options, execution)
         if encoder is None:
             encoder = open_encoder(options, execution.n_threads())
+        embedding_column(
+            np.zeros((0, encoder.dim), np.float32), kind.dtype
+        )  # a type that cannot be is refused before any work
         if unfinished is not None:
             encoder.cache = _open_unfinished(unfinished, encoder, corpus)
         read = None if options.static_sample() is None else spool

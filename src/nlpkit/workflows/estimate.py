@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import log2
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,7 @@ def estimate(
     every: str | None = None,
     k: int | None = None,
     iterations: int = 1,
+    fitted: Callable[[int], int] | None = None,
     threads: int = 1,
 ) -> dict[str, Any]:
     """Return rows, characters, and about how many tokens, MB of memory and disk, and seconds the work of a command takes.
@@ -63,7 +64,7 @@ def estimate(
         plan: what is done to rows first.
         column: of categories, whose different values are counted. every: length of a period of the dates.
         k: topics, None where their number is to be chosen: the estimate is of one fit, of 30. iterations: steps of the fit.
-        threads: of the work.
+        fitted: gives how many of so many documents a fit takes, all by default. threads: of the work.
 
     Raises:
         InputError: there are no documents, or they lie in one period. UsageError: a token option that is wrong.
@@ -84,6 +85,7 @@ def estimate(
         work = Work(
             seen.rows, seen.chars, n_tokens, n_terms, periods=1 if every is None else _periods(seen, every),
             levels=0 if column is None else len(seen.values), k=USUAL_TOPICS if k is None else k or 1, iterations=iterations,
+            fitted=seen.rows if fitted is None else fitted(seen.rows),
         )  # fmt: skip
         cost = cost_of(COSTS.get(command, COSTS[""]), work, threads)
         if encoder is not None and embeds:

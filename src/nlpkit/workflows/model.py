@@ -33,6 +33,7 @@ class Predictions(ABC):
 
     model: what the model is called in footers and messages. stream: the documents. gives: "topics", "classes" or "embeddings".
     summed: the parameters that are numbers of documents or the like, see `nlpkit.io.shards.shard_block`.
+    reservation: what the sentence that names the output adds about the predictions.
     reads_first: all documents are read before the first batch is given, so that `block` is complete with it.
     What `block`, `summary` and `report` tell is complete when all batches have been taken.
     """
@@ -41,6 +42,7 @@ class Predictions(ABC):
     gives = ""
     reads_first = False
     summed: tuple[str, ...] = ()
+    reservation = ""
 
     def __init__(self, model: str, stream: DocumentStream, seed: int | None) -> None:
         self.model, self.stream, self.seed = model, stream, seed

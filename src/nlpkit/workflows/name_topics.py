@@ -10,18 +10,19 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.embed.causal import LocalModel
 from nlpkit.errors import InputError
 from nlpkit.io.atomic import atomic_file
-from nlpkit.io.chat import ANSWER_TOKENS, AnswersQuestions, ChatModel, KeptAnswers, usual_cache
+from nlpkit.io.chat import ANSWER_TOKENS, KeptAnswers
 from nlpkit.io.edit_files import rename_text
 from nlpkit.io.plain_tables import TABLE_FORMATS, arrow_table, table_format
 from nlpkit.io.runs import Run
+from nlpkit.lm.questions import question_tokens
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.topics.edits import Edits
-from nlpkit.topics.llm_names import TopicSource, estimated_tokens, messages_for, read_answer
-from nlpkit.topics.name_options import LOCAL, NameOptions
+from nlpkit.topics.llm_names import TopicSource, messages_for, read_answer
+from nlpkit.topics.name_options import NameOptions
 from nlpkit.workflows.edit import edit, open_topic_run, topics_of_run
+from nlpkit.workflows.language_models import language_model, usable_answer
 from nlpkit.workflows.phrase_names import names_from_phrases
 
 
@@ -114,7 +115,7 @@ def name_topics(
         return TopicNames(opened, _names_of_people(opened, Path(options.names)))
     if options.phrases:
         return _kept_where_missing(TopicNames(opened, _phrases(opened, options, execution)))
-    model = _model(options, execution)
+    model = language_model(options, execution.seed)
     sources = sources_of(opened, options)
     topics, _ = topics_of_run(opened)
     names: list[TopicName] = []
@@ -155,7 +156,7 @@ def plan_names(run: str | Path, options: NameOptions, execution: Execution) -> d
         return {"topics": len(topics_of_run(opened)[0]), "calls": 0}
     sources = sources_of(opened, options)
     asked = [messages_for(source, [], budget=options.budget) for source in sources]
-    tokens = [sum(estimated_tokens(message["content"]) for message in messages) for messages in asked]
+    tokens = list(map(question_tokens, asked))
     taken = 12 * len(sources) * (len(sources) - 1) // 2  # names that are taken stand in later questions
     return {
         "topics": len(sources),
@@ -176,25 +177,16 @@ def sources_of(run: Run, options: NameOptions) -> list[TopicSource]:
     ]
 
 
-def _model(options: NameOptions, execution: Execution) -> KeptAnswers:
-    model: AnswersQuestions
-    if options.llm == LOCAL:
-        model = LocalModel(str(options.llm_model), answer_tokens=ANSWER_TOKENS)
-    else:
-        model = ChatModel(str(options.llm), str(options.llm_model), options.timeout, execution.seed)
-    return KeptAnswers(model, Path(options.cache or usual_cache()))
-
-
 def _ask(model: KeptAnswers, source: TopicSource, before: str, taken: list[str], options: NameOptions) -> TopicName:
-    complaint = ""
-    for _ in range(options.attempts + 1):
-        answer = read_answer(
-            model.answer(messages_for(source, taken, budget=options.budget, complaint=complaint)), source, taken
-        )
-        if not answer.problem:
-            return TopicName(source.topic, before, answer.name, answer.evidence)
-        complaint = answer.problem
-    return TopicName(source.topic, before, before, problem=complaint)
+    answer = usable_answer(
+        model,
+        lambda complaint: messages_for(source, taken, budget=options.budget, complaint=complaint),
+        lambda text: read_answer(text, source, taken),
+        attempts=options.attempts,
+    )
+    if answer.problem:
+        return TopicName(source.topic, before, before, problem=answer.problem)
+    return TopicName(source.topic, before, answer.name, answer.evidence)
 
 
 def _names_of_people(run: Run, path: Path) -> list[TopicName]:

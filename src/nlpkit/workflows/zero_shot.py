@@ -1,4 +1,4 @@
-"""Labels from their names or descriptions: each document gets the nearest one by embedding, without training."""
+"""Labels from their names or descriptions, without training: the nearest one by embedding, or what a language model answers."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ from nlpkit.io.score_files import check_gates, read_gates
 from nlpkit.io.spool import Spool, spool_in
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution, with_settings
+from nlpkit.types import Float32Array, FloatArray
 from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
 from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
+from nlpkit.workflows.llm_labels import AnsweredLabels
 from nlpkit.workflows.model import Predictions, ScoredDocuments
 
 
@@ -48,7 +50,11 @@ def zero_shot(
     execution: Execution | None = None,
     **settings: Any,
 ) -> ScoredDocuments:
-    """Give documents the nearest of some labels by embedding, and score them where they have labels.
+    """Give documents the nearest of some labels by embedding, or the one that a language model names; score them where they have labels.
+
+    A language model (`llm`, `llm_model`) is asked about one text after the other and must answer with one of the labels; else it is
+    asked again, and a text without a usable answer has none. Its labels have no probability. Answers are kept by question: the same
+    text is never asked about twice.
 
     Args:
         data: a Corpus, texts or a data frame.
@@ -58,7 +64,7 @@ def zero_shot(
         settings: single fields of these records.
 
     Raises:
-        UsageError, InputError, ColumnError, MissingError: labels, documents or the encoder cannot be used.
+        UsageError, InputError, ColumnError, MissingError: labels, documents, the encoder or the language model cannot be used.
     """
     named = settings if labels is None else {**settings, "labels": labels}
     records = (options or ZeroShotOptions(), EncoderOptions.from_value(encoder), execution or Execution())
@@ -80,9 +86,64 @@ def zero_shot_batches(
 ) -> Iterator[ZeroShotPredictions]:
     """Return a context with documents and the nearest label of each."""
     labels = read_labels(options.labels)
-    check_encoder(encoder.encoder, verify=execution.verify)
+    if options.llm is None:
+        check_encoder(encoder.encoder, verify=execution.verify)
+    else:
+        encoder.refuse("labels by `llm` need no encoder; leave it out")
     with corpus.open() as stream, spool_in(stream.spool_directory) as spool:
-        yield ZeroShotPredictions(stream, spool, labels, options, encoder, gates or GateOptions(), execution)
+        labeller: NearestLabels | AnsweredLabels
+        if options.llm is None:
+            labeller = NearestLabels(stream, labels, encoder, execution.n_threads())
+        else:
+            labeller = AnsweredLabels(labels, options, execution)
+        yield ZeroShotPredictions(stream, spool, labels, options, labeller, gates or GateOptions(), execution)
+
+
+class NearestLabels:
+    """Labels by embedding."""
+
+    reservation = "; probabilities order the labels of a document, they are not calibrated"
+
+    def __init__(
+        self, stream: DocumentStream, labels: Mapping[str, Sequence[str]], encoder: EncoderOptions, threads: int
+    ) -> None:
+        self._stream, self._labels, self._encoder, self._threads = stream, labels, encoder, threads
+        self._info: dict[str, Any] | None = None
+        self._source: RunEmbeddings | None = None
+        self._directions: FloatArray | None = None
+
+    def __call__(self, batch: pa.RecordBatch) -> Predicted:
+        """Return the nearest label of documents. Raises InputError, MissingError: they cannot be embedded."""
+        vectors = self._begin(batch) if self._source is None else self._source.of_batch(batch)
+        assert self._directions is not None
+        return nearest_labels(vectors, self._directions)
+
+    def _begin(self, batch: pa.RecordBatch) -> Float32Array:
+        """Embed the first documents, and the labels as they are."""
+        encoder = embedded_by(self._stream)
+        if "embedding" in self._stream.schema.names and encoder is None:
+            raise InputError(
+                "the column 'embedding' does not say which model made it, so labels cannot be embedded alike; leave the column out, "
+                "or make it with nlpkit sbert-embed"
+            )
+        table = pa.Table.from_batches([batch])
+        vectors, self._info = embeddings_of(table, encoder, self._encoder, self._threads)
+        facts = {"encoder": self._info, "dim": vectors.shape[1]}
+        self._source = RunEmbeddings(facts, self._encoder, self._threads, self._stream)
+        texts, label_of = prompts_of(self._labels)
+        self._directions = prototypes(self._source.encode(texts), label_of, len(self._labels))
+        return vectors
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what made the embeddings."""
+        return {"encoder": self._info}
+
+    def summary(self) -> dict[str, int]:
+        """Return no further counts."""
+        return {}
+
+    def report(self) -> None:
+        """Say nothing further."""
 
 
 class ZeroShotPredictions(Predictions):
@@ -98,38 +159,28 @@ class ZeroShotPredictions(Predictions):
         spool: Spool,
         labels: dict[str, list[str]],
         options: ZeroShotOptions,
-        encoder: EncoderOptions,
+        labeller: NearestLabels | AnsweredLabels,
         gates: GateOptions,
         execution: Execution,
     ) -> None:
         super().__init__("zero-shot", stream, None)
         self._spool, self._gates, self._rules = spool, gates, read_gates(gates)
-        self._labels, self._options, self._encoder, self._execution = labels, options, encoder, execution
-        self._info: dict[str, Any] | None = None
+        self._labels, self._options, self._labeller, self._execution = labels, options, labeller, execution
+        self.reservation = labeller.reservation
         self._sizes: list[int] = []
         self._documents = 0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the documents with their predictions."""
-        stream, threads = self.stream, self._execution.n_threads()
-        encoder = embedded_by(stream)
-        if "embedding" in stream.schema.names and encoder is None:
-            raise InputError(
-                "the column 'embedding' does not say which model made it, so labels cannot be embedded alike; leave the column out, "
-                "or make it with nlpkit sbert-embed"
-            )
+        stream = self.stream
         running = iter(stream)
         first = next(running, None)
         if first is None:
             raise no_documents(stream)
-        vectors, self._info = embeddings_of(pa.Table.from_batches([first]), encoder, self._encoder, threads)
-        source = RunEmbeddings({"encoder": self._info, "dim": vectors.shape[1]}, self._encoder, threads, stream)
-        texts, label_of = prompts_of(self._labels)
-        directions = prototypes(source.encode(texts), label_of, len(self._labels))
         names, parts, raw_labels = tuple(self._labels), [], list[str | None]()
         labelled = "label" in stream.schema.names and not pa.types.is_nested(stream.schema.field("label").type)
         for batch in chain([first], running):
-            part = nearest_labels(vectors if batch is first else source.of_batch(batch), directions)
+            part = self._labeller(batch)
             parts.append(Predicted(part.decision, None, part.codes))
             if labelled:
                 raw_labels += [as_label(v) for v in batch.column("label").to_pylist()]
@@ -137,7 +188,7 @@ class ZeroShotPredictions(Predictions):
                 batch = add_column(batch, name, column)
             self._spool.write(batch)
         codes = np.concatenate([part.codes for part in parts])
-        self._documents, self._sizes = len(codes), np.bincount(codes, minlength=len(names)).tolist()
+        self._documents, self._sizes = len(codes), np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
         self.evaluation = self._evaluate(
             raw_labels, names, Predicted(np.concatenate([part.decision for part in parts]), None, codes)
         )
@@ -163,17 +214,19 @@ class ZeroShotPredictions(Predictions):
         return Evaluation([result])
 
     def parameters(self) -> dict[str, Any]:
-        """Return the labels and what made the embeddings."""
-        return {"zero_shot": self._labels, "encoder": self._info}
+        """Return the labels and who gave them."""
+        return {"zero_shot": self._labels, **self._labeller.parameters()}
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers of documents, and of each label."""
-        return {"documents": self._documents, "predictions": dict(zip(self._labels, self._sizes, strict=True))}
+        predictions = dict(zip(self._labels, self._sizes, strict=True))
+        return {"documents": self._documents, "predictions": predictions, **self._labeller.summary()}
 
     def report(self) -> None:
         """Say how many documents each label has."""
         sizes = ", ".join(f"{name} {n:,}" for name, n in zip(self._labels, self._sizes, strict=True))
         reporting.note(f"{wording.counted(self._documents, 'document')}: {sizes}")
+        self._labeller.report()
 
 
 def read_labels(labels: str | Path | Sequence[str] | Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:

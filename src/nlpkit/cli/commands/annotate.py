@@ -1,4 +1,4 @@
-"""nlpkit annotate: tasks for people, their answers, the agreement of coders, and majority labels."""
+"""nlpkit annotate: tasks for people and language models, their answers, the agreement of coders, and majority labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 from nlpkit.cli import console
 from nlpkit.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
-from nlpkit.evaluation.options import AgreementOptions, EvaluationOptions, GateOptions, IntervalOptions
+from nlpkit.evaluation.options import AgreementOptions, EvaluationOptions, GateOptions, IntervalOptions, JudgeOptions
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import READ, Param
 
@@ -20,6 +20,7 @@ HELP = """Write tasks for people, score their answers, and measure how far coder
 \b
 Examples:
   nlpkit annotate task data/samples/topics.txt -o task.html
+  nlpkit annotate judge task.key.json --llm http://localhost:11434/v1 --llm-model llama3.2 --dry-run
   nlpkit annotate agree data/samples/coders.csv --annotators anna,ben,chiara
   nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara -o labelled.parquet
 
@@ -80,6 +81,39 @@ def task_cli(
         target, kind, output=out.output, items=items, reference=corpus, options=options, read=read, execution=run, force=out.force
     )  # fmt: skip
     show_task(task, Path(out.output))
+
+
+def judge_cli(
+    key: Annotated[Path, Argument("Key of a task: task.key.json.", metavar="KEY"), READ],
+    *,
+    options: JudgeOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Let a language model answer a task that was written for people.
+
+    The model is any that speaks OpenAI's protocol: ollama, llama.cpp, vLLM or a hosted one, with its key in the environment as
+    NLPKIT_LLM_KEY. It is asked one question after the other and shown what people are shown, never the key. The file of answers
+    goes to score, beside those of people. Answers are kept by question, so a second run asks nothing and a broken one goes on.
+
+    \b
+    Examples:
+      nlpkit annotate judge task.key.json --llm http://localhost:11434/v1 --llm-model llama3.2 --dry-run
+      nlpkit annotate judge task.key.json --llm http://localhost:11434/v1 --llm-model llama3.2 -o llama.csv
+      nlpkit annotate judge task.key.json --llm http://localhost:8080 --llm-model qwen3 --judges 3 -o three.csv
+    """
+    from nlpkit.cli.render.annotate import show_judgements
+    from nlpkit.workflows.judge import judge_task, plan_judgements
+
+    if run.dry_run:
+        console.plan(plan_judgements(key, options, run))
+        return
+    target = out.given_table_target("answers.csv")
+    if target is None or target == "-":
+        raise UsageError("say where to write the answers: -o answers.csv")
+    judgements = judge_task(key, options=options, execution=run)
+    judgements.save(target, force=out.force)
+    show_judgements(judgements, key, target)
 
 
 def score_cli(
@@ -170,24 +204,33 @@ def majority_cli(
     *,
     annotators: Annotators = None,
     column: Annotated[
-        str, Param("Name of the new column; NAME_share has the share of coders.", metavar="NAME")
+        str,
+        Param(
+            "Name of the new column; NAME_share has the share of coders, or NAME_prob and NAME_entropy.", metavar="NAME"
+        ),
     ] = "label",
+    method: Annotated[
+        str,
+        Param("votes, or dawid-skene: the most probable label, with coders weighed by how they err.", metavar="NAME"),
+    ] = "votes",
     order: Annotated[str | None, Param("Labels from low to high: low,mid,high.", metavar="LABELS")] = None,
     encoding: Encoding = None,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Write a table with the label that most coders gave.
+    """Write a table with the label that most coders gave, or with the most probable one.
 
-    A unit whose coders gave two labels equally often has none. The table is a document table where it has texts, and goes on
-    to classify or finetune.
+    A unit whose coders gave two labels equally often has none. dawid-skene estimates from the judgements alone how each coder errs
+    (Dawid & Skene 1979): reliable coders count for more, and a probability tells how certain a label is. The table is a document
+    table where it has texts, and goes on to classify or finetune.
 
     \b
     Examples:
       nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara -o labelled.parquet
       nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara --column vote -o votes.csv
-      nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara -q -o labelled.jsonl
+      nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara --method dawid-skene -o probable.csv
     """
+    from nlpkit.cli.render.annotate import show_reliability
     from nlpkit.workflows.annotate import write_majority
 
     if annotators is None:
@@ -198,7 +241,13 @@ def majority_cli(
         console.plan({"targets": str(table)})
         return
     counts = write_majority(
-        table, annotators, output=out.output, column=column, order=order, encoding=encoding, force=out.force
+        table,
+        annotators,
+        output=out.output,
+        column=column,
+        order=order,
+        method=method,
+        encoding=encoding,
+        force=out.force,
     )
-    if run.json:
-        console.emit_json({"output": out.output, **counts})
+    show_reliability(counts, out.output)

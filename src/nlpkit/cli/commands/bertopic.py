@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -59,7 +60,12 @@ def bertopic_cli(
     if update is not None:
         refuse_new_options(topics, guide, tokens)
     if run.dry_run:
-        dry_run(inputs, read, "bertopic", tokens=tokens, encoder=encoder, threads=run.n_threads())
+        from nlpkit.topics.fit_sample import sample_size
+
+        dry_run(
+            inputs, read, "bertopic", tokens=tokens, encoder=encoder, fitted=partial(sample_size, topics),
+            threads=run.n_threads(),
+        )  # fmt: skip
         return
     from nlpkit.cli.render.topics import show_bertopic
     from nlpkit.workflows.bertopic import fit_bertopic

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nlpkit.classify.sentiment_options import ZeroShotOptions
+from nlpkit.cli import console
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.cli.parts import divided
@@ -23,17 +24,27 @@ def zero_shot_cli(
     sharing: ShardOptions,
     run: RunFlags,
 ) -> None:
-    """Give texts the nearest of some labels, without training.
+    """Give texts the nearest of some labels, or the one that a language model names, without training.
 
     Texts and labels are embedded by one model; a label is its name, or the descriptions that it is given. The output is the
-    documents with the columns prediction and prediction_prob. Where they have labels, scores are printed.
+    documents with the columns prediction and prediction_prob. Where they have labels, scores are printed. With --llm a language
+    model that speaks OpenAI's protocol is asked about each text (its key is in the environment as NLPKIT_LLM_KEY) and must answer
+    with one of the labels, which then have no probability; answers are kept, so that a second run asks nothing.
 
     \b
     Examples:
       nlpkit zero-shot data/samples/news.jsonl --labels football,courts,space -o labelled.parquet
       nlpkit zero-shot data/samples/questions.jsonl --labels 'time: are you open; loans' -o asked.csv
       nlpkit zero-shot data/samples/news.jsonl --labels football,courts --probabilities -o all.csv
+      nlpkit zero-shot data/samples/news.jsonl --labels 'courts; space' --llm http://localhost:11434/v1 --llm-model llama3.2 -n
     """
+    if run.dry_run and options.llm is not None:
+        from nlpkit.workflows.corpus import read_corpus
+        from nlpkit.workflows.llm_labels import plan_labels
+        from nlpkit.workflows.zero_shot import read_labels
+
+        console.plan(plan_labels(read_corpus(*inputs, options=read), read_labels(options.labels), options, run))
+        return
     target = out.target("predictions.parquet")
     if run.dry_run:
         dry_run(inputs, read, encoder=encoder, threads=run.n_threads())

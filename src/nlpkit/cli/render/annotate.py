@@ -1,14 +1,21 @@
-"""What is said of a task for people that was written."""
+"""What is said of a task that was written, of those who answered it, and of coders."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.evaluation.tasks import Task
 from nlpkit.io.tasks import task_paths
 from nlpkit.plain import shell_line
+
+if TYPE_CHECKING:
+    from nlpkit.workflows.judge import Judgements
+
+LABELS_SHOWN = 8
 
 
 def show_task(task: Task, output: Path) -> None:
@@ -32,3 +39,53 @@ def show_task(task: Task, output: Path) -> None:
                 "outputs": [str(page), str(table), str(key)],
             }
         )
+
+
+def show_judgements(judgements: Judgements, key: Path, output: str) -> None:
+    """Say how many questions a language model answered; with --json print it as one object."""
+    n = len(judgements.answers)
+    if console.settings.json:
+        console.emit_json(
+            {
+                "output": output,
+                "kind": judgements.task.kind,
+                "task": judgements.task.mark,
+                "coders": list(judgements.coders),
+                "questions": n,
+                "answered": n - len(judgements.failed),
+                "calls": judgements.calls,
+                "cached": judgements.cached,
+            }
+        )
+        return
+    reporting.note(f"wrote {output}: {n - len(judgements.failed):,} of {wording.counted(n, 'question')} answered")
+    reporting.note(
+        f"{wording.counted(judgements.calls, 'question')} asked, {wording.count(judgements.cached)} answered before"
+    )
+    line = shell_line("nlpkit", "annotate", "score", key, "--answers", output)
+    reporting.note(f"next: {line}, with a further --answers FILE for each file of people")
+
+
+def show_reliability(counts: Mapping[str, Any], output: str) -> None:
+    """Print how each coder errs, where that was estimated; with --json all counts as one object."""
+    if console.settings.json:
+        console.emit_json({"output": output, **counts})
+        return
+    if "coders" not in counts:
+        return
+    labels = list(counts["shares"])
+    rows = [[one["coder"], f"{one['ratings']:,}", _share(one["accuracy"])] for one in counts["coders"]]
+    console.table(["coder", "judgements", "accuracy"], rows, right=["judgements", "accuracy"])
+    if len(labels) <= LABELS_SHOWN:
+        confusions = [
+            [one["coder"], true, *(_share(one["confusion"][true][label]) for label in labels)]
+            for one in counts["coders"]
+            for true in labels
+        ]
+        console.table(
+            ["coder", "label", *(f"says {label}" for label in labels)], confusions, right=[f"says {n}" for n in labels]
+        )
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

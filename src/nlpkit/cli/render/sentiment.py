@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from nlpkit.evaluation.results import Evaluation
     from nlpkit.workflows.model import Predictions
 
-NOT_CALIBRATED = "; probabilities order the labels of a document, they are not calibrated"
-
 
 def finish_predictions(
     predictions: Predictions, evaluation: Evaluation | None, target: str | None, gate: GateOptions, *, force: bool
@@ -31,7 +29,7 @@ def finish_predictions(
         QualityGateError: a gate failed. UsageError: neither scores nor output.
     """
     if target is not None and target != "-":
-        reporting.note(f"wrote {target}{NOT_CALIBRATED if predictions.command == 'zero-shot' else ''}")
+        reporting.note(f"wrote {target}{predictions.reservation}")
     if evaluation is None:
         if console.settings.json and target != "-":
             console.emit_json({"output": target, **predictions.summary()})
@@ -48,4 +46,4 @@ def finish_predictions(
         if target != "-":
             show(evaluation, evaluation.gates, markdown=gate.markdown)
 
-    finish({"output": target, **evaluation.to_dict()}, evaluation.gates, show_scores)
+    finish({"output": target, **predictions.summary(), **evaluation.to_dict()}, evaluation.gates, show_scores)

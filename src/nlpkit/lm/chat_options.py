@@ -1,0 +1,62 @@
+"""Options of asking a language model, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Param
+
+LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class LlmOptions:
+    """Which language model is asked, and how.
+
+    Raises:
+        UsageError: an address without the name of a model.
+    """
+
+    llm: Annotated[
+        str | None,
+        Param(
+            "Address of a language model that speaks OpenAI's protocol, such as http://localhost:11434/v1; or local: a folder of "
+            "transformers.",
+            metavar="URL",
+            panel="Language model",
+        ),
+    ] = None
+    llm_model: Annotated[
+        str | None,
+        Param(
+            "Name of the language model at this address; of local its folder.", metavar="NAME", panel="Language model"
+        ),
+    ] = None
+    attempts: Annotated[
+        int,
+        Param(
+            "Number of times it is asked again when an answer cannot be used.",
+            metavar="N",
+            min=0,
+            panel="Language model",
+        ),
+    ] = 2
+    timeout: Annotated[
+        float, Param("Seconds to wait for an answer.", metavar="SECONDS", min=0.1, panel="Language model")
+    ] = 60.0
+    llm_cache: Annotated[
+        Path | None,
+        Param(
+            "Folder where answers are kept; default: nlpkit/llm in the user's cache.",
+            metavar="DIR",
+            panel="Language model",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check that the model has a name."""
+        if self.llm is not None and not self.llm_model:
+            raise UsageError("say which model `llm` shall use, such as `llm_model=llama3.2`", parameter="llm_model")

@@ -1,0 +1,69 @@
+"""Questions to a language model: how long they are, and what in an answer is used."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+Messages = list[dict[str, str]]  # role and content of each
+
+CHARACTERS_A_TOKEN = 4
+
+
+def conversation(system: str, parts: Sequence[str], complaint: str = "") -> Messages:
+    """Return the messages of a question.
+
+    Args:
+        system: what to do. parts: paragraphs to do it with. complaint: what was wrong with the answer before.
+    """
+    again = [f"Your last answer could not be used: {complaint}. Answer again."] if complaint else []
+    return [{"role": "system", "content": system}, {"role": "user", "content": "\n\n".join([*parts, *again])}]
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """Return the JSON object in an answer, whatever stands around it; None where there is none."""
+    enclosed = re.search(r"\{.*\}", text, re.DOTALL)
+    try:
+        answer = json.loads(enclosed[0]) if enclosed else None
+    except (ValueError, RecursionError):
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def short_answer(text: str, key: str) -> str | int | None:
+    """Return the text or the whole number under `key` of the JSON object in an answer; of an answer without one all of it, without
+    quotation marks and the full stop around it. None where the object holds something else.
+    """
+    if "{" not in text:
+        return text.strip().strip("\"'`*.").strip()
+    value = (json_object(text) or {}).get(key)
+    if isinstance(value, str):
+        return value.strip()
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def estimated_tokens(text: str) -> int:
+    """Return about how many tokens a text has: four characters each, but one for each character beyond Latin letters."""
+    wide = sum(ord(character) > 0x2FF for character in text)
+    return wide + -(-(len(text) - wide) // CHARACTERS_A_TOKEN)
+
+
+def fitted_documents(documents: Sequence[str], budget: int) -> list[str]:
+    """Return the beginnings of documents that together have at most `budget` tokens; short ones leave more to the others."""
+    texts = [" ".join(text.split()) for text in documents]
+    left, kept = budget, [""] * len(texts)
+    for place, i in enumerate(sorted(range(len(texts)), key=lambda i: (len(texts[i]), i))):
+        share = left // (len(texts) - place)
+        text = texts[i]
+        while text and estimated_tokens(text) > share:
+            text = text[: max(int(len(text) * share / estimated_tokens(text)) - 1, 0)]
+        kept[i] = text
+        left -= estimated_tokens(text)
+    return [text for text in kept if text]
+
+
+def question_tokens(messages: Messages) -> int:
+    """Return about how many tokens the messages of a question have."""
+    return sum(estimated_tokens(message["content"]) for message in messages)

@@ -1,0 +1,157 @@
+"""nlpkit annotate judge: a language model answers a task that was written for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.evaluation.judges import Judgement, question_for, read_judgement
+from nlpkit.evaluation.options import JudgeOptions
+from nlpkit.evaluation.tasks import Task, choices
+from nlpkit.io.artifacts import footer_block
+from nlpkit.io.chat import KeptAnswers
+from nlpkit.io.tables import check_table, save_table
+from nlpkit.io.tasks import read_key, with_texts
+from nlpkit.parameters import Execution, with_settings
+from nlpkit.workflows.language_models import language_model, planned_questions, usable_answer
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """Answers of a language model to a task.
+
+    coders: what its judges are called. answers: those of the first judge to all questions, then those of the next. seeds: of the judges.
+    calls, cached: answers that were asked for, and that were there.
+    """
+
+    task: Task
+    coders: Sequence[str]
+    answers: Sequence[Judgement]
+    seeds: Sequence[int]
+    calls: int = 0
+    cached: int = 0
+
+    def __repr__(self) -> str:
+        return wording.described(self, *self.coders)
+
+    @property
+    def failed(self) -> list[Judgement]:
+        """Questions without an answer that can be used."""
+        return [one for one in self.answers if one.problem]
+
+    def table(self) -> pa.Table:
+        """Return task, coder, item, answer (number of the option from 1) and choice (its text), as `nlpkit.score_answers` takes them;
+        answer and choice are null where there was no usable answer.
+        """
+        task = self.task
+        names = [coder for coder in self.coders for _ in task.ids]
+        options = [choices(task.kind, item) for item in task.design.items] * len(self.coders)
+        chosen = [one.choice for one in self.answers]
+        return pa.table(
+            {
+                "task": pa.array([task.mark] * len(names), pa.string()),
+                "coder": pa.array(names, pa.string()),
+                "item": pa.array([*task.ids] * len(self.coders), pa.string()),
+                "answer": pa.array([c + 1 if c >= 0 else None for c in chosen], pa.int32()),
+                "choice": pa.array(
+                    [texts[c] if c >= 0 else None for c, texts in zip(chosen, options, strict=True)], pa.string()
+                ),
+            }
+        )
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the table of answers, in the format of its suffix.
+
+        Raises:
+            OutputExistsError, UsageError: see `nlpkit.io.tables.check_table`.
+        """
+        target = Path(path)
+        check_table(target, force=force)
+        parameters = {
+            "task": self.task.mark,
+            "kind": self.task.kind,
+            "coders": list(self.coders),
+            "seeds": list(self.seeds),
+        }
+        block = footer_block("answers", command="annotate judge", parameters=parameters, seed=self.seeds[0], inputs=[])
+        save_table(target, self.table(), block, force=force)
+        return target
+
+
+def judge_task(
+    key: str | Path, *, options: JudgeOptions | None = None, execution: Execution | None = None, **settings: Any
+) -> Judgements:
+    """Return the answers of a language model to a task that was written for people, which `nlpkit.score_answers` scores.
+
+    The model is shown what people are shown: instructions, the text or words, and the options by number; never which one is right. An
+    answer is the number or the text of an option; any other is asked again, and a question without a usable answer has none.
+    Answers are kept by question: the same question is never asked twice. Of several judges each has a seed of its own (that of
+    `execution`, and those after it) and is asked at temperature 1; a single one at temperature 0.
+
+    Args:
+        key: NAME.key.json; the texts of a topic intrusion are read from NAME.csv beside it.
+        options: which model, how many judges. execution: the seed that is sent along.
+        settings: fields of these, such as llm="http://localhost:11434/v1", llm_model="llama3.2".
+
+    Raises:
+        InputError, SchemaError: the key cannot be used, or the model sends something else than an answer; MissingError: the model
+        cannot be reached, or refuses; UsageError: nobody is asked.
+    """
+    options, execution = _settings(options, execution, settings)
+    task, models = _task_and_models(Path(key), options, execution)
+    answers: list[Judgement] = []
+    with reporting.progress("answers", len(task.ids) * len(models)) as update:
+        for model in models:
+            for i in range(len(task.ids)):
+                answers.append(_ask(model, task, i, options.attempts))
+                update(1)
+    name = str(options.llm_model)
+    coders = [name] if len(models) == 1 else [f"{name} {n}" for n in range(1, len(models) + 1)]
+    seeds = [execution.seed + n for n in range(len(models))]
+    calls, cached = sum(model.calls for model in models), sum(model.cached for model in models)
+    judgements = Judgements(task, coders, answers, seeds, calls, cached)
+    if judgements.failed:
+        n, first = len(judgements.failed), next(i for i, one in enumerate(answers) if one.problem)
+        reporting.warn(
+            f"{wording.counted(n, 'question has', 'questions have')} no usable answer; the last one to item "
+            f"{task.ids[first % len(task.ids)]}: {answers[first].problem}"
+        )
+    return judgements
+
+
+def plan_judgements(key: str | Path, options: JudgeOptions, execution: Execution) -> dict[str, int]:
+    """Return how many questions would be asked at least, and their tokens; nothing is asked. Raises what `judge_task` does before."""
+    task, models = _task_and_models(Path(key), options, execution)
+    questions = [question_for(task, i) for i in range(len(task.ids))]
+    plans = [planned_questions(model, questions) for model in models]
+    return {"questions": len(questions) * len(models), **{name: sum(p[name] for p in plans) for name in plans[0]}}
+
+
+def _settings(
+    options: JudgeOptions | None, execution: Execution | None, settings: dict[str, Any]
+) -> tuple[JudgeOptions, Execution]:
+    if options is None:
+        options = JudgeOptions(**{n: settings.pop(n) for n in list(settings) if n in JudgeOptions.__dataclass_fields__})
+    options, execution = with_settings((options, execution or Execution()), settings)
+    return options, execution
+
+
+def _task_and_models(key: Path, options: JudgeOptions, execution: Execution) -> tuple[Task, list[KeptAnswers]]:
+    task = with_texts(read_key(key), key)
+    several = options.judges > 1
+    seeds = range(execution.seed, execution.seed + options.judges)
+    return task, [language_model(options, seed, temperature=int(several)) for seed in seeds]
+
+
+def _ask(model: KeptAnswers, task: Task, i: int, attempts: int) -> Judgement:
+    return usable_answer(
+        model,
+        lambda complaint: question_for(task, i, complaint),
+        lambda text: read_judgement(text, task, i),
+        attempts=attempts,
+    )

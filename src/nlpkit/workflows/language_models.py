@@ -1,0 +1,74 @@
+"""Questions to a language model, one after another: who is asked, what is asked again, and how much there is to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from nlpkit.embed.causal import LocalModel
+from nlpkit.io.chat import ANSWER_TOKENS, AnswersQuestions, ChatModel, KeptAnswers, usual_cache
+from nlpkit.lm.chat_options import LOCAL, LlmOptions
+from nlpkit.lm.questions import Messages, question_tokens
+
+SHORT_ANSWER = 10  # tokens of an answer such as {"label": "politics"}
+
+
+class Usable(Protocol):
+    """What was read from an answer; problem: why it cannot be used, empty where it can."""
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be used."""
+
+
+Read = TypeVar("Read", bound=Usable)
+
+
+def language_model(options: LlmOptions, seed: int, *, temperature: int = 0) -> KeptAnswers:
+    """Return the language model of the options, whose answers are kept.
+
+    Raises:
+        UsageError: the address is none; MissingError: the folder of a local model is not there.
+    """
+    model: AnswersQuestions
+    if options.llm == LOCAL:
+        model = LocalModel(str(options.llm_model), answer_tokens=ANSWER_TOKENS)
+    else:
+        model = ChatModel(str(options.llm), str(options.llm_model), options.timeout, seed, temperature)
+    return KeptAnswers(model, Path(options.llm_cache or usual_cache()))
+
+
+def usable_answer(
+    model: KeptAnswers, messages_for: Callable[[str], Messages], read: Callable[[str], Read], *, attempts: int
+) -> Read:
+    """Return what is read from the answer to a question, which is asked up to `attempts` times again where that cannot be used.
+
+    Args:
+        messages_for: the question, with what was wrong with the answer before, empty at first.
+        read: what an answer says; its `problem` says why it cannot be used. That of the last answer is returned, too.
+
+    Raises:
+        MissingError, InputError: see `nlpkit.io.chat.ChatModel.complete`.
+    """
+    answer = read(model.answer(messages_for("")))
+    for _ in range(attempts):
+        if not answer.problem:
+            break
+        answer = read(model.answer(messages_for(answer.problem)))
+    return answer
+
+
+def planned_questions(model: KeptAnswers, questions: Iterable[Messages]) -> dict[str, int]:
+    """Return how many questions are asked at least (calls), how many are answered (cached), and the tokens of those that are asked."""
+    calls, cached, tokens = 0, 0, 0
+    seen: set[str] = set()
+    for messages in questions:
+        text = str(messages)
+        if text in seen or model.kept(messages) is not None:
+            cached += 1
+            continue
+        seen.add(text)
+        calls += 1
+        tokens += question_tokens(messages)
+    return {"calls": calls, "cached": cached, "tokens_to_read": tokens, "tokens_to_write": SHORT_ANSWER * calls}
