@@ -33,6 +33,9 @@ class Actors(Protocol):
     def call(self, method: str, *common: Any) -> list[Any]:
         """Return what a method of each gives for the same arguments."""
 
+    def answers(self, method: str, *common: Any) -> Iterator[Any]:
+        """Yield what `call` returns, one after the other; in threads they are let go as they are taken."""
+
     def call_each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Return what a method of each gives for arguments of its own, of which few are on their way at a time."""
 
@@ -55,18 +58,25 @@ class ThreadActors:
 
     def call(self, method: str, *common: Any) -> list[Any]:
         """See Actors."""
-        return self.call_each(method, [common] * len(self._objects))
+        return list(self.answers(method, *common))
+
+    def answers(self, method: str, *common: Any) -> Iterator[Any]:
+        """See Actors."""
+        return self._answers(method, [common] * len(self._objects))
 
     def call_each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """See Actors."""
+        return list(self._answers(method, arguments))
 
+    def _answers(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         def one(at: int) -> Any:
             return getattr(self._objects[at], method)(*arguments[at])
 
         if self._threads == 1:
-            return [one(at) for at in range(len(self._objects))]
+            yield from map(one, range(len(self._objects)))
+            return
         with ThreadPoolExecutor(self._threads, thread_name_prefix="nlpkit") as pool:
-            return list(pool.map(one, range(len(self._objects))))
+            yield from pool.map(one, range(len(self._objects)))
 
     def close(self) -> None:
         """Let them go."""
@@ -115,6 +125,10 @@ class HostedActors:
         for host, results in enumerate(self._ask("call", dict.fromkeys(range(self._n_hosts), (method, *shared)))):
             answers[host :: self._n_hosts] = results
         return answers
+
+    def answers(self, method: str, *common: Any) -> Iterator[Any]:
+        """See Actors."""
+        return iter(self.call(method, *common))
 
     def call_each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """See Actors."""

@@ -86,13 +86,13 @@ def fit_vectorizer(
             f"no word to learn from in {wording.counted(n, 'training document')}; try `min_df=1`, or another `text_col`"
         )
     columns = _places(kept, n_terms)
-    kept_counts = kept_columns(counts, columns, len(kept))
     names = tuple(terms[i] for i in kept)
     stats = CorpusStats(n, names, cf[kept], df[kept])
-    fitted = weighting(stats, options.scheme, [kept_counts])
+    # made when it is read: most weights need only the statistics
+    fitted = weighting(stats, options.scheme, map(kept_columns, [counts], [columns], [len(kept)]))
     if options.select is None:
         return Vectorizer(names, fitted, n, cf[kept], df[kept]), columns
-    score = options.select
+    score, kept_counts = options.select, kept_columns(counts, columns, len(kept))
     table = contingency(
         fitted.weigh(kept_counts) if score.basis == "weights" else kept_counts,
         classes,

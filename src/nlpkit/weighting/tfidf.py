@@ -61,7 +61,7 @@ class Weighting:
         """
         rows = sparse.csr_array(counts)
         lengths = np.diff(rows.indptr)
-        data = _tf(rows, lengths, self) * self.idf[rows.indices]
+        data = _product(rows, self)
         norms = _norms(rows, lengths, data, self)
         if norms is not None:
             data /= np.repeat(norms, lengths)
@@ -134,7 +134,9 @@ def inverse_document_frequency(stats: CorpusStats, name: str) -> FloatArray:
 
 
 def _product(counts: CsrMatrix, weighting: Weighting) -> FloatArray:
-    data: FloatArray = _tf(counts, np.diff(counts.indptr), weighting) * weighting.idf[counts.indices]
+    data: FloatArray = _tf(counts, np.diff(counts.indptr), weighting)
+    if weighting.scheme.idf != "none":
+        data *= weighting.idf[counts.indices]
     return data
 
 

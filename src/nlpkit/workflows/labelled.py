@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def read_labels(column: pa.ChunkedArray, separator: str | None) -> list[Any]:
         return [None if v is None else _different(v) for v in column.to_pylist()]
     if pa.types.is_nested(kind):
         raise ColumnError(f"labels are {kind}; text, numbers or lists of text were needed: name another `label_col`")
-    texts = [as_label(v) for v in column.to_pylist()]
+    texts = list(map(cache(as_label), column.to_pylist()))  # few labels, many documents
     if separator is None:
         return texts
     return [None if t is None else _different(t.split(separator)) for t in texts]

@@ -187,14 +187,8 @@ class DistributedSampler:
 
     def _count(self) -> None:
         """Count n_vk (V, K) of the documents anew, in units of a token."""
-        self._word_topics = self._merged(self._actors.call("word_topics"))
-
-    def _merged(self, parts: list[CsrMatrix]) -> CsrMatrix:
-        """Return the sum of matrices (V, K) int64, row by row: one product with as many unit matrices side by side."""
-        unit = sparse.eye_array(self._tokens.n_terms, dtype=np.int64, format="csr")
-        total = sparse.hstack([unit] * len(parts), format="csr") @ sparse.vstack(parts, format="csr")
-        total.eliminate_zeros()
-        return sparse.csr_array(total)
+        nothing = sparse.csr_array((self._tokens.n_terms, self.n_topics), dtype=np.int64)
+        self._word_topics = sum(self._actors.answers("word_topics"), nothing)
 
     def set_priors(self, alpha: FloatArray | float, eta: float) -> None:
         """Change alpha, (K,) or one number for all, and eta. Raises UsageError where one is not above 0."""
@@ -209,8 +203,10 @@ class DistributedSampler:
         for _ in range(sweeps):
             counts = self._pseudo_counts + self._as_seen(self._word_topics)
             parts = (counts.indptr.astype(np.int64), counts.indices.astype(np.int32), counts.data)
-            changes = self._actors.call("sweep_beside", parts, self.alpha, self.eta, self.sweep)
-            self._word_topics = self._merged([self._word_topics, *changes])
+            changes = self._actors.answers("sweep_beside", parts, self.alpha, self.eta, self.sweep)
+            self._word_topics = sum(
+                changes, self._word_topics
+            )  # as they come: all of them would be several times the counts
             self.sweep += 1
 
     def _as_seen(self, counts: CsrMatrix) -> CsrMatrix:
