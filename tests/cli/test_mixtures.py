@@ -14,7 +14,7 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError
-from nlpkit.workflows import lda_choice, step_checkpoints
+from nlpkit.workflows import step_checkpoints, topic_number
 from tests.cli.conftest import NEWS, footer, needs_torch, read, run_cli, write_jsonl
 from tests.refusals import refuses
 
@@ -235,14 +235,14 @@ def test_numbers_of_topics_that_were_compared_are_not_fitted_again(
     planted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = ("gsdmm", planted, "--k", "2:6:2", "-q", "-o", "run")
-    append = lda_choice.append_score
+    append = topic_number.append_score
 
     def interrupted(*args: Any) -> None:
         append(*args)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(lda_choice, "append_score", interrupted)
+        patched.setattr(topic_number, "append_score", interrupted)
         assert "run.k.jsonl" in run_cli(*line, code=130).err
     again = run_cli("gsdmm", planted, "--k", "2:6:2", "-o", "run", "--resume")
     assert "1 fits are known from run.k.jsonl" in again.err

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from nlpkit.cli.options import OutputFlags, RunFlags
     from nlpkit.io.read_options import ReadOptions
     from nlpkit.text.options import TopicTokenOptions
-    from nlpkit.topics.lda.options import CheckpointOptions
-    from nlpkit.topics.mixtures.options import TermOptions
+    from nlpkit.topics.mixtures.options import CheckpointOptions, TermOptions
 
 
 def fit_mixture(

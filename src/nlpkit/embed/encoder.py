@@ -118,7 +118,7 @@ class Encoder:
     def identity(self) -> dict[str, Any]:
         """All that the stored vector of a text depends on, which is whole (`whole_dim`) and not normalised."""
         return {
-            "files": files_fingerprint(self.path),
+            "files": files_fingerprint(self.path) if self.static is None else self.fingerprint,
             "engine": self.engine,
             "device": self.device.partition(":")[0],
             "precision": self.precision,

@@ -16,7 +16,7 @@ from nlpkit.parameters import Execution, Param
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import FitState, Keeper, resumable
+from nlpkit.topics.mixtures.steps import Keeper, RunningState, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
@@ -116,7 +116,7 @@ def fit_biterm(
     trace: list[BitermPoint] = []
     room = (np.empty(n_topics), np.empty(n_topics))
     arrays: dict[str, np.ndarray] = {"topics": topics, "n_z": n_z, "n_vk": n_vk}
-    for n in resumable(options.iterations, FitState(trace, BitermPoint, arrays, rng), keeper):
+    for n in resumable(options.iterations, RunningState(trace, BitermPoint, arrays, rng), keeper):
         moved = 0
         for begin in range(0, B, BLOCK):
             end = min(begin + BLOCK, B)

@@ -16,7 +16,7 @@ from nlpkit.parameters import Execution, Param
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import FitState, Keeper, resumable
+from nlpkit.topics.mixtures.steps import Keeper, RunningState, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -109,7 +109,7 @@ def fit_gsdmm(
     trace: list[GsdmmPoint] = []
     weights = np.empty(n_topics)
     changed: dict[str, np.ndarray] = {"topics": topics, "sizes": sizes, "n_k": n_k, "n_vk": n_vk}
-    for n in resumable(options.iterations, FitState(trace, GsdmmPoint, changed, rng), keeper):
+    for n in resumable(options.iterations, RunningState(trace, GsdmmPoint, changed, rng), keeper):
         moved = kernel.sweep(
             *data, topics, sizes, n_k, n_vk, options.alpha, options.eta, rng.random(len(full)), weights
         )

@@ -19,7 +19,7 @@ from nlpkit.topics.mixtures.by_term import words_of
 from nlpkit.topics.mixtures.heldout import CHAINS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
+from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import IntArray, LongArray, TokenTable
 
@@ -130,7 +130,7 @@ def fit_hdp(
     state = _State(tokens, options, execution.seed)
     trace: list[HdpPoint] = []
     for n in resumable(
-        options.iterations, FitState(trace, HdpPoint, rng=state.rng, replaced=state.arrays, restore=state.restore), keeper
+        options.iterations, RunningState(trace, HdpPoint, rng=state.rng, replaced=state.arrays, restore=state.restore), keeper
     ):  # fmt: skip
         state.sweep(n)
         if n % MERGE_EVERY == 0 and 2 * n <= options.iterations:

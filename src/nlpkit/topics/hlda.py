@@ -19,7 +19,7 @@ from nlpkit.topics.merging import joined
 from nlpkit.topics.mixtures.by_term import in_chunks
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
+from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
@@ -118,7 +118,7 @@ def fit_hlda(
         nonlocal tree
         tree = tree._replace(**{name: arrays[name] for name in TREE_ARRAYS})
 
-    state = FitState(
+    state = RunningState(
         trace, HldaPoint, {"levels": levels, "leaves": leaves}, rng,
         lambda: {name: getattr(tree, name) for name in TREE_ARRAYS}, put_back,
     )  # fmt: skip

@@ -25,9 +25,8 @@ from nlpkit.topics.dtm.fitter import DtmFitter, infer_undated
 from nlpkit.topics.dtm.model import DynamicTopics, largest_shifts, top_terms
 from nlpkit.topics.dtm.options import DtmOptions
 from nlpkit.topics.dtm.periods import Periods, cut_periods
-from nlpkit.topics.lda.options import CheckpointOptions
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
-from nlpkit.topics.mixtures.options import TermOptions
+from nlpkit.topics.mixtures.options import CheckpointOptions, TermOptions
 from nlpkit.topics.mixtures.token_tables import with_used_terms
 from nlpkit.types import BoolArray, IntArray, LongArray
 from nlpkit.weighting.dtm import count_terms, document_frequency

@@ -67,7 +67,7 @@ class EmbeddedDocuments(Predictions):
         """Say nothing more: how much was encoded is said as soon as it is known."""
 
 
-def load_encoder(options: SbertOptions, execution: Execution) -> Encoder:
+def checked_encoder(options: SbertOptions, execution: Execution) -> Encoder:
     """Return the encoder of the options, with its cache. Raises what `open_encoder` does."""
     check_encoder(options.encoder, verify=execution.verify)
     return open_encoder(options, execution.n_threads())

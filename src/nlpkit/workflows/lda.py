@@ -22,7 +22,6 @@ from nlpkit.topics.lda.fit import check_options
 from nlpkit.topics.lda.options import (
     SWEEPS,
     SWEEPS_OF_MANY,
-    CheckpointOptions,
     DescriptionOptions,
     GuideOptions,
     LdaOptions,
@@ -31,14 +30,16 @@ from nlpkit.topics.lda.options import (
     check_workers,
 )
 from nlpkit.topics.mixtures.model import main_topics
+from nlpkit.topics.mixtures.options import CheckpointOptions
 from nlpkit.topics.options import NumberOfTopics
 from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.guidance import groups_of, note_debiased
-from nlpkit.workflows.lda_chain import UnfinishedWork, check_guide, guided, run_chain
-from nlpkit.workflows.lda_choice import choice_additions, choose_number
+from nlpkit.workflows.lda_chain import check_guide, guided, run_chain
 from nlpkit.workflows.lda_model import FittedLda, LdaReport
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.topic_corpus import read_topic_corpus, warn_of_one_text
+from nlpkit.workflows.topic_number import choice_additions, choose_number
+from nlpkit.workflows.unfinished import UnfinishedWork
 
 COMMAND = "lda-gibbs"
 

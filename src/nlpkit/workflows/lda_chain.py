@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.actors import Start
 from nlpkit.errors import InputError
 from nlpkit.interrupts import report_checkpoint_on_interrupt
-from nlpkit.io.checkpoints import check_unfinished, checkpoint_path, read_checkpoint, scores_path, write_checkpoint
+from nlpkit.io.checkpoints import read_checkpoint, write_checkpoint
 from nlpkit.io.mixture_runs import LDA, TopicCorpus
 from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.runs import open_run
@@ -21,9 +18,10 @@ from nlpkit.io.seed_words import read_seed_words
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.fit import FitState, LdaFit, TracePoint, fit_lda
 from nlpkit.topics.lda.guide import Guidance, check_weights, fixed_counts, joined, seed_counts, token_weights
-from nlpkit.topics.lda.options import CheckpointOptions, GuideOptions, LdaOptions
+from nlpkit.topics.lda.options import GuideOptions, LdaOptions
 from nlpkit.topics.lda.resume import chain_options, resume_problem
 from nlpkit.types import FloatArray, TokenTable
+from nlpkit.workflows.unfinished import UnfinishedWork, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,51 +43,12 @@ class LdaMaterial:
         tokens, guidance = self.tokens, self.guidance
         return {
             "inputs": [[i.sha256, i.rows] for i in self.corpus.inputs],
-            "vocabulary": [len(tokens.terms), _digest("\n".join(tokens.terms).encode())],
-            "tokens": [len(tokens.term_ids), _digest(tokens.offsets, tokens.term_ids)],
+            "vocabulary": [len(tokens.terms), digest(tokens.terms)],
+            "tokens": [len(tokens.term_ids), digest(tokens.offsets, tokens.term_ids)],
             "given_topics": guidance
-            and [guidance.n_fixed, *guidance.names, _digest(guidance.term_ids, guidance.topics)],
-            "term_weights": None if self.weights is None else _digest(self.weights),
+            and [guidance.n_fixed, *guidance.names, digest(guidance.term_ids, guidance.topics)],
+            "term_weights": None if self.weights is None else digest(self.weights),
         }
-
-
-def _digest(*values: np.ndarray | bytes) -> str:
-    """Return 64 bits of a hash, hex."""
-    digest = hashlib.blake2b(digest_size=8)
-    for value in values:
-        digest.update(value if isinstance(value, bytes) else np.ascontiguousarray(value).data)
-    return digest.hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class UnfinishedWork:
-    """Where the chain and the scores of numbers of topics are kept until a run is written: beside it. Nowhere without a run."""
-
-    run: Path | None
-    options: CheckpointOptions
-
-    @property
-    def chain(self) -> Path | None:
-        """The file of the chain."""
-        return None if self.run is None else checkpoint_path(self.run)
-
-    @property
-    def scores(self) -> Path | None:
-        """The file of the scores by which a number of topics is chosen."""
-        return None if self.run is None else scores_path(self.run)
-
-    def files(self, *, chooses: bool) -> list[Path]:
-        """Return the files there can be. chooses: whether a number of topics is chosen."""
-        return [path for path in (self.chain, self.scores if chooses else None) if path is not None]
-
-    def check(self, *, chooses: bool, force: bool) -> None:
-        """Refuse to begin anew beside what an unfinished fit has left.
-
-        Raises:
-            OutputExistsError: there is something, and neither to be continued nor to be dropped.
-        """
-        for path in self.files(chooses=chooses):
-            check_unfinished(path, resume=self.options.resume, force=force)
 
 
 def check_guide(guide: GuideOptions, *, verify: bool) -> None:

@@ -81,9 +81,9 @@ class MapJob:
         values, execution = dict(self.settings), self.execution
         match self.command:
             case "sbert-embed":
-                from nlpkit.workflows.embed import embed_batched, load_encoder
+                from nlpkit.workflows.embed import embed_batched, checked_encoder
 
-                encoder = load_encoder(values["options"], execution) if values["kind"].method == "sbert" else None
+                encoder = checked_encoder(values["options"], execution) if values["kind"].method == "sbert" else None
                 return partial(embed_batched, encoder=encoder, execution=execution, **values)
             case "predict":
                 from nlpkit.workflows.predict import load

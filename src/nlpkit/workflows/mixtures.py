@@ -25,10 +25,9 @@ from nlpkit.topics.hdp import HdpFitter, HdpOptions
 from nlpkit.topics.hlda import HldaFitter, HldaOptions
 from nlpkit.topics.lda.online import LdaOnlineFitter
 from nlpkit.topics.lda.online_options import LdaOnlineOptions
-from nlpkit.topics.lda.options import CheckpointOptions
 from nlpkit.topics.mixtures.choose import TopicChoice
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
-from nlpkit.topics.mixtures.options import TermOptions
+from nlpkit.topics.mixtures.options import CheckpointOptions, TermOptions
 from nlpkit.topics.mixtures.scores import Fitter
 from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.topics.neural.ctm import CtmFitter
@@ -49,13 +48,13 @@ from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.document_columns import FitSettings, prepared
 from nlpkit.workflows.document_inference import inference_by, restored
 from nlpkit.workflows.label_predictors import label_predictor
-from nlpkit.workflows.lda_chain import UnfinishedWork
-from nlpkit.workflows.lda_choice import choice_additions, compare_numbers
 from nlpkit.workflows.mixture_model import DocumentInference, FittedMixture
 from nlpkit.workflows.predict_options import PredictOptions
-from nlpkit.workflows.step_checkpoints import digest, keeping
+from nlpkit.workflows.step_checkpoints import keeping
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.topic_corpus import read_topic_corpus, warn_of_one_text
+from nlpkit.workflows.topic_number import choice_additions, compare_numbers
+from nlpkit.workflows.unfinished import UnfinishedWork, digest
 
 
 class TopicFitter(Fitter, Protocol):

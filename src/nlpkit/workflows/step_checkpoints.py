@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.interrupts import Stop, between_steps, report_checkpoint_on_interrupt
 from nlpkit.io.checkpoints import read_steps, write_steps
 from nlpkit.topics.mixtures.steps import Keeper, StepState
-from nlpkit.workflows.lda_chain import UnfinishedWork
+from nlpkit.workflows.unfinished import UnfinishedWork
 
 SAVE_SECONDS = 60.0
 
@@ -84,26 +80,3 @@ def keeping(unfinished: UnfinishedWork, identity: Mapping[str, Any]) -> Iterator
             raise InputError(
                 f"checkpoint {path} is of no such fit ({error}); `force` without `resume` drops it"
             ) from None
-
-
-def digest(*values: Any, without: str = "") -> str:
-    """Return 64 bits of a hash, hex, of arrays, texts and numbers, and of all that is in lists and records but their field `without`."""
-    state = hashlib.blake2b(digest_size=8)
-
-    def add(value: Any) -> None:
-        if isinstance(value, np.ndarray):
-            state.update(f"{value.dtype}{value.shape}".encode())
-            state.update(value.tobytes())
-        elif is_dataclass(value):
-            for one in fields(value):
-                if one.name != without:
-                    add(getattr(value, one.name))
-        elif isinstance(value, list | tuple):
-            state.update(f"{len(value)}[".encode())
-            for part in value:
-                add(part)
-        else:
-            state.update(f"{value!r};".encode())
-
-    add(values)
-    return state.hexdigest()

@@ -7,8 +7,7 @@ from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.biterm import BitermOptions
-from nlpkit.topics.lda.options import CheckpointOptions
-from nlpkit.topics.mixtures.options import TermOptions
+from nlpkit.topics.mixtures.options import CheckpointOptions, TermOptions
 
 
 def biterm_cli(

@@ -6,8 +6,7 @@ from nlpkit.cli.fitting import fit_mixture
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
-from nlpkit.topics.lda.options import CheckpointOptions
-from nlpkit.topics.mixtures.options import TermOptions
+from nlpkit.topics.mixtures.options import CheckpointOptions, TermOptions
 from nlpkit.topics.neural.options import EtmOptions
 
 

@@ -6,14 +6,8 @@ from nlpkit.cli import console
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
-from nlpkit.topics.lda.options import (
-    CheckpointOptions,
-    DescriptionOptions,
-    GuideOptions,
-    LdaOptions,
-    PrototypeOptions,
-    WorkerOptions,
-)
+from nlpkit.topics.lda.options import DescriptionOptions, GuideOptions, LdaOptions, PrototypeOptions, WorkerOptions
+from nlpkit.topics.mixtures.options import CheckpointOptions
 
 
 def lda_gibbs_cli(

@@ -20,7 +20,7 @@ from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.variational import Batch, count_between
 from nlpkit.topics.mixtures.by_term import in_chunks
 from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
-from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
+from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.options import check_number_of_topics
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -132,7 +132,7 @@ def fit_dtm(
     def put_back(arrays: Arrays) -> None:
         walks.log_sums, walks.prior = arrays["log_sums"], float(arrays["prior"])
 
-    state = FitState(
+    state = RunningState(
         trace, DtmPoint, {"paths": walks.paths, "rest": walks.rest}, None,
         lambda: {"log_sums": walks.log_sums, "prior": np.array(walks.prior)}, put_back,
     )  # fmt: skip

@@ -204,9 +204,8 @@ class DistributedSampler:
             counts = self._pseudo_counts + self._as_seen(self._word_topics)
             parts = (counts.indptr.astype(np.int64), counts.indices.astype(np.int32), counts.data)
             changes = self._actors.answers("sweep_beside", parts, self.alpha, self.eta, self.sweep)
-            self._word_topics = sum(
-                changes, self._word_topics
-            )  # as they come: all of them would be several times the counts
+            # as they come: all of them at once would be several times the counts
+            self._word_topics = sum(changes, self._word_topics)
             self.sweep += 1
 
     def _as_seen(self, counts: CsrMatrix) -> CsrMatrix:

@@ -20,7 +20,7 @@ from nlpkit.topics.mixtures.by_term import in_chunks
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
+from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.topics.options import check_number_of_topics
 from nlpkit.topics.streams import stream_key
@@ -149,7 +149,7 @@ def fit_lda_online(
         nonlocal batches
         topics.totals, topics.scale, batches = arrays["totals"], float(arrays["scale"]), int(arrays["batches"])
 
-    state = FitState(
+    state = RunningState(
         trace, OnlinePoint, {"counts": topics.counts}, rng,
         lambda: {"totals": topics.totals, "scale": np.array(topics.scale), "batches": np.array(batches)}, put_back,
     )  # fmt: skip

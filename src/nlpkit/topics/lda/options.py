@@ -1,4 +1,4 @@
-"""Options of LDA, as plain data: the chain, prior knowledge, prototypes, checkpoints, what is stored."""
+"""Options of LDA, as plain data: the chain, prior knowledge, prototypes, what is stored."""
 
 from __future__ import annotations
 
@@ -181,24 +181,6 @@ class PrototypeOptions:
     similarity: Annotated[
         str, Param("Similarity of topics between chains: jaccard, cosine, jensen-shannon or rbo.")
     ] = "jaccard"
-
-
-@dataclass(frozen=True, slots=True)
-class CheckpointOptions:
-    """Options of saving an unfinished fit."""
-
-    PANEL: ClassVar[str] = "Run"
-
-    checkpoint_every: Annotated[
-        int | None,
-        Param(
-            "Save the fit every N sweeps (steps, passes) beside the run; 0: only when it is interrupted; default: every minute.",
-            min=0,
-        ),
-    ] = None
-    resume: Annotated[
-        bool, Param("Continue from the checkpoint if there is one; the sweeps of lda-gibbs may be more than before.")
-    ] = False
 
 
 @dataclass(frozen=True, slots=True)

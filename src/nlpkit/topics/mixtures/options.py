@@ -19,3 +19,21 @@ class TermOptions:
         float,
         Param("Weight λ of the probability in the relevance of a term (Sievert and Shirley 2014).", min=0.0, max=1.0),
     ] = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointOptions:
+    """Options of saving an unfinished fit."""
+
+    PANEL: ClassVar[str] = "Run"
+
+    checkpoint_every: Annotated[
+        int | None,
+        Param(
+            "Save the fit every N sweeps (steps, passes) beside the run; 0: only when it is interrupted; default: every minute.",
+            min=0,
+        ),
+    ] = None
+    resume: Annotated[
+        bool, Param("Continue from the checkpoint if there is one; the sweeps of lda-gibbs may be more than before.")
+    ] = False

@@ -32,7 +32,7 @@ class Keeper(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FitState:
+class RunningState:
     """What changes from step to step in a fit.
 
     arrays: those that are changed in place. replaced: returns those that are not, `restore` puts them back. trace: points of the type
@@ -69,7 +69,7 @@ class FitState:
         self.trace[:] = [self.point(**point) for point in state.trace]
 
 
-def resumable(last: int, state: FitState, keeper: Keeper | None) -> Iterator[int]:
+def resumable(last: int, state: RunningState, keeper: Keeper | None) -> Iterator[int]:
     """Yield the numbers of the steps from the first, or that after a state that was kept, to the last."""
     earlier = None if keeper is None else keeper.earlier()
     if earlier is not None:

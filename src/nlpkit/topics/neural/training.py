@@ -10,7 +10,7 @@ from threading import Lock
 import numpy as np
 import torch
 
-from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
+from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.neural.networks import Draw, Network
 from nlpkit.topics.neural.points import NeuralPoint
 from nlpkit.types import CsrMatrix, Float32Array, LongArray
@@ -119,7 +119,7 @@ def train(
                 if key.startswith(begin)
             }
 
-    state = FitState(trace, NeuralPoint, inside, rng, replaced, put_back)
+    state = RunningState(trace, NeuralPoint, inside, rng, replaced, put_back)
     with one_thread():
         for epoch in resumable(schedule.epochs, state, keeper):
             if best is None and kept:

@@ -13,7 +13,7 @@ from nlpkit.topics.lda.arguments import MAX_TOPICS
 from nlpkit.topics.lda.chain import make_sampler
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.mixtures import model as mixtures
-from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
+from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.options import check_number_of_topics
 from nlpkit.topics.stm.content import Content, ContentModel, update_content
 from nlpkit.topics.stm.inference import Inference, as_counts, expected_counts, infer_posteriors
@@ -105,7 +105,7 @@ def fit_stm(
             eta, topics, before = arrays["eta"], list(arrays["topics"]), float(arrays["before"])
             prior = Prior(arrays["mean"], arrays["covariance"])
 
-        state = FitState(
+        state = RunningState(
             trace, StmPoint, replaced=lambda: {
                 "eta": step.eta, "topics": np.array(topics), "before": np.array(before), "mean": prior.mean, "covariance": prior.covariance
             }, restore=put_back,

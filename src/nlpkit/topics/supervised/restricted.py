@@ -13,7 +13,7 @@ from nlpkit.kernels import restricted as kernel
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
 from nlpkit.topics.mixtures.model import MixtureFit
-from nlpkit.topics.mixtures.steps import FitState, Keeper, resumable
+from nlpkit.topics.mixtures.steps import Keeper, RunningState, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.topics.supervised.base import TRACE_EVERY, ColumnFitter, check, mixture_of
 from nlpkit.topics.supervised.options import AuthorTopicOptions, LabeledLdaOptions, prior
@@ -145,7 +145,7 @@ def sample(
     weights = np.empty(int(of_document.max(initial=1)))  # a weight for each place of a document
     trace: list[RestrictedPoint] = []
     arrays: dict[str, np.ndarray] = {"places": places, "counts": counts, "sizes": sizes, "n_vk": n_vk, "n_k": n_k}
-    for sweep in resumable(sweeps, FitState(trace, RestrictedPoint, arrays, rng), keeper):
+    for sweep in resumable(sweeps, RunningState(trace, RestrictedPoint, arrays, rng), keeper):
         moved = kernel.sweep(
             tokens.offsets, tokens.term_ids, rows.start, rows.rows, rows.topic_start, rows.topics, owner, places, counts, sizes,
             n_vk, n_k, alpha, eta, rng.random(len(places)), weights,

@@ -12,7 +12,7 @@ from nlpkit.kernels import slda as kernel
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
 from nlpkit.topics.mixtures.model import MixtureFit
-from nlpkit.topics.mixtures.steps import Arrays, FitState, Keeper, resumable
+from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.topics.supervised.base import TRACE_EVERY, ColumnFitter, check, doc_topics, mixture_of
 from nlpkit.topics.supervised.options import SldaOptions, prior
@@ -86,7 +86,7 @@ def fit_slda(
         nonlocal regression
         regression = Regression(arrays["coef"], arrays["intercept"], float(arrays["variance"]))
 
-    state = FitState(
+    state = RunningState(
         trace, SldaPoint, {"z": z, "n_vk": n_vk, "n_k": n_k}, rng,
         lambda: {"coef": regression.coef, "intercept": regression.intercept, "variance": np.array(regression.variance)}, put_back,
     )  # fmt: skip

@@ -18,7 +18,8 @@ from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
 from nlpkit.topics.mixtures.scores import Fitter, Scores
 from nlpkit.topics.options import NumberOfTopics, Range
 from nlpkit.types import TokenTable
-from nlpkit.workflows.lda_chain import LdaMaterial, UnfinishedWork
+from nlpkit.workflows.lda_chain import LdaMaterial
+from nlpkit.workflows.unfinished import UnfinishedWork
 
 
 def choose_number(
