@@ -81,7 +81,7 @@ class MapJob:
         values, execution = dict(self.settings), self.execution
         match self.command:
             case "sbert-embed":
-                from nlpkit.workflows.embed import embed_batched, checked_encoder
+                from nlpkit.workflows.embed import checked_encoder, embed_batched
 
                 encoder = checked_encoder(values["options"], execution) if values["kind"].method == "sbert" else None
                 return partial(embed_batched, encoder=encoder, execution=execution, **values)
