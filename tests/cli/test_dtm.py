@@ -156,6 +156,9 @@ def test_bad_input(tmp_path: Path) -> None:
     )
     write_jsonl(tmp_path / "letters.jsonl", [{"text": letter, "date": "2000"} for letter in "abcdef"])
     assert "nothing to find topics in" in run_cli("dtm", "letters.jsonl", "--k", "2", "-o", "x", code=3).error()
+    write_jsonl(tmp_path / "blank.jsonl", [{"text": "mast sail", "date": ""}] * 4)
+    assert "date" in run_cli("dtm", "blank.jsonl", "--k", "2", "-o", "x", code=3).error()
+    run_cli("dtm", "blank.jsonl", "--k", "2", "--dry-run")
     assert not Path("x").exists()
     gaps = [row if i % 9 else {**row, "when": ""} for i, row in enumerate(texts) if not row["when"].startswith("2001")]
     write_jsonl(tmp_path / "gaps.jsonl", gaps)

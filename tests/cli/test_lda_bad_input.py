@@ -347,12 +347,12 @@ def test_the_work_of_an_unfinished_run_is_not_thrown_away(corpus: Path, monkeypa
             "run.checkpoint.npz is of a run that was not finished: --resume goes on with it, --force drops it" in error
         )
         assert Path("run.checkpoint.npz").read_bytes() == before
-    Path("run.k.jsonl").write_text("mine")
+    Path("run.checkpoint.k.jsonl").write_text("mine")
     scores = run_cli("lda-gibbs", corpus, "--resume", "--k", "2:3", "-o", "run", code=3).error()
-    assert "run.k.jsonl does not hold the scores of a comparison; --force without --resume drops it" in scores
-    assert Path("run.k.jsonl").read_text() == "mine"
+    assert "run.checkpoint.k.jsonl does not hold the scores of a comparison; --force without --resume drops it" in scores
+    assert Path("run.checkpoint.k.jsonl").read_text() == "mine"
     run_cli("lda-gibbs", corpus, *CHAIN, "--limit", "100", "--force", "-q", "-o", "run")
-    assert names() == ["run", "run.k.jsonl", "x.jsonl"]
+    assert names() == ["run", "run.checkpoint.k.jsonl", "x.jsonl"]
 
 
 def test_a_chain_is_lengthened(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:

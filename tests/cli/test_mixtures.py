@@ -243,7 +243,7 @@ def test_numbers_of_topics_that_were_compared_are_not_fitted_again(
 
     with monkeypatch.context() as patched:
         patched.setattr(topic_number, "append_score", interrupted)
-        assert "run.k.jsonl" in run_cli(*line, code=130).err
+        assert "run.checkpoint.k.jsonl" in run_cli(*line, code=130).err
     again = run_cli("gsdmm", planted, "--k", "2:6:2", "-o", "run", "--resume")
-    assert "1 fits are known from run.k.jsonl" in again.err
-    assert not Path("run.k.jsonl").exists()
+    assert "1 fits are known from run.checkpoint.k.jsonl" in again.err
+    assert not Path("run.checkpoint.k.jsonl").exists()

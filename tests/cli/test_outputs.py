@@ -112,7 +112,7 @@ def test_the_list_of_dropped_rows_of_another_output_stays(corpus: Path) -> None:
 
 def test_a_corpus_that_is_named_like_a_checkpoint_is_not_dropped(corpus: Path) -> None:
     rows = pl.read_parquet(corpus).to_dicts()
-    source = corpus.with_name("news.k.jsonl")
+    source = corpus.with_name("news.checkpoint.k.jsonl")
     source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     before = source.read_bytes()
     line = (

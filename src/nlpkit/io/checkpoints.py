@@ -39,7 +39,7 @@ def checkpoint_path(target: Path) -> Path:
 
 def scores_path(target: Path) -> Path:
     """Return where the scores of a comparison of numbers of topics lie meanwhile: beside the run."""
-    return target.with_name(f"{target.name}.k.jsonl")
+    return target.with_name(f"{target.name}.checkpoint.k.jsonl")
 
 
 def check_unfinished(path: Path, *, resume: bool, force: bool) -> None:

@@ -136,7 +136,8 @@ def _periods(seen: _Seen, every: str) -> int:
     if span.unit == "document":
         return -(-seen.rows // span.n)
     days, _ = days_of(pa.chunked_array([pa.array(sorted(filter(None, seen.values)))]))
-    return cut_periods(days[~np.isnat(days)], every).n
+    days = days[~np.isnat(days)]
+    return cut_periods(days, every).n if len(days) else 1
 
 
 def _words(texts: pa.Table, options: PreprocessOptions, n_docs: int) -> tuple[int, int]:

@@ -65,7 +65,7 @@ def fit_lda(
         data: a Corpus, texts or a data frame; a column tokens is used, else made.
         options, guide, prototypes, checkpoints, description, tokens, workers, execution: whole records of options.
         checkpoint: the run directory that the model will be saved as; the unfinished chain and the scores of numbers of topics
-            are kept beside it (CHECKPOINT.checkpoint.npz, CHECKPOINT.k.jsonl) until `save`, so that `resume` can continue
+            are kept beside it (CHECKPOINT.checkpoint.npz, CHECKPOINT.checkpoint.k.jsonl) until `save`, so that `resume` can continue
             them. None: nothing is kept.
         force: drop what an unfinished fit has left there.
         settings: single options, such as k=20, sweeps=500, min_df=2, seed=1.

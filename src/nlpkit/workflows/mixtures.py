@@ -242,7 +242,7 @@ def fit_topics(
         data: a Corpus, texts or a data frame; a column tokens is used, else made. Labels are in its column label.
         options, terms, tokens, encoder, execution, checkpoints: whole records of options; encoder: of ctm.
         checkpoint: the run directory that the model will be saved as; unfinished work is kept beside it (CHECKPOINT.checkpoint.npz,
-            CHECKPOINT.k.jsonl) until `save`, so that `resume` can continue it. None: nothing is kept. force: drop what is there.
+            CHECKPOINT.checkpoint.k.jsonl) until `save`, so that `resume` can continue it. None: nothing is kept. force: drop what is there.
         settings: single options, such as k=20, min_df=2, seed=1.
 
     Raises:
