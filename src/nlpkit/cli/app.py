@@ -198,6 +198,7 @@ def main() -> None:
         app(prog_name="nlpkit")
     finally:
         _let_go_of_pipes()
+        gc.freeze()  # the process ends: without it, a quarter of a second goes into a last search for cycles
 
 
 def _report_thread_error(ended: threading.ExceptHookArgs) -> None:
