@@ -11,7 +11,7 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.classify.llm_labels import LabelAnswer, question_of, read_label
 from nlpkit.classify.predicted import Predicted
-from nlpkit.classify.sentiment_options import ZeroShotOptions
+from nlpkit.classify.zero_shot_options import ZeroShotOptions
 from nlpkit.errors import InputError
 from nlpkit.parameters import Execution
 from nlpkit.workflows.corpus import Corpus
