@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.classify.options import confidence_level
@@ -14,6 +15,8 @@ from nlpkit.parameters import READ, READ_LIST, Param
 COSINE, NLI, PROMPT = "cosine", "nli", "prompt"
 WAYS = (COSINE, NLI, PROMPT)
 TEXT, MASK, LABEL = "[text]", "[MASK]", "{label}"
+RANDOM, BALANCED, NEAREST = "random", "balanced", "nearest"
+CHOICES, SHOTS = (RANDOM, BALANCED, NEAREST), 8
 TEMPLATES = {
     COSINE: "This text is about {label}.",
     NLI: "This text is about {label}.",
@@ -78,8 +81,37 @@ class ZeroShotOptions(LlmOptions):
         Param("Number of tokens of a text that a language model is shown.", metavar="N", min=1, panel="Language model"),
     ] = 1000
 
+    examples: Annotated[
+        Path | None,
+        Param(
+            "Texts with labels that a language model is shown as questions already answered: a table with text and label.",
+            metavar="FILE",
+            panel="Language model",
+        ),
+        READ,
+    ] = None
+    shots: Annotated[int, Param("Number of examples before each text.", metavar="N", min=1, panel="Language model")] = (
+        SHOTS
+    )
+    choose: Annotated[
+        str,
+        Param(
+            "Examples that are shown: random, balanced (as many of each label; the same for all texts), or nearest (to each text by "
+            "embedding, the nearest last).",
+            metavar="HOW",
+            panel="Language model",
+        ),
+    ] = BALANCED
+
     def __post_init__(self) -> None:
         """Check that the options go together."""
+        if self.choose not in CHOICES:
+            raise unknown_value("choose", self.choose, CHOICES)
+        if self.examples is not None and self.llm is None:
+            raise UsageError("`examples` are for labels by `llm`; leave them out", parameter="examples")
+        if self.examples is None and (self.shots != SHOTS or self.choose != BALANCED):
+            name = "choose" if self.shots == SHOTS else "shots"
+            raise UsageError(f"`{name}` is for `examples`: give a table with text and label", parameter=name)
         confidence_level(self.ci)
         LlmOptions.__post_init__(self)
         if self.by not in WAYS:

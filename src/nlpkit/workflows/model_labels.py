@@ -16,7 +16,7 @@ from nlpkit.classify.zero_shot import calibrated, entailed_labels, label_shares,
 from nlpkit.classify.zero_shot_options import LABEL, NLI, TEXT, ZeroShotOptions
 from nlpkit.embed.models import files_fingerprint, find_model
 from nlpkit.embed.options import EncoderOptions
-from nlpkit.errors import InputError, UsageError, first_line, missing_extra
+from nlpkit.errors import InputError, first_line, missing_extra
 from nlpkit.finetune.options import HardwareOptions
 from nlpkit.io.finetune_files import foreign_task
 from nlpkit.parameters import Execution
@@ -26,19 +26,10 @@ if TYPE_CHECKING:
 
 UNCALIBRATED = "; probabilities order the labels of a document, they are not calibrated"
 CHUNK = 1024  # texts that are read at a time
-UNUSED = ("encoder", "long", "prompt", "truncate_dim", "cache")
+USED = ("device", "precision", "offline", "max_tokens")
 
 
 Judge = Callable[[Sequence[str]], tuple[Predicted, int]]  # labels of texts, and how many of these were cut
-
-
-def check_model_options(options: ZeroShotOptions, encoder: EncoderOptions) -> None:
-    """Raise UsageError for options of embeddings, which a model that reads texts has no use for."""
-    named = [name for name in UNUSED if getattr(encoder, name) is not None]
-    named += ["engine"] if encoder.engine != "auto" else []
-    if named:
-        raise UsageError(f"`{named[0]}`: labels by `by={options.by}` need no encoder; leave it out", parameter=named[0])
-    HardwareOptions(encoder.device, encoder.precision, encoder.offline).check()
 
 
 @contextmanager
@@ -51,8 +42,9 @@ def model_labels(
         UsageError: options or labels that the model cannot use; MissingError: the model is not there or is none; InputError: it has no
             classes.
     """
-    check_model_options(options, encoder)
+    encoder.refuse_others(USED, f"labels by `by={options.by}` need no encoder; leave it out")
     hardware = HardwareOptions(encoder.device, encoder.precision, encoder.offline)
+    hardware.check()
     try:
         from nlpkit.finetune.engine import Engine
     except ImportError:

@@ -93,16 +93,14 @@ def zero_shot_batches(
 ) -> Iterator[ZeroShotPredictions]:
     """Return a context with documents and the nearest label of each."""
     labels = read_labels(options.labels)
-    if options.llm is not None:
-        encoder.refuse("labels by `llm` need no encoder; leave it out")
-    elif options.by == COSINE:
+    if options.llm is None and options.by == COSINE:
         check_encoder(encoder.encoder, verify=execution.verify)
     with ExitStack() as stack:
         stream = stack.enter_context(corpus.open())
         spool = stack.enter_context(spool_in(stream.spool_directory))
         labeller: NearestLabels | AnsweredLabels | ModelLabels
         if options.llm is not None:
-            labeller = AnsweredLabels(labels, options, execution)
+            labeller = AnsweredLabels(labels, options, encoder, execution)
         elif options.by == COSINE:
             labeller = NearestLabels(stream, labels, options.sentence, encoder, execution.n_threads())
         else:

@@ -31,7 +31,7 @@ def zero_shot_cli(
     natural language inference says whether a text entails that it is about a label; with --by prompt a masked language model puts the
     word of a label into a sentence after the text. With --llm a language model that speaks OpenAI's protocol is asked about each text
     (its key is in the environment as NLPKIT_LLM_KEY) and must answer with one of the labels, which then have no probability; answers
-    are kept, so that a second run asks nothing.
+    are kept, so that a second run asks nothing. --examples are texts with labels that it is shown before each text.
 
     \b
     Examples:
@@ -45,7 +45,8 @@ def zero_shot_cli(
         from nlpkit.workflows.llm_labels import plan_labels
         from nlpkit.workflows.zero_shot import read_labels
 
-        console.plan(plan_labels(read_corpus(*inputs, options=read), read_labels(options.labels), options, run))
+        corpus = read_corpus(*inputs, options=read)
+        console.plan(plan_labels(corpus, read_labels(options.labels), options, encoder, run))
         return
     target = out.target("predictions.parquet")
     if run.dry_run:
