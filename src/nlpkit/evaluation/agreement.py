@@ -236,8 +236,9 @@ def dawid_skene_labels(
 
     Returns:
         the columns "" (labels), prob (of the label) and entropy (of the true label, in nats), (U,) each, null without judgements;
-        with `soft` also probabilities (of all labels); and how many units are labelled, tied and unrated, the shares of the labels, and for each coder the number of judgements, the
-        accuracy and the confusion: of units of a label (first key) the share that was given each label (second key).
+        with `soft` also probabilities (of all labels); and how many units are labelled, tied and unrated, the shares of the labels, and
+        for each coder the number of judgements, the accuracy and the confusion: of units of a label (first key) the share that was
+        given each label (second key).
     """
     model = dawid_skene(annotations.codes, len(annotations.names))
     winner, tie = model.labels()
