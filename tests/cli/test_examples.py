@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 import nlpkit as nk
 from nlpkit.classify.in_context import balanced_examples, labelled_examples, nearest_examples, random_examples
 from nlpkit.errors import ColumnError, InputError, MissingError, UsageError
+from nlpkit.io import chat
 from tests.cli.conftest import run_cli
 from tests.llm_server import Server, said, serving
 
@@ -132,7 +134,9 @@ def test_examples_that_cannot_be_used(server: Server, examples: Path) -> None:
     assert len(labelled_examples(["a", "a", None], ["courts", "courts", "space"], ["courts", "space"])) == 1
 
 
-def test_a_server_that_fails_keeps_what_was_answered(server: Server, examples: Path) -> None:
+def test_a_server_that_fails_keeps_what_was_answered(
+    server: Server, examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.reply = lambda body: first_example(body) if len(server.asked) < 2 else (401, b"no")
     with pytest.raises(MissingError, match="401"):
         label(server, examples)
@@ -144,6 +148,18 @@ def test_a_server_that_fails_keeps_what_was_answered(server: Server, examples: P
     assert "could not be used" in server.asked[-1]["messages"][-1]["content"]
     with pytest.raises(MissingError, match="cannot be reached"):
         label(server, examples, ["a third text"], llm="http://127.0.0.1:9/v1")
+    full = iter([429, 503])
+    server.reply = lambda body: (next(full, 200), first_example(body)[1])
+    assert label(server, examples, ["a fourth text"]).summary["calls"] == 1
+    server.reply = lambda _: (429, b"slow down")
+    with pytest.raises(MissingError, match="its limit of requests is reached"):
+        label(server, examples, ["a fifth text"])
+    late = threading.Event()
+    server.reply = lambda _: (late.wait(3), (200, {}))[1]  # type: ignore[func-returns-value]
+    monkeypatch.setattr(chat, "TRIES", 1)
+    with pytest.raises(MissingError, match="did not answer within"):
+        label(server, examples, ["a sixth text"], timeout=0.2)
+    late.set()
 
 
 def test_the_command(server: Server, examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

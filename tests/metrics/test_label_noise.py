@@ -59,6 +59,7 @@ def test_no_noise_changes_nothing() -> None:
     for name in ("accuracy", "macro_f1", "mcc", "kappa", "balanced_accuracy", "weighted_f1"):
         assert corrected[name].value == pytest.approx(plain[name].value)
         assert corrected[name].parameters["uncorrected"] == pytest.approx(plain[name].value)
+        assert corrected[name].parameters["label_noise"] == 0
     assert corrected["accuracy"].interval.low == pytest.approx(plain["accuracy"].interval.low)
 
 

@@ -70,7 +70,12 @@ def add_corrected(
     n = int(cells.counts.sum())
     observed = np.asarray(cells.counts @ at, np.float64).reshape(J, J + 1)
     plain = averages(observed, beta=beta)
-    parameters: dict[str, Any] = {"documents": n, "classes": J, "beta": beta, "label_noise": rate or "confusion"}
+    parameters: dict[str, Any] = {
+        "documents": n,
+        "classes": J,
+        "beta": beta,
+        "label_noise": "confusion" if rate is None else rate,
+    }
     for name in (beta_name(one, beta) for one in names):
         metric = metric_of(name)
         assert metric is not None
@@ -123,9 +128,9 @@ def add_annotated(
     if all(value is None for value in flat):
         raise InputError(f"{table.name}: none of the annotators gave a label", parameter="annotators")
     classes = sorted({value for value in (*flat, *assigned) if value is not None})
-    place_of = {None: -1, **{name: j for j, name in enumerate(classes)}}
-    codes = np.array([place_of[value] for value in flat], np.int32).reshape(C, D).T
-    predicted = np.array([place_of[value] for value in assigned], np.int32)
+    place_of = {name: j for j, name in enumerate(classes)}
+    codes = np.array([-1 if value is None else place_of[value] for value in flat], np.int32).reshape(C, D).T
+    predicted = np.array([-1 if value is None else place_of[value] for value in assigned], np.int32)
     J = len(classes)
     if J > MOST_CLASSES:
         raise UsageError(f"`annotators` is for up to {MOST_CLASSES} classes, here are {J:,}", parameter="annotators")
@@ -190,4 +195,5 @@ def _matrix(confusion: Confusion, classes: Sequence[str]) -> FloatArray:
                 f"the confusion says nothing of the right label '{name}'; a row with label, given and share was needed",
                 parameter="label_noise",
             )
-    return matrix / matrix.sum(axis=1, keepdims=True)
+    shares: FloatArray = matrix / matrix.sum(axis=1, keepdims=True)
+    return shares

@@ -61,8 +61,8 @@ def evaluate(
     """
     if metrics is not None:
         settings["metrics"] = metrics if isinstance(metrics, str) else tuple(metrics)
-    options, read, encoder, execution, gates = with_settings(
-        (options, read, None if encoder is None else EncoderOptions.from_value(encoder), execution, gates), settings,
+    options, read, embedding, execution, gates = with_settings(
+        (options, read, EncoderOptions.from_value(encoder), execution, gates), settings,
         (EvaluationOptions, ReadOptions, EncoderOptions, Execution, GateOptions),
     )  # fmt: skip
     names = options.names()
@@ -71,14 +71,14 @@ def evaluate(
         read = replace(read, label_col=annotators[0])
     by_tokens = bool(set(names) & set(BERTSCORE)) and set(names) <= {*GENERATION, *BERTSCORE}
     if by_tokens:
-        encoder.refuse_others(USED, "bertscore has no use for it; leave it out")
+        embedding.refuse_others(USED, "bertscore has no use for it; leave it out")
     else:
         options.refuse_token_options()
     if not by_tokens and options.vectors != ENCODER:
-        encoder.refuse(f"only `vectors={ENCODER}` embeds anything here; add that, or leave it out")
+        embedding.refuse(f"only `vectors={ENCODER}` embeds anything here; add that, or leave it out")
     uncertainty = Uncertainty(options.level(), execution.seed)
     rules = read_gates(gates, names)
-    check_encoder(encoder.encoder, verify=execution.verify)
+    check_encoder(embedding.encoder, verify=execution.verify)
     wanted = rules.metrics or tuple(bound.metric for bound in rules.bounds)
     scoring = EvaluationSettings(
         options,
@@ -98,10 +98,10 @@ def evaluate(
             options.refuse_separator()
             options.refuse_noise()
         if tables:
-            evaluation = evaluate_tables(tables, scoring, encoder)
+            evaluation = evaluate_tables(tables, scoring, embedding)
         else:
             models = [target for target in opened if isinstance(target, TopicTarget)]
-            evaluation = evaluate_models(models, scoring, encoder)
+            evaluation = evaluate_models(models, scoring, embedding)
     evaluation.gates = rules.check(evaluation)
     return evaluation
 
