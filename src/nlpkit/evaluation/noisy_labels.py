@@ -183,13 +183,13 @@ def _matrix(confusion: Confusion, classes: Sequence[str]) -> FloatArray:
     place = {name: j for j, name in enumerate(classes)}
     for name, i in place.items():
         row = confusion.get(name, {})
-        for given, share in row.items():
-            if given not in place:
+        for label, share in row.items():
+            if label not in place:
                 raise InputError(
-                    f"the confusion has a label '{given}' that no document has (labels: {', '.join(classes)})",
+                    f"the confusion has a label '{label}' that no document has (labels: {', '.join(classes)})",
                     parameter="label_noise",
                 )
-            matrix[i, place[given]] = share
+            matrix[i, place[label]] = share
         if not matrix[i].sum() > 0 or matrix[i].min() < 0:
             raise InputError(
                 f"the confusion says nothing of the right label '{name}'; a row with label, given and share was needed",

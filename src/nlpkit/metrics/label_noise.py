@@ -102,9 +102,9 @@ def annotator_counts(codes: IntArray, assigned: IntArray, n_labels: int, weights
         codes: (D, C) labels, -1 for none. assigned: (D,) predictions, -1 for none, which are in the last column.
         weights: (C,) of the annotators, or (D, C).
     """
-    given = np.where(codes >= 0, weights, 0.0)
-    total = given.sum(axis=1, keepdims=True)
-    shares = np.divide(given, total, out=np.zeros_like(given), where=total > 0)
+    votes = np.where(codes >= 0, weights, 0.0)
+    total = votes.sum(axis=1, keepdims=True)
+    shares = np.divide(votes, total, out=np.zeros_like(votes), where=total > 0)
     predicted = np.where(assigned < 0, n_labels, assigned)
     cells = np.where(codes >= 0, codes, 0) * (n_labels + 1) + predicted[:, None]
     flat = np.bincount(cells.ravel(), weights=shares.ravel(), minlength=n_labels * (n_labels + 1))

@@ -135,15 +135,15 @@ def read_noise(noise: str | float | None) -> float | dict[str, dict[str, float]]
         pass
     columns = read_columns(Path(str(noise)), ["label", "given", "share"], option="`label_noise`")
     confusion: dict[str, dict[str, float]] = {}
-    for label, given, share in zip(columns["label"], columns["given"], columns["share"], strict=True):
-        names = as_label(label), as_label(given)
+    for label, assigned, share in zip(columns["label"], columns["given"], columns["share"], strict=True):
+        names = as_label(label), as_label(assigned)
         try:
             value = float(share)
         except (TypeError, ValueError):
             value = float("nan")
         if names[0] is None or names[1] is None or not 0 <= value < float("inf"):
             raise InputError(
-                f"{noise}: a label, the one given instead and a share were needed in each row, found {label}, {given}, {share}",
+                f"{noise}: a label, the one given instead and a share were needed in each row, found {label}, {assigned}, {share}",
                 parameter="label_noise",
             )
         row = confusion.setdefault(names[0], {})

@@ -53,7 +53,7 @@ class AnsweredLabels:
         """Return the labels of documents, without probabilities. Raises MissingError, InputError: see `usable_answer`."""
         texts = texts_of(batch)
         codes = np.full(len(texts), -1, np.int32)
-        examples = self._examples.of(texts)
+        examples = self._examples.before(texts)
         with reporting.progress("labels", len(texts)) as update:
             for d, text in enumerate(texts):
                 if text.strip():
@@ -132,7 +132,7 @@ class ShownExamples:
         elif options.choose == BALANCED:
             self._fixed = balanced_examples(self._examples.codes, options.shots, rng)
 
-    def of(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
+    def before(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
         """Return the examples of each text with their labels. Raises MissingError: the encoder of the nearest is not there."""
         examples, shots = self._examples, self._options.shots
         if not len(examples) or self._options.choose != NEAREST:
@@ -182,7 +182,7 @@ def plan_labels(
             for batch in stream:
                 texts = texts_of(batch)
                 documents += len(texts)
-                for text, examples in zip(texts, shown.of(texts), strict=True):
+                for text, examples in zip(texts, shown.before(texts), strict=True):
                     if text.strip():
                         yield question_of(labels, text, budget=options.budget, examples=examples)
 
