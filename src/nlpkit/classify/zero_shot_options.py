@@ -142,7 +142,7 @@ class ZeroShotOptions(LlmOptions):
     def _check_llm(self) -> None:
         """Refuse what labels by a language model at an address have no use for."""
         others = {"by": self.by != COSINE, "template": self.template is not None}
-        for name in [name for name, given in others.items() if given]:
+        for name in [name for name, is_set in others.items() if is_set]:
             raise UsageError(f"`{name}`: labels by `llm` have no use for it; leave it out", parameter=name)
         if self.probabilities:
             raise UsageError("`probabilities`: labels by `llm` have none; leave it out", parameter="probabilities")

@@ -221,8 +221,8 @@ class ZeroShotPredictions(Predictions):
         if not known.any():
             return None
         several = predicted.sets is not None
-        given = set(chain.from_iterable(v or () for v in raw_labels)) if several else set(raw_labels)
-        if not given & set(names):
+        known_labels = set(chain.from_iterable(v or () for v in raw_labels)) if several else set(raw_labels)
+        if not known_labels & set(names):
             reporting.note("the labels of the documents are none of those given, so nothing is scored")
             return None
         rows = np.flatnonzero(known)
