@@ -61,8 +61,8 @@ class ZeroShotOptions(LlmOptions):
     template: Annotated[
         str | None,
         Param(
-            "Sentence that a label is put into, with {label}; of prompt with [text] and [MASK]. Default: 'This text is about {label}.', "
-            "of prompt '[text] This text is about [MASK].'",
+            "Sentence that a label is put into, 'This text is about {label}.' by default; of prompt with [text] and [MASK], "
+            "'[text] This text is about [MASK].' by default.",
             metavar="TEXT",
         ),
     ] = None

@@ -24,7 +24,7 @@ def zero_shot_cli(
     sharing: ShardOptions,
     run: RunFlags,
 ) -> None:
-    """Give texts labels by their names, without training: by embedding, inference, a prompt or a language model.
+    """Give texts labels by their names alone: by embedding, inference, a prompt or a language model.
 
     Texts and labels are embedded by one model; a label is its name, or the descriptions that it is given. The output is the
     documents with the columns prediction and prediction_prob. Where they have labels, scores are printed. With --by nli a model of
