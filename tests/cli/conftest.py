@@ -71,6 +71,8 @@ COMMANDS = (
     "classify",
     "sentiment",
     "zero-shot",
+    "active",
+    "active-curve",
     "finetune",
     "evaluate",
     "stats",

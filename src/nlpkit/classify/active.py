@@ -21,7 +21,7 @@ from nlpkit.classify.active_options import (
 )
 from nlpkit.classify.model import row_lengths
 from nlpkit.errors import InputError
-from nlpkit.types import FloatArray, LongArray
+from nlpkit.types import BoolArray, FloatArray, LongArray
 
 BLOCK_ROWS = 4096  # documents whose distances to all labelled ones are in memory at a time
 
@@ -59,7 +59,7 @@ def unit_rows(points: Any) -> Any:
     lengths = row_lengths(points)
     if sparse.issparse(points):
         return sparse.csr_array(sparse.diags_array(1 / lengths) @ sparse.csr_array(points, dtype=np.float64))
-    return (points / lengths[:, None]).astype(np.float32)
+    return np.asarray(points / lengths[:, None], np.float32)
 
 
 def select(
@@ -78,7 +78,8 @@ def select(
     random: drawn without replacement.
     diverse: seeding of k-means++ (Arthur & Vassilvitskii 2007): each document is drawn with a probability in proportion to its squared
     distance from the nearest one that is labelled or was drawn before; the first, where nothing is labelled, from all alike.
-    core-set: the document that is farthest from these (greedy k-centre; Sener & Savarese 2018, Algorithm 1).
+    core-set: the document that is farthest from these (greedy k-centre; Sener & Savarese 2018, Algorithm 1); of equally far ones
+    one that is drawn.
     badge: seeding of k-means++ on the gradients of the loss by the weights of a linear layer, (p - e_ŷ) ⊗ h with ŷ the most probable
     class and h the point (Ash et al. 2020, Algorithm 1), as in the authors' program begun at the longest one. With a = p - e_ŷ the
     product of two gradients is (a·a')(h·h'), so no outer product is made.
@@ -131,14 +132,14 @@ def _seeding(
 
     nearest: squared distances (D,) to what is there already, None for nothing: then the point `first` begins, or one that is drawn.
     """
-    free = np.ones(len(squares), bool)
+    free, order = np.ones(len(squares), bool), rng.permutation(len(squares)) if farthest else None
     rows, scores = np.empty(n, np.int64), np.empty(n)
     for k in range(n):
         if nearest is None:
             i = int(rng.integers(len(squares))) if first is None else first
             scores[k] = np.nan if first is None else np.sqrt(squares[i])
         else:
-            i = int(np.where(free, nearest, -1.0).argmax()) if farthest else _drawn(nearest, free, rng)
+            i = _drawn(nearest, free, rng) if order is None else _farthest(nearest, free, order)
             scores[k] = np.sqrt(nearest[i])
         distance = np.maximum(squares + squares[i] - 2 * dots(i), 0.0)
         nearest = distance if nearest is None else np.minimum(nearest, distance)
@@ -146,7 +147,12 @@ def _seeding(
     return Selection(rows, scores)
 
 
-def _drawn(weights: FloatArray, free: Any, rng: np.random.Generator) -> int:
+def _farthest(distances: FloatArray, free: BoolArray, order: LongArray) -> int:
+    """Return the place of the largest distance among those that are free; of equal ones the first in an order."""
+    return int(order[np.where(free, distances, -1.0)[order].argmax()])
+
+
+def _drawn(weights: FloatArray, free: BoolArray, rng: np.random.Generator) -> int:
     """Return a place drawn in proportion to its weight; where all weigh nothing, one that is free."""
     total = np.cumsum(weights)
     u = rng.random()

@@ -71,6 +71,9 @@ class ActiveOptions:
         ),
         READ,
     ] = ()
+    relabel: Annotated[
+        bool, Param("Also choose documents that have a label in the input, such as for a second opinion.")
+    ] = False
     vectors: Annotated[
         str,
         Param(

@@ -127,10 +127,10 @@ def propose_texts(
 ) -> Proposals:
     """Return the texts of a corpus that are to be labelled next, by a strategy of `nlpkit.classify.active.select`.
 
-    Left out are documents with a label (`label_col`), texts that stand in a table of labelled ones, and all but the first of equal texts;
-    white space does not tell texts apart. For diverse, core-set and badge vectors have length 1, and what is labelled in the
-    corpus counts as labelled for diverse and core-set. badge takes these vectors as the input of the last layer: for a linear classifier
-    on the same vectors that is what it is, for a fine-tuned model it stands in for its last hidden layer.
+    Left out are documents with a label (`label_col`; not with `relabel`), texts that stand in a table of labelled ones, and all but
+    the first of equal texts; white space does not tell texts apart. For diverse, core-set and badge vectors have length 1, and what is
+    labelled in the corpus counts as labelled for diverse and core-set. badge takes these vectors as the input of the last layer: that
+    is what they are for a linear classifier on the same vectors; for a fine-tuned model they stand in for its last hidden layer.
 
     Args:
         data: a Corpus, texts or a data frame.
@@ -159,19 +159,21 @@ def propose_texts(
     check_vector_options(options.vectors, embedding, tokens, weights)
     classifier = None if options.model is None else _classifier(options.model, execution)
     table, stream = _read(as_corpus(data))
-    free, labelled, n_repeated = _candidates(table, options.labelled)
+    free, labelled, n_repeated = _candidates(table, options)
     n_labelled = int(labelled.sum())
     candidates = np.flatnonzero(free)
     if not len(candidates):
         raise InputError(
-            f"all {wording.counted(table.num_rows, 'document')} of {stream.where} are labelled already or have no text, so there is "
-            "nothing left to label; if the column of labels is not one of yours, name another with `label_col`"
+            f"nothing is left to label: {wording.counted(table.num_rows, 'document')} of {stream.where}, of which {n_labelled:,} labelled "
+            f"and {table.num_rows - n_labelled:,} without text or equal to these; `relabel` also chooses what has a label in the input"
         )
     if classifier is not None and not n_labelled:
         reporting.note(
             "no text counts as labelled; name the texts that the model learned from with `labelled`, or they may come again"
         )
-    probabilities, predictions, classes = None, {}, ()
+    probabilities: FloatArray | None = None
+    predictions: dict[str, pa.ChunkedArray] = {}
+    classes: tuple[str, ...] = ()
     if classifier is not None:
         pool = _memory(table.take(pa.array(candidates)), stream)
         probabilities, predictions, classes = _predicted(classifier, pool, options, embedding, execution)
@@ -252,11 +254,11 @@ def _memory(table: pa.Table, stream: DocumentStream) -> Corpus:
     return Corpus(memory=table.replace_schema_metadata(with_footer(table.schema, block).metadata))
 
 
-def _candidates(table: pa.Table, labelled_files: tuple[Path, ...]) -> tuple[BoolArray, BoolArray, int]:
+def _candidates(table: pa.Table, options: ActiveOptions) -> tuple[BoolArray, BoolArray, int]:
     """Return which documents (D,) may be chosen, which are labelled (of equal texts one), and how many texts stand there again."""
-    known = {text for path in labelled_files for text in _labelled_texts(path)}
+    known = {text for path in options.labelled for text in _labelled_texts(path)}
     texts = [_folded(text) for text in table.column("text").to_pylist()]
-    has_label = _has_label(table)
+    has_label = np.zeros(len(texts), bool) if options.relabel else _has_label(table)
     labelled = np.array([text in known for text in texts]) | has_label
     labelled &= has_text(table.column("text"))
     seen = {text for text, is_labelled in zip(texts, labelled.tolist(), strict=True) if is_labelled}

@@ -30,9 +30,9 @@ def active_cli(
 
     \b
     Examples:
-      nlpkit active data/samples/questions.jsonl --vectors tfidf --batch-size 8 -o batch.parquet
-      nlpkit active data/samples/questions.jsonl --by random --page batch.html --labels hours,loans
-      nlpkit active data/samples/questions.jsonl --by core-set --vectors tfidf --json -q
+      nlpkit active data/samples/questions.jsonl --vectors tfidf --relabel --batch-size 8 -o batch.parquet
+      nlpkit active data/samples/questions.jsonl --relabel --by random --page p.html --labels hours,loans
+      nlpkit active data/samples/questions.jsonl --relabel --by core-set --vectors tfidf --json -q
     """
     from nlpkit.workflows.active import check_page
 
