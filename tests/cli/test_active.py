@@ -228,7 +228,7 @@ def unusable(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("active-curve open.jsonl --vectors tfidf", 3, "no column 'label'"),
         ("active-curve one-label.jsonl --vectors tfidf", 3, "label 'x'"),
         ("active-curve one.jsonl --vectors tfidf", 3, "has a vector"),
-        ("active one.jsonl --relabel --vectors tfidf", 3, "--min-df 1"),
+        ("active one.jsonl --relabel --vectors tfidf", 3, "has a vector"),
         ("active-curve lists.jsonl --vectors tfidf", 3, "one label each"),
         ("active-curve docs.jsonl --vectors tfidf", 3, "take fewer --rounds"),
         ("active-curve empty.jsonl --vectors tfidf", 3, "no documents"),
