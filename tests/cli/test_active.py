@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
-from tests.cli.conftest import footer, planted_rows, read, run_cli, write_embedded, write_jsonl
+from tests.cli.conftest import footer, needs_torch, planted_rows, read, run_cli, write_embedded, write_jsonl
+from tests.cli.finetune_data import base_model, rows, tune
 
 LABELS = "rivers,courts,music,space"
 TRUE = {row["text"]: row["label"] for row in planted_rows()}
@@ -25,14 +26,14 @@ def unlabelled(path: Path, n: int = 120) -> Path:
 def answer(sheet: str, *, coder: str = "", skip: int = 0) -> Path:
     """Fill in the sheet as a person does, but for the first `skip` questions."""
     with Path(sheet).open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    for row in rows[skip:]:
+        lines = list(csv.DictReader(file))
+    for row in lines[skip:]:
         row["answer"], row["coder"] = TRUE[row["text"]], coder
     path = Path(sheet.replace(".csv", f".{coder or 'done'}.csv"))
     with path.open("w", encoding="utf-8", newline="") as file:
-        out = csv.DictWriter(file, list(rows[0]))
+        out = csv.DictWriter(file, list(lines[0]))
         out.writeheader()
-        out.writerows(rows)
+        out.writerows(lines)
     return path
 
 
@@ -91,7 +92,7 @@ def test_diverse_texts_are_of_all_groups(planted: Path) -> None:
 
 
 def test_labelled_texts_and_repetitions_are_left_out(tmp_path: Path) -> None:
-    rows = [
+    texts = [
         {"id": "a", "text": "the river"},
         {"id": "b", "text": "the  river\n"},
         {"id": "c", "text": "a court", "label": "courts"},
@@ -99,7 +100,7 @@ def test_labelled_texts_and_repetitions_are_left_out(tmp_path: Path) -> None:
         {"id": "e", "text": "known elsewhere"},
         {"id": "f", "text": "open elsewhere"},
     ]
-    corpus = write_jsonl(tmp_path / "c.jsonl", rows)
+    corpus = write_jsonl(tmp_path / "c.jsonl", texts)
     known = write_jsonl(
         tmp_path / "k.jsonl", [{"text": "known elsewhere", "label": "x"}, {"text": "open elsewhere", "label": None}]
     )
@@ -132,6 +133,19 @@ def test_uncertain_texts_come_first(tmp_path: Path) -> None:
     assert table["id"].to_pylist() == ["torn", "sure"]
     assert table["score"][0].as_py() == pytest.approx(1.0, abs=1e-6)
     assert table["prediction"].to_pylist()[1] == "w"
+
+
+@needs_torch
+def test_a_fine_tuned_model_is_asked_as_well(tmp_path: Path) -> None:
+    base = base_model(tmp_path / "base")
+    write_jsonl(tmp_path / "t.jsonl", rows())
+    write_jsonl(tmp_path / "c.jsonl", [{"id": row["id"], "text": f"{row['text']} again"} for row in rows(1)])
+    tune("t.jsonl", "-q", "-o", "tuned", base=base, method="setfit", steps=2)
+    words = ("active", "c.jsonl", "--model", "tuned", "--labelled", "t.jsonl", "--vectors", "tfidf", "--min-df", 1)
+    for by in ("badge", "entropy"):
+        value = run_cli(*words, "--by", by, "--batch-size", 5, "--page", f"{by}.html", "--json").json()
+        assert (len(value["texts"]), value["labels"]) == (5, ["politics", "space", "sport"])
+        assert all(text["prediction"] in value["labels"] for text in value["texts"])
 
 
 def test_labels_of_several_coders(tmp_path: Path) -> None:

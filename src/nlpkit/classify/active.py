@@ -166,7 +166,7 @@ def _squares(points: Any) -> FloatArray:
     """Return the squared lengths (D,) of points."""
     if sparse.issparse(points):
         return np.asarray(points.multiply(points).sum(axis=1), np.float64).ravel()
-    return np.einsum("ij,ij->i", points, points, dtype=np.float64)
+    return np.asarray(np.einsum("ij,ij->i", points, points, dtype=np.float64))
 
 
 def _dots(points: Any, i: int) -> FloatArray:
