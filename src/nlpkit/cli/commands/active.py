@@ -30,8 +30,8 @@ def active_cli(
 
     \b
     Examples:
-      nlpkit active data/samples/questions.jsonl --vectors tfidf --relabel --batch-size 8 -o batch.parquet
-      nlpkit active data/samples/questions.jsonl --relabel --by random --page p.html --labels hours,loans
+      nlpkit active data/samples/questions.jsonl --relabel --vectors tfidf -o batch.parquet
+      nlpkit active data/samples/questions.jsonl --relabel --by random --page p.html --labels a,b
       nlpkit active data/samples/questions.jsonl --relabel --by core-set --vectors tfidf --json -q
     """
     from nlpkit.workflows.active import check_page

@@ -29,9 +29,9 @@ def active_curve_cli(
 
     \b
     Examples:
-      nlpkit active-curve data/samples/news.jsonl --vectors tfidf --by margin --rounds 4 --seeds 2
-      nlpkit active-curve data/samples/news.jsonl --vectors tfidf --by badge --rounds 3 --seeds 2 -o c.csv
-      nlpkit active-curve data/samples/news.jsonl --vectors tfidf --by diverse --rounds 2 --model nb --json
+      nlpkit active-curve data/samples/news.jsonl --vectors tfidf --by margin --seeds 2
+      nlpkit active-curve data/samples/news.jsonl --vectors tfidf --by badge --rounds 3 -o c.csv
+      nlpkit active-curve data/samples/news.jsonl --vectors tfidf --by diverse --model nb --json
     """
     target = out.given_table_target("curves.csv")
     if run.dry_run:
