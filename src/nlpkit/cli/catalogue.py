@@ -110,6 +110,10 @@ PANELS: dict[str, dict[str, Entry]] = {
             "zero_shot",
             "Give texts labels by their names alone: by embedding, inference, a prompt or a language model.",
         ),
+        "active": Entry("active", "Choose the texts to label next, and write a page for the people who label them."),
+        "active-curve": Entry(
+            "active_curve", "Compare strategies of active learning with random choice, on documents that are labelled."
+        ),
         "finetune": Entry("finetune", "Fine-tune a transformer on labelled documents, or compare methods."),
         "train-encoder": Entry(
             "train_encoder", "Train a sentence encoder on texts, pairs or triplets, for sbert-embed and bertopic."
@@ -120,7 +124,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "annotate": Entry(
             "annotate",
             "Write tasks for people, score their answers, and measure how far coders agree.",
-            members=("task", "judge", "score", "agree", "majority"),
+            members=("task", "judge", "labels", "score", "agree", "majority"),
         ),
     },
     "Saved models and files": {
