@@ -35,7 +35,7 @@ class FinetuneDataset(LabelledDataset):
 
     kind: "single", "multi", "regression" or "tokens". Of a regression `values` (D,), NaN for none; of words `words` and `tags`
     (D,) lists, and `tag_names`. Of these two `labels` has one class, for documents that have a label at all.
-    second (D,): the other text of pairs; context: texts before and after each document.
+    second (D,): the other text of pairs; context: texts before and after each document. crf: see `FinetuneTask`.
     """
 
     kind: TaskKind
@@ -45,6 +45,7 @@ class FinetuneDataset(LabelledDataset):
     tag_names: tuple[str, ...] = ()
     second: list[str] | None = None
     context: tuple[list[str], list[str]] | None = None
+    crf: bool = False
     _draws: dict[tuple[int, int], FinetuneDataset] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -124,7 +125,7 @@ class FinetuneDataset(LabelledDataset):
             np.array([IGNORED if t is None else code.get(t, IGNORED) for t in tags or ()], np.int64)
             for tags in self.tags
         ]  # the network looks at the first token of a word
-        return FinetuneTask("tokens", self.tag_names), targets
+        return FinetuneTask("tokens", self.tag_names, crf=self.crf), targets
 
     def describe_task(self) -> str:
         """Return what the labels were taken for."""

@@ -10,8 +10,10 @@ import numpy as np
 from nlpkit import reporting, wording
 from nlpkit.classify.splits import DEV, TEST
 from nlpkit.errors import InputError
+from nlpkit.finetune.crf import breaks_bio
 from nlpkit.finetune.dataset import FinetuneDataset, first_names
 from nlpkit.finetune.options import DatasetOptions
+from nlpkit.metrics.spans import are_bio
 from nlpkit.types import LongArray
 
 
@@ -78,6 +80,28 @@ def _reject_unknown_test(dataset: FinetuneDataset, options: DatasetOptions) -> N
 
 def _test_name(options: DatasetOptions) -> str:
     return options.name_of("test") if options.test is not None else "the test"
+
+
+def check_sequences(dataset: FinetuneDataset) -> None:
+    """Refuse sequences of labels that a CRF of BIO labels cannot learn, and note where labels are no BIO scheme.
+
+    Raises:
+        InputError: of a training document an I- label does not follow a label of its span.
+    """
+    if not are_bio(dataset.tag_names):
+        other = next((name for name in dataset.tag_names if name != "O" and name[:2] not in ("B-", "I-")), "")
+        reporting.note(f"labels are no BIO scheme (such as '{other}'): the CRF may put any label after any other")
+        return
+    assert dataset.tags is not None
+    for d in dataset.train.tolist():
+        labels = dataset.tags[d] or []
+        i = breaks_bio(labels)
+        if i is not None:
+            before = f"after '{labels[i - 1]}'" if i else "at the start"
+            raise InputError(
+                f"document {dataset.table.column('id')[d].as_py()}, word {i + 1}: the label '{labels[i]}' {before} is no BIO scheme, in "
+                f"which a span starts with 'B-{str(labels[i])[2:]}'; write it so, or leave `crf` out"
+            )
 
 
 def _label_counts(dataset: FinetuneDataset, rows: LongArray) -> Counter[str]:

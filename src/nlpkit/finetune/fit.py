@@ -14,7 +14,7 @@ from nlpkit.classify.labels import Labels
 from nlpkit.errors import UsageError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import objective_of
-from nlpkit.finetune.inputs import spread
+from nlpkit.finetune.inputs import spread, word_places
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.network import Network, load_network, predict
 from nlpkit.finetune.options import TrainingOptions
@@ -22,7 +22,7 @@ from nlpkit.finetune.setfit import SetFitModel, train_setfit
 from nlpkit.finetune.tasks import IGNORED, FinetuneTask, Targets, balanced
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
-from nlpkit.types import LongArray
+from nlpkit.types import IntArray, LongArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +93,8 @@ def fit_network(
     cut = int((inputs.cut > 0).sum()), float(inputs.cut.sum() / max(1, inputs.counts.sum()))
     callbacks.on_truncation(*cut)
     if inputs.words is not None:
-        y = [
-            spread(words, word_labels, IGNORED) if len(word_labels) else words * 0 + IGNORED
-            for words, word_labels in zip(inputs.words, y, strict=True)
-        ]
+        targets_of = _sequence if task.crf else _token_targets
+        y = [targets_of(words, word_labels) for words, word_labels in zip(inputs.words, y, strict=True)]
     weights = None
     if training.balanced and task.kind != "regression":
         weights = balanced(_sizes(task, y, learn), len(learn), positive=task.kind == "multi")
@@ -110,7 +108,7 @@ def fit_network(
     start = time.perf_counter() - (
         callbacks.state.seconds if callbacks.state else 0.0
     )  # of a training that goes on, what it took
-    objective = objective_of(network, inputs, Targets(task, y, weights), learn, engine)
+    objective = objective_of(network, inputs, Targets(task, y, weights, network.crf), learn, engine)
     outcome = train(
         objective, engine, plan, seed=seed, score=dev_score if len(dev) and score is not None else None, better="score",
         state=callbacks.state, save=callbacks.save, on_step=callbacks.on_step,
@@ -175,6 +173,16 @@ def fit_setfit(
     return Trained(
         outputs, outcome, plan, seconds, spent, n_trained, n_all, cut, options, embedder=embedder, model=model
     )
+
+
+def _token_targets(words: IntArray, word_labels: LongArray) -> LongArray:
+    return spread(words, word_labels, IGNORED) if len(word_labels) else np.full(len(words), IGNORED, np.int64)
+
+
+def _sequence(words: IntArray, word_labels: LongArray) -> LongArray:
+    """Return the places of words and their labels (2, W), as `Targets` has them for a CRF; without labels none."""
+    places = word_places(words) if len(word_labels) else np.zeros(0, np.int64)
+    return np.stack([places, word_labels[: len(places)]])
 
 
 def _sizes(task: FinetuneTask, y: Any, rows: LongArray) -> LongArray:

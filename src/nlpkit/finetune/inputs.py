@@ -178,6 +178,14 @@ def first_tokens(words: IntArray) -> LongArray:
     return np.flatnonzero(first & (words >= 0))
 
 
+def word_places(words: IntArray) -> LongArray:
+    """Return the first token (W,) of each word up to the last that the tokens (T,) are of; -1 for one that has no token."""
+    first = first_tokens(words)
+    places = np.full(int(words.max(initial=-1)) + 1, -1, np.int64)
+    places[words[first]] = first
+    return places
+
+
 def spread(words: IntArray, y: Sequence[int], ignored: int) -> LongArray:
     """Return targets of tokens (T,) from those of words: a word's is that of its first token, the others are `ignored`."""
     targets = np.full(len(words), ignored, np.int64)

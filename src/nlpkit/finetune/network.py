@@ -17,13 +17,16 @@ from torch import Tensor
 from nlpkit.embed.engines import quiet
 from nlpkit.errors import MissingError, UsageError, first_line, missing_extra
 from nlpkit.finetune.architectures import MODEL_TYPES, head_parameters, positions_of
+from nlpkit.finetune.crf import LinearChainCRF, bio_bars, of_words
 from nlpkit.finetune.engine import Engine, autocast_if_supported
-from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of
+from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of, word_places
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.tasks import FinetuneTask, Targets
+from nlpkit.metrics.spans import are_bio
 from nlpkit.types import FloatArray, LongArray
 
 _PROBLEMS = {"single": "single_label_classification", "multi": "multi_label_classification", "regression": "regression"}
+_CRF = "crf."  # before the names of its parameters
 NO_END = 1e9  # transformers writes a larger number for a tokenizer that takes texts of any length
 _SPARSE_ROWS = 4096  # embeddings of at least so many tokens have sparse gradients
 
@@ -44,6 +47,7 @@ class Network:
     n_parameters: int = 0
     n_virtual: int = 0  # vectors that stand before the tokens of a text
     made_up: frozenset[str] = frozenset()  # names of the head's parameters that its folder did not have
+    crf: LinearChainCRF | None = None  # over the labels of words
 
     @property
     def n_trained(self) -> int:
@@ -65,6 +69,40 @@ class Network:
         with autocast_if_supported(self.model):
             logits: Tensor = self.model(**batch).logits
         return logits[:, self.n_virtual :] if self.task.kind == "tokens" and self.n_virtual else logits
+
+    def word_outputs(self, inputs: Inputs, rows: LongArray) -> list[FloatArray]:
+        """Return the outputs of the words of some rows: (n_words, J), NaN for words beyond the window.
+
+        Of a CRF (n_words, J + 1): the log-probabilities of the labels, then the label of the most probable sequence.
+        """
+        assert inputs.words is not None
+        assert inputs.n_words is not None
+        logits = self.logits(inputs, rows).float()
+        tokens = [inputs.words[row] for row in rows.tolist()]
+        if self.crf is None:
+            places = [first_tokens(words) for words in tokens]
+            seen = [words[place] for words, place in zip(tokens, places, strict=True)]
+            values: Any = [z[place] for z, place in zip(logits.cpu().numpy(), places, strict=True)]
+        else:
+            places = [word_places(words) for words in tokens]
+            seen = [np.arange(len(place)) for place in places]
+            emissions, mask = of_words(logits, places)
+            best = self.crf.viterbi(emissions, mask)[..., None]
+            values = torch.cat([self.crf.log_marginals(emissions, mask), best.float()], dim=-1).cpu().numpy()
+        outputs = []
+        for row, words, value in zip(rows.tolist(), seen, values, strict=True):
+            every = np.full((int(inputs.n_words[row]), value.shape[-1]), np.nan)
+            every[words] = value[: len(words)]
+            outputs.append(every)
+        return outputs
+
+    def add_crf(self) -> None:
+        """Put a CRF over the labels of words; it is trained with the head, and bars what BIO bars where the labels are BIO."""
+        names, device = self.task.names, next(self.model.parameters()).device
+        bars = bio_bars(names) if are_bio(names) else (None, None)
+        self.crf = LinearChainCRF(len(names), barred_start=bars[0], barred=bars[1]).to(device)
+        own = {f"{_CRF}{name}": parameter for name, parameter in self.crf.named_parameters()}
+        self.trained, self.heads = self.trained | own, self.heads | own.keys()
 
 
 @dataclass(slots=True)
@@ -113,7 +151,7 @@ class ClassifierObjective:
 
 
 def predict(network: Network, inputs: Inputs, rows: LongArray, engine: Engine) -> Any:
-    """Return the outputs of some rows in their order: (n, J) float64; of words one array (n_words, J) per row, NaN for cut words."""
+    """Return the outputs of some rows in their order: (n, J) float64; of words one array per row, see `Network.word_outputs`."""
     network.mode(False)
     lengths = inputs.lengths[rows]
     J = network.task.n_outputs
@@ -124,15 +162,9 @@ def predict(network: Network, inputs: Inputs, rows: LongArray, engine: Engine) -
         ):
             out[part] = logits
         return out
-    assert inputs.words is not None
-    assert inputs.n_words is not None
     by_row: list[FloatArray] = [np.zeros((0, J))] * len(rows)
-    for part, logits in engine.run(lambda batch: network.logits(inputs, rows[batch]).float().cpu().numpy(), lengths):
-        for place, token_logits in zip(part.tolist(), logits, strict=True):
-            words = inputs.words[int(rows[place])]
-            first = first_tokens(words)
-            values = np.full((int(inputs.n_words[rows[place]]), J), np.nan)
-            values[words[first]] = token_logits[first]
+    for part, outputs in engine.run(lambda batch: network.word_outputs(inputs, rows[batch]), lengths):
+        for place, values in zip(part.tolist(), outputs, strict=True):
             by_row[place] = values
     return by_row
 
@@ -172,6 +204,8 @@ def load_network(
             f"{network.max_tokens} tokens of a text"
         )
     network.made_up = made_up
+    if task.crf:
+        network.add_crf()
     return network
 
 
@@ -385,5 +419,5 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 def state_of(network: Network) -> Mapping[str, Tensor]:
-    """Return the trained parameters, detached, by name."""
-    return {name: p.detach() for name, p in network.trained.items()}
+    """Return the trained parameters of the transformer and its head, detached, by name."""
+    return {name: p.detach() for name, p in network.trained.items() if not name.startswith(_CRF)}

@@ -197,6 +197,10 @@ class FinetuneOptions:
     base: Annotated[str, Param("Model that is fine-tuned: a folder, or a name on the hub.", metavar="MODEL"), READ] = (
         DEFAULT_ENCODER
     )
+    crf: Annotated[
+        bool,
+        Param("Lay a linear-chain CRF over the labels of words: the most probable sequence, for BIO labels a valid one."),
+    ] = False
     seeds: Annotated[
         int, Param("Number of trainings with consecutive seeds; scores get a mean and a deviation.", min=1)
     ] = 1

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.classify.predicted import Predicted
-from nlpkit.finetune.tasks import FinetuneTask, probabilities
+from nlpkit.finetune.tasks import FinetuneTask, probabilities, word_labels
 from nlpkit.types import FloatArray, LongArray
 
 
@@ -31,13 +31,8 @@ class TaskPredictions:
             assert self.tags is not None
             assert self.tag_probs is not None
             for row, logits in zip(rows.tolist(), outputs, strict=True):
-                seen = np.isfinite(logits).all(axis=1)
-                p = np.full(logits.shape, np.nan)
-                if seen.any():
-                    p[seen] = probabilities(task, logits[seen])
-                best = np.where(seen, np.nan_to_num(p).argmax(axis=1), -1)
-                self.tags[row] = [task.names[j] if j >= 0 else None for j in best]
-                self.tag_probs[row] = np.where(seen, np.nan_to_num(p).max(axis=1, initial=0.0), np.nan)
+                best, self.tag_probs[row] = word_labels(task, logits)
+                self.tags[row] = [task.names[j] if j >= 0 else None for j in best.tolist()]
         else:
             predicted = self.predicted
             assert predicted is not None

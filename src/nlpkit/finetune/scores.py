@@ -18,7 +18,7 @@ from nlpkit.evaluation.results import Bound, TargetResult
 from nlpkit.evaluation.token_labels import SPANS, WORDS, add_words
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.predictions import TaskPredictions
-from nlpkit.finetune.tasks import FinetuneTask
+from nlpkit.finetune.tasks import FinetuneTask, word_labels
 from nlpkit.metrics.regression import statistics
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.metrics.spans import are_bio
@@ -92,9 +92,8 @@ def dev_score(dataset: FinetuneDataset, task: FinetuneTask, rows: LongArray, out
     hits = n = 0
     for row, logits in zip(rows.tolist(), outputs, strict=True):
         true = dataset.tags[row] or []
-        seen = np.isfinite(logits).all(axis=1)  # the window ends before the others
-        best: Any = np.where(seen, np.nan_to_num(logits).argmax(axis=1), -1) if len(logits) else []
-        hits += sum(j >= 0 and a == task.names[j] for a, j in zip(true, best, strict=False))
+        best, _ = word_labels(task, logits)
+        hits += sum(j >= 0 and a == task.names[j] for a, j in zip(true, best.tolist(), strict=False))
         n += sum(a is not None for a in true)
     return hits / max(1, n)
 

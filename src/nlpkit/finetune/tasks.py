@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nlpkit.types import FloatArray, LongArray
+from nlpkit.finetune.crf import LinearChainCRF, of_words
+from nlpkit.types import FloatArray, IntArray, LongArray
 
 TaskKind = Literal["single", "multi", "regression", "tokens"]
 IGNORED = -100  # target of tokens that are not scored: all but the first of a word
@@ -18,12 +19,16 @@ IGNORED = -100  # target of tokens that are not scored: all but the first of a w
 
 @dataclass(frozen=True, slots=True)
 class FinetuneTask:
-    """A task. names (J,): its classes, none of a regression, whose targets are (value - mean) / scale."""
+    """A task. names (J,): its classes, none of a regression, whose targets are (value - mean) / scale.
+
+    crf: labels of words are those of the most probable sequence, see `nlpkit.finetune.crf`.
+    """
 
     kind: TaskKind
     names: tuple[str, ...] = ()
     mean: float = 0.0
     scale: float = 1.0
+    crf: bool = False
 
     @property
     def n_outputs(self) -> int:
@@ -35,12 +40,14 @@ class FinetuneTask:
 class Targets:
     """Labels of the examples: y (n,) int64, (n, J) float32 or (n,) float32; of words: one array per text.
 
+    crf: of words; y then has of each text the places of its words among the tokens and their labels, (2, W) int64.
     class_weights (J,) float32: weight of an example by its class; of several classes: of its positive part; None: all alike.
     """
 
     task: FinetuneTask
     y: Any
     class_weights: Tensor | None = None
+    crf: LinearChainCRF | None = None
 
     def weight(self, rows: LongArray) -> float:
         """Return the sum of the weights of some examples; of words: of their words."""
@@ -51,7 +58,8 @@ class Targets:
         return float(len(rows))
 
     def _words(self, y: Any) -> float:
-        known = y[y != IGNORED]
+        labels = y if self.crf is None else y[1]
+        known = labels[labels != IGNORED]
         return float(
             len(known) if self.class_weights is None else self.class_weights[torch.from_numpy(known)].double().sum()
         )
@@ -59,14 +67,21 @@ class Targets:
     def loss(self, logits: Tensor, rows: LongArray) -> Tensor:
         """Return the weighted sum of the losses of some examples.
 
-        Cross-entropy of one class, and of each word; of several classes the mean over them of the binary cross-entropies; of a
-        number the squared error.
+        Cross-entropy of one class, and of each word, with a CRF -log p of the labels of a text; of several classes the mean over
+        them of the binary cross-entropies; of a number the squared error.
 
         Args:
             logits: (B, J) of the rows, or of words (B, T, J).
         """
         logits = logits.float()
         weights = None if self.class_weights is None else self.class_weights.to(logits.device)
+        if self.crf is not None:
+            places, labels = zip(*(self.y[row] for row in rows.tolist()), strict=True)
+            emissions, mask = of_words(logits, places)
+            padded = np.full(mask.shape, IGNORED, np.int64)
+            for row, each in zip(padded, labels, strict=True):
+                row[: len(each)] = each
+            return -self.crf.log_likelihood(emissions, torch.from_numpy(padded).to(logits.device), mask).sum()
         if self.task.kind == "tokens":
             width = logits.shape[1]
             y = np.full((len(rows), width), IGNORED, np.int64)
@@ -93,6 +108,21 @@ def balanced(sizes: LongArray, n: int, *, positive: bool = False) -> Tensor:
     counts = np.maximum(sizes, 1)
     weights = np.where(counts < n, (n - counts) / counts, 1.0) if positive else n / (len(counts) * counts)
     return torch.from_numpy(weights.astype(np.float32))
+
+
+def word_labels(task: FinetuneTask, outputs: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the labels (W,) of the words of a text and their probabilities, -1 and NaN for a word that the model did not see.
+
+    Args:
+        outputs: (W, J) logits, or of a CRF (W, J + 1): log-probabilities, then the label of the most probable sequence.
+    """
+    seen = np.isfinite(outputs).all(axis=1)
+    J = len(task.names)
+    p = np.zeros((len(outputs), J))
+    if seen.any():
+        p[seen] = np.exp(outputs[seen, :J]) if task.crf else probabilities(task, outputs[seen])
+    codes = np.where(seen, np.nan_to_num(outputs[:, J]) if task.crf else p.argmax(axis=1), -1).astype(np.int32)
+    return codes, np.where(seen, p[np.arange(len(p)), np.maximum(codes, 0)], np.nan)
 
 
 def probabilities(task: FinetuneTask, decision: FloatArray) -> FloatArray:

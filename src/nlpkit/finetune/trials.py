@@ -204,7 +204,7 @@ def warn_truncation(n: int, share: float, noun: str) -> None:
 
 def collect_predictions(dataset: FinetuneDataset, results: Sequence[TrialResult]) -> TaskPredictions:
     """Return the predictions of trainings for the documents, each for those it predicted."""
-    task = FinetuneTask(dataset.kind, dataset.names if dataset.kind != "regression" else ())
+    task = FinetuneTask(dataset.kind, dataset.names if dataset.kind != "regression" else (), crf=dataset.crf)
     predictions = empty_predictions(task, len(dataset.raw_labels))
     for result in results:
         if len(result.rows):

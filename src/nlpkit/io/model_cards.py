@@ -33,6 +33,10 @@ _LOAD = {
     "setfit": "from sentence_transformers import SentenceTransformer\nencoder = SentenceTransformer(\"{folder}\")  # head.safetensors: "
     "the classifier on its embeddings",
 }  # fmt: skip
+_CRF = (
+    "The labels are the most probable sequence by a linear-chain CRF (`crf.safetensors`: start, transitions, end), which transformers and "
+    "peft do not have: what they load gives the scores of each word alone. Predict with nlpkit."
+)
 _PACKAGES = ("torch", "transformers", "peft", "sentence-transformers", "tokenizers")
 
 
@@ -121,6 +125,8 @@ def card(
             labels=f", id2label={dict(enumerate(classes))!r}" if kind != "regression" else "",
         )
         lines += ["", "```python", code, "```"]
+    if dataset.crf:
+        lines += ["", _CRF]
     return "\n".join(lines) + "\n"
 
 

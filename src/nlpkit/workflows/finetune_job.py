@@ -14,7 +14,7 @@ from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.gates import GateRules
 from nlpkit.finetune.dataset import FinetuneDataset
-from nlpkit.finetune.dataset_checks import note_dataset, warn_small_classes
+from nlpkit.finetune.dataset_checks import check_sequences, note_dataset, warn_small_classes
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.options import BATCH_SIZE, DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
@@ -75,6 +75,7 @@ class FinetuneJob:
             "shots": self.sizes,
             "seeds": self.seeds,
             "classes": list(self.dataset.names),
+            "crf": self.dataset.crf,
             "learning": self.training.plain(),
             "precision": self.precision,
             "device": self.device.type,
@@ -158,6 +159,9 @@ def prepare(
         )
     check_bounds(rules.bounds, dataset)
     _refuse_unused(options, dataset_options, training, dataset)
+    if options.crf:
+        check_sequences(dataset)
+        dataset.crf = True
     has_dev = bool((dataset.split == DEV).any())
     training.check_patience(dev=has_dev)
     if has_dev and any(method.name == "setfit" for method in methods):
@@ -214,7 +218,12 @@ def _refuse_unused(
         "class_weight": (training.balanced, ("single", "multi", "tokens")),
         "label_sep": (dataset_options.label_sep is not None, ("multi",)),
         "probabilities": (options.probabilities, ("single", "multi")),
+        "crf": (options.crf, ("tokens",)),
     }
+    if options.crf and training.balanced:
+        raise UsageError(
+            "`class_weight` weighs words one by one, `crf` learns whole sequences of labels; keep one", parameter="class_weight"
+        )
     for name, (is_set, kinds) in uses.items():
         if is_set and dataset.kind not in kinds:
             raise UsageError(
