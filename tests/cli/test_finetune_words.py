@@ -41,7 +41,9 @@ def documents() -> list[dict[str, Any]]:
 
 
 def predictions(model: str) -> list[Any]:
-    write_jsonl(Path("new.jsonl"), [*documents()[:6], {"id": "none", "words": []}, {"id": "long", "words": ["the"] * 99}])
+    write_jsonl(
+        Path("new.jsonl"), [*documents()[:6], {"id": "none", "words": []}, {"id": "long", "words": ["the"] * 99}]
+    )
     run_cli("predict", model, "new.jsonl", "--threads", "1", "-f", "-o", "p.parquet")
     return pq.read_table("p.parquet").select(["prediction", "prediction_prob"]).to_pylist()
 

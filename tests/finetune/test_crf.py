@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ def sequences(crf: LinearChainCRF, scores: Tensor, names: tuple[str, ...] = ()) 
         if names and breaks_bio([names[j] for j in y]) is not None:
             continue
         total = start[y[0]] + end[y[-1]] + sum(scores[t, j] for t, j in enumerate(y))
-        total = total + sum(transitions[a, b] for a, b in zip(y, y[1:], strict=False))
+        total = total + sum(transitions[a, b] for a, b in pairwise(y))
         found[y] = float(total)
     return found
 
@@ -88,7 +88,11 @@ def test_it_is_pytorch_crf(seed: int) -> None:
     J, lengths = 4, [6, 2, 5, 1]
     crf, other = crf_of(J, seed=seed), torchcrf.CRF(J, batch_first=True).double()
     with torch.no_grad():
-        for mine, theirs in (("start", "start_transitions"), ("end", "end_transitions"), ("transitions", "transitions")):
+        for mine, theirs in (
+            ("start", "start_transitions"),
+            ("end", "end_transitions"),
+            ("transitions", "transitions"),
+        ):
             getattr(other, theirs).copy_(getattr(crf, mine))
     emissions, mask = texts_of(lengths, J, seed)
     labels = torch.randint(0, J, mask.shape, generator=torch.Generator().manual_seed(seed))
@@ -130,7 +134,10 @@ def test_at_its_start_the_loss_is_the_cross_entropy_of_the_words() -> None:
     rng = np.random.default_rng(0)
     logits = torch.from_numpy(rng.normal(size=(2, 6, 3)).astype(np.float32))
     words = [np.array([-1, 0, 0, 1, 2, -1], np.int32), np.array([-1, 0, 1, -1, -1, -1], np.int32)]
-    by_token = [np.array([IGNORED, 2, IGNORED, 0, 1, IGNORED]), np.array([IGNORED, 1, IGNORED, IGNORED, IGNORED, IGNORED])]
+    by_token = [
+        np.array([IGNORED, 2, IGNORED, 0, 1, IGNORED]),
+        np.array([IGNORED, 1, IGNORED, IGNORED, IGNORED, IGNORED]),
+    ]
     by_word = [np.stack([word_places(w), labels]) for w, labels in zip(words, ([2, 0, 1], [1, IGNORED]), strict=True)]
     plain = Targets(FinetuneTask("tokens", ("a", "b", "c")), by_token)
     sequence = Targets(FinetuneTask("tokens", ("a", "b", "c"), crf=True), by_word, None, LinearChainCRF(3))

@@ -42,9 +42,9 @@ class LinearChainCRF(nn.Module):  # type: ignore[misc]
         """
         others = torch.arange(emissions.shape[-1], device=labels.device) != labels[..., None]
         known = (labels >= 0) & mask
-        return self.log_partition(
-            emissions.masked_fill(others & known[..., None], BARRED), mask
-        ) - self.log_partition(emissions, mask)
+        return self.log_partition(emissions.masked_fill(others & known[..., None], BARRED), mask) - self.log_partition(
+            emissions, mask
+        )
 
     def log_partition(self, emissions: Tensor, mask: Tensor) -> Tensor:
         """Return log Z of each text (B,)."""
@@ -109,7 +109,12 @@ def breaks_bio(labels: Sequence[str | None]) -> int | None:
     """
     before: str | None = "O"
     for i, label in enumerate(labels):
-        if label is not None and label.startswith("I-") and before is not None and before not in (f"B-{label[2:]}", label):
+        if (
+            label is not None
+            and label.startswith("I-")
+            and before is not None
+            and before not in (f"B-{label[2:]}", label)
+        ):
             return i
         before = label
     return None

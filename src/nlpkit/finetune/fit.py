@@ -19,7 +19,7 @@ from nlpkit.finetune.methods import Method
 from nlpkit.finetune.network import Network, load_network, predict
 from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.setfit import SetFitModel, train_setfit
-from nlpkit.finetune.tasks import IGNORED, FinetuneTask, Targets, balanced
+from nlpkit.finetune.tasks import CLASSES, IGNORED, FinetuneTask, Targets, balanced
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
 from nlpkit.types import IntArray, LongArray
@@ -98,7 +98,7 @@ def fit_network(
     weights = None
     if training.balanced and task.kind != "regression":
         weights = balanced(_sizes(task, y, learn), len(learn), positive=task.kind == "multi")
-    plan = training.schedule(method, len(learn), len(task.names) if task.kind in ("single", "multi") else 0)
+    plan = training.schedule(method, len(learn), len(task.names) if task.kind in CLASSES else 0)
 
     def dev_score() -> Mapping[str, float]:
         assert score is not None

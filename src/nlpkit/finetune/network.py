@@ -25,7 +25,10 @@ from nlpkit.finetune.tasks import FinetuneTask, Targets
 from nlpkit.metrics.spans import are_bio
 from nlpkit.types import FloatArray, LongArray
 
-_PROBLEMS = {"single": "single_label_classification", "multi": "multi_label_classification", "regression": "regression"}
+_PROBLEMS = {
+    "single": "single_label_classification", "multi": "multi_label_classification", "ordinal": "multi_label_classification",
+    "regression": "regression",
+}  # fmt: skip
 _CRF = "crf."  # before the names of its parameters
 NO_END = 1e9  # transformers writes a larger number for a tokenizer that takes texts of any length
 _SPARSE_ROWS = 4096  # embeddings of at least so many tokens have sparse gradients
@@ -376,7 +379,7 @@ def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozens
     from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
 
     kind: Any = AutoModelForTokenClassification if task.kind == "tokens" else AutoModelForSequenceClassification
-    names = list(task.names) or ["value"]
+    names = task.output_names
     with quiet():
         try:
             model, info = kind.from_pretrained(

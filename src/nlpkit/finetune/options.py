@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from nlpkit.embed.options import DEFAULT_ENCODER
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import FOLDER_WRITTEN, READ, Param
+from nlpkit.parameters import FOLDER_WRITTEN, READ, Param, names_in
 
 if TYPE_CHECKING:
     import torch
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nlpkit.finetune.methods import Method
     from nlpkit.finetune.train import Schedule
 
-TASKS = ("auto", "classes", "labels", "regression", "words")
+TASKS = ("auto", "classes", "labels", "ordinal", "regression", "words")
 DEFAULT_WORDS = "words"
 LEAST_STEPS, MOST_EPOCHS, EPOCHS, BATCH_SIZE, WARMUP, WEIGHT_DECAY = 200, 50, 3, 16, 0.1, 0.01
 MANY_CLASSES_RATE = 2e-3  # of the head
@@ -93,10 +93,14 @@ class DatasetOptions(HeldOutOptions):
     task: Annotated[
         str,
         Param(
-            "Kind of the labels: classes, labels (several for each document), regression, or words (one label for each word); auto "
-            "takes the kind from the labels."
+            "Kind of the labels: classes, labels (several for each document), ordinal (classes in an order), regression, or words "
+            "(one label for each word); auto takes the kind from the labels."
         ),
     ] = "auto"
+    order: Annotated[
+        str | tuple[str, ...] | None,
+        Param("All labels of `task=ordinal`, the lowest first: bad,ok,good; numbers need no order.", metavar="LABEL,…"),
+    ] = None
     words_col: Annotated[
         str,
         Param(
@@ -133,6 +137,10 @@ class DatasetOptions(HeldOutOptions):
             raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
         if self.task not in TASKS:
             raise unknown_value("task", self.task, TASKS)
+        if self.order is not None and self.task != "ordinal":
+            raise UsageError(
+                "`order` is of the labels of `task=ordinal`; leave it out, or give `task=ordinal`", parameter="order"
+            )
         if self.context and self.pair_col is not None:
             raise UsageError("`context` and `pair_col` each bring a second text; keep one", parameter="context")
         if self.context_by is not None and not self.context:
@@ -140,6 +148,11 @@ class DatasetOptions(HeldOutOptions):
                 "`context_by` says where the context of `context` ends; add `context=1`", parameter="context_by"
             )
         self.sizes()
+
+    @property
+    def labels_in_order(self) -> list[str]:
+        """The labels of `order`; those of numbers are not listed."""
+        return names_in(self.order)
 
     def scored_on(self) -> list[str]:
         """Return the options that say what the model is scored on, as messages name them."""
@@ -175,7 +188,7 @@ class DatasetOptions(HeldOutOptions):
         return {
             **files, "split": self.split, "cv": self.cv, "holdout": self.holdout, "pair_col": self.pair_col, "negative_col": None,
             "words_col": self.words_col, "context": self.context, "context_by": self.context_by, "label_sep": self.label_sep,
-            "twins": self.twins,
+            "twins": self.twins, "order": self.labels_in_order,
         }  # fmt: skip
 
 
@@ -199,7 +212,9 @@ class FinetuneOptions:
     )
     crf: Annotated[
         bool,
-        Param("Lay a linear-chain CRF over the labels of words: the most probable sequence, for BIO labels a valid one."),
+        Param(
+            "Lay a linear-chain CRF over the labels of words: the most probable sequence, for BIO labels a valid one."
+        ),
     ] = False
     seeds: Annotated[
         int, Param("Number of trainings with consecutive seeds; scores get a mean and a deviation.", min=1)

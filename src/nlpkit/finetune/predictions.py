@@ -1,4 +1,4 @@
-"""Predictions of a fine-tuned model for documents, of all four tasks."""
+"""Predictions of a fine-tuned model for documents, of all tasks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit.classify.ordinal import LEAST, median_class
 from nlpkit.classify.predicted import Predicted
 from nlpkit.finetune.tasks import FinetuneTask, probabilities, word_labels
 from nlpkit.types import FloatArray, LongArray
@@ -37,13 +38,14 @@ class TaskPredictions:
             predicted = self.predicted
             assert predicted is not None
             assert predicted.probabilities is not None
-            predicted.decision[rows] = outputs
-            predicted.probabilities[rows] = probabilities(task, outputs)
+            p = probabilities(task, outputs)
+            predicted.probabilities[rows] = p
+            predicted.decision[rows] = np.log(np.maximum(p, LEAST)) if task.kind == "ordinal" else outputs
             if predicted.sets is not None:
                 predicted.sets[rows] = outputs > 0
             else:
                 assert predicted.codes is not None
-                predicted.codes[rows] = outputs.argmax(axis=1)
+                predicted.codes[rows] = median_class(p) if task.kind == "ordinal" else outputs.argmax(axis=1)
 
 
 def empty_predictions(task: FinetuneTask, n: int) -> TaskPredictions:

@@ -1,4 +1,4 @@
-"""Scores of a fine-tuned model on documents it has not seen, of all four tasks, each beside a guess without any text."""
+"""Scores of a fine-tuned model on documents it has not seen, of all tasks, each beside a guess without any text."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.classify.scores import MAJORITY, MEAN, MODEL, ClassifierScores, score_predictions
+from nlpkit.classify.ordinal import median_class
+from nlpkit.classify.scores import MAJORITY, MEAN, MODEL, OF_ORDERED, ClassifierScores, score_predictions
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.multilabel import SCORES
+from nlpkit.evaluation.ordinal import ORDINAL
 from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION
 from nlpkit.evaluation.regression import REGRESSION, add_numbers
 from nlpkit.evaluation.results import Bound, TargetResult
 from nlpkit.evaluation.token_labels import SPANS, WORDS, add_words
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.predictions import TaskPredictions
-from nlpkit.finetune.tasks import FinetuneTask, word_labels
+from nlpkit.finetune.tasks import CLASSES, FinetuneTask, probabilities, word_labels
+from nlpkit.metrics import ordinal
 from nlpkit.metrics.regression import statistics
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.metrics.spans import are_bio
@@ -27,6 +30,7 @@ from nlpkit.types import BoolArray, FloatArray, LongArray
 MAIN = {
     "single": "accuracy",
     "multi": "micro_f1",
+    "ordinal": "quadratic_kappa",
     "regression": "spearman",
     "tokens": "macro_f1",
 }  # what methods are ranked by
@@ -46,7 +50,7 @@ def score_task(
     Raises:
         InputError: no test document has a label.
     """
-    if dataset.kind in ("single", "multi"):
+    if dataset.kind in CLASSES:
         assert predictions.predicted is not None
         return score_predictions(dataset, predictions.predicted, has_near_duplicate, uncertainty)
     rows = dataset.labelled(dataset.tested())
@@ -76,10 +80,18 @@ def score_task(
 
 
 def dev_score(dataset: FinetuneDataset, task: FinetuneTask, rows: LongArray, outputs: Any) -> float:
-    """Return the score on dev documents that early stopping looks at: accuracy, micro-F1, Spearman's rho, or accuracy of words."""
+    """Return the score on dev documents that early stopping looks at.
+
+    Accuracy, of ordered classes quadratic kappa, of several labels micro-F1, of numbers Spearman's rho, of words their accuracy.
+    """
     if task.kind == "single":
         assert dataset.labels.codes is not None
         return float((outputs.argmax(axis=1) == dataset.labels.codes[rows]).mean())
+    if task.kind == "ordinal":
+        assert dataset.labels.codes is not None
+        ranks = median_class(probabilities(task, outputs))
+        kappa = ordinal.statistics(dataset.labels.codes[rows], ranks)["quadratic_kappa"](np.ones((1, len(rows))))[0]
+        return float(kappa) if np.isfinite(kappa) else -1.0
     if task.kind == "multi":
         assert dataset.labels.sets is not None
         both = dataset.labels.sets[rows] & (outputs > 0)
@@ -101,7 +113,8 @@ def dev_score(dataset: FinetuneDataset, task: FinetuneTask, rows: LongArray, out
 def check_bounds(bounds: Sequence[Bound], dataset: FinetuneDataset) -> None:
     """Raise UsageError for a gate on a score that this task does not have, before training."""
     possible = {
-        "single": (*DEFAULT_CLASSIFICATION, *CALIBRATION), "multi": SCORES, "regression": REGRESSION,
+        "single": (*DEFAULT_CLASSIFICATION, *CALIBRATION), "multi": SCORES, "ordinal": (*ORDINAL, *OF_ORDERED, *CALIBRATION),
+        "regression": REGRESSION,
         "tokens": (*WORDS, *(SPANS if are_bio(dataset.tag_names) else ())),
     }[dataset.kind]  # fmt: skip
     for bound in bounds:

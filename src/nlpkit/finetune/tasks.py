@@ -1,4 +1,4 @@
-"""Tasks of a network: one class of a text, several, a number, or a class of every word."""
+"""Tasks of a network: one class of a text, one on a scale, several, a number, or a class of every word."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from nlpkit.classify.ordinal import class_probabilities
 from nlpkit.finetune.crf import LinearChainCRF, of_words
 from nlpkit.types import FloatArray, IntArray, LongArray
 
-TaskKind = Literal["single", "multi", "regression", "tokens"]
+TaskKind = Literal["single", "multi", "ordinal", "regression", "tokens"]
+ONE_CLASS: tuple[TaskKind, ...] = ("single", "ordinal")
+CLASSES: tuple[TaskKind, ...] = ("single", "multi", "ordinal")
 IGNORED = -100  # target of tokens that are not scored: all but the first of a word
 
 
@@ -21,6 +24,7 @@ IGNORED = -100  # target of tokens that are not scored: all but the first of a w
 class FinetuneTask:
     """A task. names (J,): its classes, none of a regression, whose targets are (value - mean) / scale.
 
+    Of ordered classes the lowest is first; the outputs are the log-odds of P(y > k) of all but the last (Frank & Hall 2001, §2).
     crf: labels of words are those of the most probable sequence, see `nlpkit.finetune.crf`.
     """
 
@@ -33,7 +37,14 @@ class FinetuneTask:
     @property
     def n_outputs(self) -> int:
         """Numbers that the network gives for a text, or for a word."""
-        return len(self.names) or 1
+        return len(self.output_names)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of these numbers: the classes, of ordered ones `>` and all but the last, of a regression `value`."""
+        if self.kind == "ordinal":
+            return tuple(f">{name}" for name in self.names[:-1])
+        return self.names or ("value",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,7 @@ class Targets:
         """Return the sum of the weights of some examples; of words: of their words."""
         if self.task.kind == "tokens":
             return float(sum(self._words(self.y[row]) for row in rows.tolist()))
-        if self.task.kind == "single" and self.class_weights is not None:
+        if self.task.kind in ONE_CLASS and self.class_weights is not None:
             return float(self.class_weights[torch.from_numpy(self.y[rows])].double().sum())
         return float(len(rows))
 
@@ -68,7 +79,7 @@ class Targets:
         """Return the weighted sum of the losses of some examples.
 
         Cross-entropy of one class, and of each word, with a CRF -log p of the labels of a text; of several classes the mean over
-        them of the binary cross-entropies; of a number the squared error.
+        them of the binary cross-entropies, of ordered ones over the places between them; of a number the squared error.
 
         Args:
             logits: (B, J) of the rows, or of words (B, T, J).
@@ -97,6 +108,10 @@ class Targets:
         if self.task.kind == "multi":
             total = functional.binary_cross_entropy_with_logits(logits, target, pos_weight=weights, reduction="sum")
             return total / logits.shape[1]
+        if self.task.kind == "ordinal":
+            above = (target[:, None] > torch.arange(logits.shape[1], device=target.device)).float()
+            each = functional.binary_cross_entropy_with_logits(logits, above, reduction="none").mean(dim=1)
+            return (each if weights is None else each * weights[target]).sum()
         return functional.mse_loss(logits[:, 0], target, reduction="sum")
 
 
@@ -126,13 +141,13 @@ def word_labels(task: FinetuneTask, outputs: FloatArray) -> tuple[IntArray, Floa
 
 
 def probabilities(task: FinetuneTask, decision: FloatArray) -> FloatArray:
-    """Return the probabilities (n, J) of logits (n, J): softmax of one class, sigmoids of several."""
+    """Return the probabilities (n, J) of outputs: softmax of one class, sigmoids of several, differences of these of ordered ones."""
     z = decision.astype(np.float64)
-    if task.kind == "multi":
+    if task.kind in ("multi", "ordinal"):
         from scipy.special import expit
 
         several: FloatArray = expit(z)
-        return several
+        return class_probabilities(several) if task.kind == "ordinal" else several
     z = np.exp(z - z.max(axis=-1, keepdims=True))
     shares: FloatArray = z / z.sum(axis=-1, keepdims=True)
     return shares

@@ -101,7 +101,9 @@ def _with_crf(network: Network, folder: Path) -> Network:
         try:
             network.crf.load_state_dict(load_file(folder / CRF))
         except Exception as error:  # safetensors has an error of its own
-            raise InputError(f"{folder / CRF} is damaged or missing ({first_line(error)}); train the model again") from None
+            raise InputError(
+                f"{folder / CRF} is damaged or missing ({first_line(error)}); train the model again"
+            ) from None
     return network
 
 

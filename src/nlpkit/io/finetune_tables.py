@@ -14,7 +14,7 @@ from nlpkit import reporting
 from nlpkit.classify.scores import ClassifierScores
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.predictions import TaskPredictions
-from nlpkit.finetune.tasks import FinetuneTask
+from nlpkit.finetune.tasks import CLASSES, FinetuneTask
 from nlpkit.finetune.train import LogPoint
 from nlpkit.finetune.trials import TrialResult
 from nlpkit.io.classifier_tables import (
@@ -47,7 +47,7 @@ def run_tables(
     for name in ADDED:
         if name in dataset.table.column_names:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
-    if dataset.kind in ("single", "multi"):
+    if dataset.kind in CLASSES:
         assert predictions.predicted is not None
         tables = {
             "documents": documents_table(dataset, rows, predictions.predicted, probabilities=probabilities),

@@ -11,6 +11,7 @@ from typing import Any
 from nlpkit import wording
 from nlpkit.classify.scores import ClassifierScores
 from nlpkit.finetune.dataset import FinetuneDataset
+from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.score_files import markdown_table
 from nlpkit.plain import shell_line
@@ -33,6 +34,10 @@ _LOAD = {
     "setfit": "from sentence_transformers import SentenceTransformer\nencoder = SentenceTransformer(\"{folder}\")  # head.safetensors: "
     "the classifier on its embeddings",
 }  # fmt: skip
+_ORDINAL = (
+    "The outputs are the log-odds that the class is above the first, the second …; the prediction is the median class, the first whose "
+    "output is not above 0, or the last."
+)
 _CRF = (
     "The labels are the most probable sequence by a linear-chain CRF (`crf.safetensors`: start, transitions, end), which transformers and "
     "peft do not have: what they load gives the scores of each word alone. Predict with nlpkit."
@@ -77,9 +82,11 @@ def card(
     lines = ["---", *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()), "---", ""]
     lines += [f"# {base}, fine-tuned: {facts['method']}", ""]
     classes = [str(c) for c in parameters["classes"]]
+    task = FinetuneTask(kind, tuple(classes) if kind != "regression" else ())
     what = {
         "single": f"Gives a text one of {len(classes)} classes",
         "multi": f"Gives a text any of {len(classes)} labels",
+        "ordinal": f"Gives a text one of {len(classes)} classes in an order, the lowest first",
         "regression": "Gives a text a number",
         "tokens": f"Gives each word of a text one of {len(classes)} labels",
     }[kind]
@@ -120,11 +127,13 @@ def card(
             kind=auto,
             folder=f"RUN/model/{name}",
             base=base,
-            n=max(1, len(classes) if kind != "regression" else 1),
+            n=task.n_outputs,
             sha256=str(parameters.get("base_sha256"))[:16],
-            labels=f", id2label={dict(enumerate(classes))!r}" if kind != "regression" else "",
+            labels=f", id2label={dict(enumerate(task.output_names))!r}" if kind != "regression" else "",
         )
         lines += ["", "```python", code, "```"]
+    if kind == "ordinal":
+        lines += ["", _ORDINAL]
     if dataset.crf:
         lines += ["", _CRF]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Documents for fine-tuning: read, their labels taken for one of four kinds, each document put into a split."""
+"""Documents for fine-tuning: read, their labels taken for one of five kinds, each document put into a split."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cells import as_label
-from nlpkit.classify.labels import COMMA_NUMBER
+from nlpkit.classify.labels import COMMA_NUMBER, label_scale
 from nlpkit.classify.splits import DEV, NAMES, TEST, TRAIN, UNUSED, split_column
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.dataset import KINDS, FinetuneDataset, Tags, deal, encode_labels, leave_empty_out, tag_names_of
 from nlpkit.finetune.dataset_checks import check_dataset
 from nlpkit.finetune.options import DEFAULT_WORDS, DatasetOptions, HeldOutOptions
-from nlpkit.finetune.tasks import TaskKind
+from nlpkit.finetune.tasks import ONE_CLASS, TaskKind
 from nlpkit.finetune.text_inputs import check_columns, context_of, texts_of, words_of
 from nlpkit.io.corpora import DocumentStream, DroppedRow
 from nlpkit.io.provenance import Provenance
@@ -84,13 +84,14 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
         raise InputError(
             f"none of {wording.counted(int((role == TRAIN).sum()), 'document')} has a label; name the column with `label_col`"
         )
+    scale = label_scale(raw, options.labels_in_order) if kind == "ordinal" else ()
     split, names = role.copy(), None
     if options.split is not None:
         split, names = splits_by_column(table, options.split, dev=True)
     split[(split == TRAIN) & ~known] = UNUSED
     dataset = FinetuneDataset(
-        table, raw, encode_labels(kind, raw, known, (split == TRAIN) & known), split, options.cv or 0, kind, values, word_lists, tags,
-        tag_names_of(tags, split == TRAIN), None if options.pair_col is None else texts_of(table, options.pair_col),
+        table, raw, encode_labels(kind, raw, known, (split == TRAIN) & known, scale), split, options.cv or 0, kind, values, word_lists,
+        tags, tag_names_of(tags, split == TRAIN), None if options.pair_col is None else texts_of(table, options.pair_col),
         context_of(table, _files(streams), options.context, options.context_by) if options.context else None,
     )  # fmt: skip
     leave_empty_out(dataset)
@@ -101,7 +102,10 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
         reporting.warn(f"{wording.counted(without, 'pair')} without a second text: read as if it were empty")
     train = dataset.split == TRAIN
     if not dataset.n_folds and train.any():  # what only held-out documents have is no class of the model
-        dataset.labels, dataset.tag_names = encode_labels(kind, raw, known, train & known), tag_names_of(tags, train)
+        dataset.labels, dataset.tag_names = (
+            encode_labels(kind, raw, known, train & known, scale),
+            tag_names_of(tags, train),
+        )
     check_dataset(dataset, options, seed=seed)
     return dataset, provenance
 
@@ -193,9 +197,10 @@ def _labels(
         values = read_numbers(table)
         return [None if np.isnan(v) else v for v in values], None, None, values
     raw = read_labels(column, options.label_sep)
-    if kind == "single" and any(isinstance(v, list) for v in raw):
+    if kind in ONE_CLASS and any(isinstance(v, list) for v in raw):
         raise UsageError(
-            "`task=classes` needs one label a document, the column has lists; see `task=labels`", parameter="task"
+            f"`task={options.task}` needs one label a document, the column has lists; see `task=labels`",
+            parameter="task",
         )
     if kind == "multi" and not any(isinstance(v, list) for v in raw):
         raw = [None if v is None else [v] for v in raw]

@@ -19,6 +19,7 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.options import BATCH_SIZE, DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
 from nlpkit.finetune.scores import check_bounds
+from nlpkit.finetune.tasks import CLASSES
 from nlpkit.finetune.trials import TrialRunner
 from nlpkit.io.atomic import check_target
 from nlpkit.io.cost import stopwatch
@@ -215,14 +216,15 @@ def _refuse_unused(
 ) -> None:
     """Raise UsageError for options that this task has no use for."""
     uses = {
-        "class_weight": (training.balanced, ("single", "multi", "tokens")),
+        "class_weight": (training.balanced, (*CLASSES, "tokens")),
         "label_sep": (dataset_options.label_sep is not None, ("multi",)),
-        "probabilities": (options.probabilities, ("single", "multi")),
+        "probabilities": (options.probabilities, CLASSES),
         "crf": (options.crf, ("tokens",)),
     }
     if options.crf and training.balanced:
         raise UsageError(
-            "`class_weight` weighs words one by one, `crf` learns whole sequences of labels; keep one", parameter="class_weight"
+            "`class_weight` weighs words one by one, `crf` learns whole sequences of labels; keep one",
+            parameter="class_weight",
         )
     for name, (is_set, kinds) in uses.items():
         if is_set and dataset.kind not in kinds:
@@ -235,7 +237,7 @@ def _without_setfit(dataset: FinetuneDataset, methods: list[Method], *, compares
     """Return the methods without setfit where it cannot learn the task. Raises UsageError where it is the only one."""
     if dataset.plain or not any(method.name == "setfit" for method in methods):
         return methods
-    message = "setfit learns classes from one text a document, not numbers, words, pairs or context"
+    message = "setfit learns classes from one text a document, not ordered ones, numbers, words, pairs or context"
     if not compares:
         raise UsageError(f"{message}; take another `method`", parameter="method")
     reporting.note(f"{message}: left out")
@@ -260,7 +262,7 @@ def _suited(dataset: FinetuneDataset, shots: int | None) -> tuple[str, str]:
     """Return setfit for few documents of classes, of many classes without its pairs, else full fine-tuning; and why."""
     J = max(1, len(dataset.labels.names))
     of_class = shots if shots is not None else len(dataset.rounds[0][0]) / J
-    classes = dataset.kind in ("single", "multi")
+    classes = dataset.kind in CLASSES
     name = "setfit" if dataset.plain and of_class < FEW else "full"
     why = f"{of_class:.0f} training documents a class" if classes else f"task {dataset.kind}"
     if name == "setfit" and dataset.kind == "single" and BATCH_SIZE < J:
