@@ -16,10 +16,10 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import objective_of
 from nlpkit.finetune.inputs import spread, word_places
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.network import Network, load_network, predict
+from nlpkit.finetune.network import Network, divide_outputs, load_network, predict
 from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.setfit import SetFitModel, train_setfit
-from nlpkit.finetune.tasks import CLASSES, IGNORED, FinetuneTask, Targets, balanced
+from nlpkit.finetune.tasks import CLASSES, IGNORED, FinetuneTask, Targets, balanced, fit_temperature
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
 from nlpkit.types import IntArray, LongArray
@@ -57,6 +57,7 @@ class Trained:
     network: Network | None = None
     embedder: Any = None
     model: SetFitModel | None = None
+    temperature: float | None = None  # that the outputs are divided by
 
 
 def fit_network(
@@ -113,6 +114,10 @@ def fit_network(
         objective, engine, plan, seed=seed, score=dev_score if len(dev) and score is not None else None, better="score",
         state=callbacks.state, save=callbacks.save, on_step=callbacks.on_step,
     )  # fmt: skip
+    temperature = None
+    if training.calibrate:
+        temperature = fit_temperature(task, predict(network, inputs, dev, engine), y[dev])
+        divide_outputs(network, temperature or 1.0)
     seconds = time.perf_counter() - start
     outputs = predict(network, inputs, ask, engine)
     spent = time.perf_counter() - start - seconds
@@ -127,6 +132,7 @@ def fit_network(
         cut,
         method.options,
         network=network,
+        temperature=temperature,
     )
 
 
@@ -137,6 +143,7 @@ def fit_setfit(
     text_inputs: TextInputs,
     *,
     train_rows: LongArray,
+    dev_rows: LongArray,
     predict_rows: LongArray,
     training: TrainingOptions,
     engine: Engine,
@@ -165,14 +172,20 @@ def fit_setfit(
         embedder, text_inputs.texts, labels, train_rows, plan=plan, options=options, engine=engine, seed=seed,
         state=callbacks.state, save=callbacks.save, on_step=callbacks.on_step,
     )  # fmt: skip
+    temperature = None
+    if training.calibrate:
+        held_out = embedder.read([text_inputs.texts[d] for d in dev_rows.tolist()])
+        scores = model.decision(embed_all(embedder, held_out, engine))
+        temperature = fit_temperature(FinetuneTask("single", labels.names), scores, labels.targets(dev_rows))
+        model = model.divided_by(temperature or 1.0)
     seconds = time.perf_counter() - start
     outputs = model.decision(embed_all(embedder, asked, engine))
     spent = time.perf_counter() - start - seconds
     n_trained = sum(p.numel() for p in embedder.parameters().values()) + sum(a.size for a in model.arrays().values())
     n_all = sum(p.numel() for p in embedder.model.parameters())
     return Trained(
-        outputs, outcome, plan, seconds, spent, n_trained, n_all, cut, options, embedder=embedder, model=model
-    )
+        outputs, outcome, plan, seconds, spent, n_trained, n_all, cut, options, embedder=embedder, model=model, temperature=temperature
+    )  # fmt: skip
 
 
 def _token_targets(words: IntArray, word_labels: LongArray) -> LongArray:

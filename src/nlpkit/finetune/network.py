@@ -421,6 +421,19 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
+def output_layer(model: torch.nn.Module, n_outputs: int) -> Any:
+    """Return the last layer of a network; of peft the one that was trained, which comes after the given one."""
+    return [m for m in model.modules() if isinstance(m, torch.nn.Linear) and m.out_features == n_outputs][-1]
+
+
+def divide_outputs(network: Network, temperature: float) -> None:
+    """Divide the outputs of a network by a temperature, in the weights of its last layer: what other programs load is calibrated, too."""
+    layer = output_layer(network.model, network.task.n_outputs)
+    with torch.no_grad():
+        layer.weight.div_(temperature)
+        layer.bias.div_(temperature)
+
+
 def state_of(network: Network) -> Mapping[str, Tensor]:
     """Return the trained parameters of the transformer and its head, detached, by name."""
     return {name: p.detach() for name, p in network.trained.items() if not name.startswith(_CRF)}

@@ -325,6 +325,10 @@ class TrainingOptions(ScheduleOptions):
         Param("Weighting of the classes: none, or balanced (every class weighs the same).", metavar="none|balanced"),
     ] = "none"
 
+    calibrate: Annotated[
+        bool, Param("Fit a temperature on the dev documents, so that probabilities are as often right as they say.")
+    ] = False
+
     def check(self) -> None:
         """Raise UsageError for values that are out of range."""
         if self.class_weight not in ("none", "balanced"):
@@ -363,6 +367,7 @@ class TrainingOptions(ScheduleOptions):
             "epochs": self.epochs, "max_steps": self.max_steps, "batch": self.batch_size or BATCH_SIZE, "rate": self.lr,
             "warmup": WARMUP if self.warmup is None else self.warmup, "weight_decay": self.weight_decay, "patience": self.patience,
             "class_balance": self.balanced, "max_tokens": self.max_tokens, "head_rate": self.head_lr,
+            "calibrate": self.calibrate,
         }  # fmt: skip
 
 

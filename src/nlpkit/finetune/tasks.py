@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from nlpkit.classify.calibration import fit_calibrator
 from nlpkit.classify.ordinal import class_probabilities
 from nlpkit.finetune.crf import LinearChainCRF, of_words
 from nlpkit.types import FloatArray, IntArray, LongArray
@@ -123,6 +124,21 @@ def balanced(sizes: LongArray, n: int, *, positive: bool = False) -> Tensor:
     counts = np.maximum(sizes, 1)
     weights = np.where(counts < n, (n - counts) / counts, 1.0) if positive else n / (len(counts) * counts)
     return torch.from_numpy(weights.astype(np.float32))
+
+
+def fit_temperature(task: FinetuneTask, outputs: FloatArray, y: LongArray) -> float | None:
+    """Return the T of the least cross-entropy of outputs / T (Guo et al. 2017, §4.2); None where it has no minimum: all are right.
+
+    Args:
+        task: of one class, or ordered classes. outputs: (n, J), or (n, J-1), of documents that the network did not learn from.
+        y: (n,) their classes.
+    """
+    targets: Any = y[:, None] > np.arange(outputs.shape[1]) if task.kind == "ordinal" else y
+    right = (outputs > 0) == targets if task.kind == "ordinal" else outputs.argmax(axis=1) == targets
+    if right.all():
+        return None
+    calibrator = fit_calibrator("temperature", outputs.astype(np.float64), targets)
+    return 1.0 / float(calibrator.parts["inverse"][0])
 
 
 def word_labels(task: FinetuneTask, outputs: FloatArray) -> tuple[IntArray, FloatArray]:

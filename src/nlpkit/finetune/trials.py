@@ -163,7 +163,8 @@ class TrialRunner:
             }  # fmt: skip
             if config.method.kind.family == "setfit":
                 trained = fit_setfit(
-                    self.base, config.method, dataset.labels, dataset.text_inputs, train_rows=train_rows, predict_rows=rows, **common
+                    self.base, config.method, dataset.labels, dataset.text_inputs, train_rows=train_rows, dev_rows=dev_rows,
+                    predict_rows=rows, **common,
                 )  # fmt: skip
             else:
                 trained = fit_network(
@@ -171,6 +172,13 @@ class TrialRunner:
                     predict_rows=rows, score=lambda at, outputs: dev_score(dataset, task, at, outputs), **common,
                 )  # fmt: skip
         facts = _facts(config, trained, len(train_rows), len(dev_rows))
+        if self.options.calibrate:
+            facts["temperature"] = trained.temperature
+            if trained.temperature is None:
+                reporting.warn(
+                    f"{config.title}: no error among {wording.counted(len(dev_rows), 'dev document')}, so no temperature is the best; "
+                    "probabilities stay as they are: give more dev documents"
+                )
         facts["bytes"] = self.write_model(config.method, trained, task, keep=keep)
         curve = list(trained.outcome.curve)
         self.store.finish(

@@ -15,7 +15,7 @@ from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.network import Network, beside_virtual, load_network, state_of
+from nlpkit.finetune.network import Network, beside_virtual, load_network, output_layer, state_of
 from nlpkit.finetune.tasks import FinetuneTask, TaskKind
 from nlpkit.finetune.weights import tensor_shapes
 from nlpkit.plain import to_json
@@ -113,7 +113,7 @@ def _in_units(model: torch.nn.Module, config: TunedConfig) -> Iterator[None]:
     if config.task.kind != "regression" or not config.in_units:
         yield
         return
-    layer = _output_layer(model)
+    layer = output_layer(model, 1)
     before = layer.weight.detach().clone(), layer.bias.detach().clone()
     with torch.no_grad():
         layer.weight.mul_(config.task.scale)
@@ -129,16 +129,11 @@ def _in_units(model: torch.nn.Module, config: TunedConfig) -> Iterator[None]:
 def _standardised(network: Network, config: TunedConfig) -> Network:
     """Return a network whose output layer gives (value - mean) / scale, as low precision needs it."""
     if config.task.kind == "regression" and config.in_units:
-        layer = _output_layer(network.model)
+        layer = output_layer(network.model, 1)
         with torch.no_grad():
             layer.bias.sub_(config.task.mean).div_(config.task.scale)
             layer.weight.div_(config.task.scale)
     return network
-
-
-def _output_layer(model: torch.nn.Module) -> Any:
-    """Return the last layer of a network with one output; of peft the one that was trained, which comes after the given one."""
-    return [m for m in model.modules() if isinstance(m, torch.nn.Linear) and m.out_features == 1][-1]
 
 
 def write_config(folder: Path, config: TunedConfig) -> None:

@@ -53,20 +53,30 @@ def write_cards(
     inputs: Sequence[InputInfo],
     spread: Mapping[str, Any] | None,
     leaks: Sequence[str],
+    calibration: Mapping[str, Any] | None = None,
 ) -> None:
     """Write README.md into every folder of a model.
 
     Args:
         spread: means and deviations over the seeds, None for one. leaks: what is known of documents in more than one split.
+        calibration: see `FinetuneResult.calibration`.
     """
     for folder in sorted(p for p in model.iterdir() if p.is_dir()):
-        text = card(folder.name, scores, parameters, dataset, inputs, spread, leaks)
+        text = card(folder.name, scores, parameters, dataset, inputs, spread, leaks, calibration)
         (folder / "README.md").write_text(text, encoding="utf-8")
+
+
+def calibration_note(calibration: Mapping[str, Any]) -> str:
+    """Return what a temperature did to the calibration error of test documents."""
+    return (
+        f"temperature {calibration['temperature']:.3g}, fitted to {wording.counted(calibration['dev_documents'], 'dev document')} "
+        f"(Guo et al. 2017): ECE {calibration['ece_before']:.4f} before, {calibration['ece']:.4f} after"
+    )
 
 
 def card(
     name: str, scores: ClassifierScores, parameters: Mapping[str, Any], dataset: FinetuneDataset, inputs: Sequence[InputInfo],
-    spread: Mapping[str, Any] | None, leaks: Sequence[str],
+    spread: Mapping[str, Any] | None, leaks: Sequence[str], calibration: Mapping[str, Any] | None = None,
 ) -> str:  # fmt: skip
     """Return the model card of a folder in Markdown, with the head that hubs read."""
     facts = parameters["training"]
@@ -106,6 +116,8 @@ def card(
         "",
     ]
     lines += [_scores(scores, spread), "", "## Training", ""]
+    if calibration is not None:
+        lines.append(f"- {calibration_note(calibration)}; the last layer is divided by it")
     lines += [
         f"- {facts['trained_parameters']:,} of {facts['parameters']:,} parameters trained",
         f"- {facts['steps']:,} steps of {facts['batch_size']} documents, AdamW, rate {facts['lr']:g}, seed {facts['seed']}",

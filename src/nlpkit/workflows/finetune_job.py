@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit import reporting
-from nlpkit.classify.splits import DEV
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.gates import GateRules
@@ -19,7 +18,7 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.options import BATCH_SIZE, DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
 from nlpkit.finetune.scores import check_bounds
-from nlpkit.finetune.tasks import CLASSES
+from nlpkit.finetune.tasks import CLASSES, ONE_CLASS
 from nlpkit.finetune.trials import TrialRunner
 from nlpkit.io.atomic import check_target
 from nlpkit.io.cost import stopwatch
@@ -163,9 +162,14 @@ def prepare(
     if options.crf:
         check_sequences(dataset)
         dataset.crf = True
-    has_dev = bool((dataset.split == DEV).any())
+    has_dev = len(dataset.dev) > 0
     training.check_patience(dev=has_dev)
-    if has_dev and any(method.name == "setfit" for method in methods):
+    if training.calibrate and not has_dev:
+        raise UsageError(
+            "`calibrate` fits a temperature to documents that nothing is learned from; give them with `dev`, or in `split`",
+            parameter="calibrate",
+        )
+    if has_dev and not training.calibrate and any(method.name == "setfit" for method in methods):
         reporting.note("setfit does not stop early: its dev documents are not looked at")
     note_dataset(dataset.drawn(sizes[0], seed=execution.seed))
     warn_small_classes(dataset, sizes, seed=execution.seed)
@@ -220,6 +224,7 @@ def _refuse_unused(
         "label_sep": (dataset_options.label_sep is not None, ("multi",)),
         "probabilities": (options.probabilities, CLASSES),
         "crf": (options.crf, ("tokens",)),
+        "calibrate": (training.calibrate, ONE_CLASS),
     }
     if options.crf and training.balanced:
         raise UsageError(
