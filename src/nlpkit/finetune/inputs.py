@@ -186,7 +186,7 @@ def word_places(words: IntArray) -> LongArray:
     return places
 
 
-def spread(words: IntArray, y: Sequence[int], ignored: int) -> LongArray:
+def spread(words: IntArray, y: Sequence[int] | LongArray, ignored: int) -> LongArray:
     """Return targets of tokens (T,) from those of words: a word's is that of its first token, the others are `ignored`."""
     targets = np.full(len(words), ignored, np.int64)
     first = first_tokens(words)

@@ -38,7 +38,8 @@ class FinetuneResult(FinetunedModel):
 
     dataset: with the draw of the first seed. results: trainings of the first seed, the last of which made the model. scores: of
     the model, of the majority class and without near-duplicates. spread: scores of all seeds with mean and deviation, None for one
-    seed. calibration: temperature, and ECE before and after it; None where there is none. gates: the outcome of what the scores must keep; problem: why they could not be checked.
+    seed. calibration: temperature, and ECE before and after it; None where there is none. gates: the outcome of what the scores
+    must keep; problem: why they could not be checked.
     """
 
     def __init__(self, job: FinetuneJob, store: TrainingStore, by_seed: Mapping[int, list[TrialResult]]) -> None:
