@@ -1,4 +1,4 @@
-"""Documents with labels of five kinds (a class, one on a scale, several labels, a number, a label for each word), each in a split."""
+"""Documents with labels of any kind (a class, one on a scale, several, a number, one for each word, an answer), each in a split."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ TASK_NAMES: dict[TaskKind, str] = {
     "ordinal": "ordinal",
     "regression": "regression",
     "tokens": "words",
+    "answer": "answers",
 }
 KINDS = {name: kind for kind, name in TASK_NAMES.items()}
 
@@ -36,7 +37,8 @@ class FinetuneDataset(LabelledDataset):
 
     kind: see `TaskKind`. Of a regression `values` (D,), NaN for none; of words `words` and `tags`
     (D,) lists, and `tag_names`. Of these two `labels` has one class, for documents that have a label at all.
-    second (D,): the other text of pairs; context: texts before and after each document. crf: see `FinetuneTask`.
+    second (D,): the other text of pairs; context: texts before and after each document. crf, longest: see `FinetuneTask`.
+    answers (D, 2): where they stand, see `answers.span_of`; overlap: see `TextInputs`.
     """
 
     kind: TaskKind
@@ -47,6 +49,9 @@ class FinetuneDataset(LabelledDataset):
     second: list[str] | None = None
     context: tuple[list[str], list[str]] | None = None
     crf: bool = False
+    answers: LongArray | None = None
+    overlap: int | None = None
+    longest: int = 30
     _draws: dict[tuple[int, int], FinetuneDataset] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -63,7 +68,7 @@ class FinetuneDataset(LabelledDataset):
     @property
     def text_inputs(self) -> TextInputs:
         """The texts of the documents as a model reads them."""
-        return TextInputs(self.texts, self.second, self.context, self.words)
+        return TextInputs(self.texts, self.second, self.context, self.words, self.overlap)
 
     @property
     def plain(self) -> bool:
@@ -73,7 +78,13 @@ class FinetuneDataset(LabelledDataset):
     @property
     def names(self) -> tuple[str, ...]:
         """The classes, or the labels of words."""
+        if self.kind == "answer":
+            return ("answer", "none") if bool(self._without_answer[self.train].any()) else ("answer",)
         return self.tag_names if self.kind == "tokens" else self.labels.names
+
+    @property
+    def _without_answer(self) -> BoolArray:
+        return np.array([raw is not None and not raw.strip() for raw in self.raw_labels])
 
     @property
     def empty(self) -> BoolArray:
@@ -120,6 +131,9 @@ class FinetuneDataset(LabelledDataset):
             return FinetuneTask("regression", (), mean, scale), np.nan_to_num((self.values - mean) / scale).astype(
                 np.float32
             )
+        if self.kind == "answer":
+            assert self.answers is not None
+            return FinetuneTask("answer", self.names, longest=self.longest), self.answers
         assert self.tags is not None
         code = {name: j for j, name in enumerate(self.tag_names)}
         targets = [
@@ -135,6 +149,7 @@ class FinetuneDataset(LabelledDataset):
             "ordinal": f"{wording.counted(len(self.names), 'class', 'classes')} in an order",
             "multi": f"several of {wording.counted(len(self.names), 'label')} a document",
             "regression": "numbers",
+            "answer": "answers to questions",
             "tokens": f"{wording.counted(len(self.names), 'label')} of words",
         }[self.kind]
 

@@ -13,6 +13,7 @@ from nlpkit.errors import InputError
 from nlpkit.finetune.crf import breaks_bio
 from nlpkit.finetune.dataset import FinetuneDataset, first_names
 from nlpkit.finetune.options import DatasetOptions
+from nlpkit.finetune.tasks import CLASSES
 from nlpkit.metrics.spans import are_bio
 from nlpkit.types import LongArray
 
@@ -107,7 +108,7 @@ def check_sequences(dataset: FinetuneDataset) -> None:
 def _label_counts(dataset: FinetuneDataset, rows: LongArray) -> Counter[str]:
     """Return how often some documents, or their words, have each label; numbers are none."""
     counts: Counter[str] = Counter()
-    if dataset.kind != "regression":
+    if dataset.kind in (*CLASSES, "tokens"):
         for d in rows.tolist():
             raw = dataset.raw_labels[d]
             counts.update(v for v in (raw if isinstance(raw, list) else [raw]) if v is not None)
@@ -132,7 +133,13 @@ def note_dataset(dataset: FinetuneDataset) -> None:
     without = int(((split < 0) & ~dataset.labels.known).sum())
     if without:
         reporting.note(f"{wording.counted(without, 'document')} without a label: left out")
-    if dataset.kind != "regression":
+    if dataset.kind == "answer" and not dataset.n_folds:
+        train, test = dataset.rounds[0]
+        known = {dataset.texts[d] for d in train.tolist()}
+        shared = sum(dataset.texts[d] in known for d in test.tolist())
+        if shared:
+            reporting.note(f"{wording.counted(shared, 'test document')} with a text of training: other questions to it")
+    if dataset.kind in (*CLASSES, "tokens"):
         unseen = dataset.unseen_labels(dataset.tag_names)
         if unseen:
             reporting.warn(

@@ -12,6 +12,7 @@ import numpy as np
 
 from nlpkit.classify.labels import Labels
 from nlpkit.errors import UsageError
+from nlpkit.finetune.answers import window_targets, windows_to_learn
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import objective_of
 from nlpkit.finetune.inputs import spread, word_places
@@ -57,6 +58,7 @@ class Trained:
     network: Network | None = None
     embedder: Any = None
     model: SetFitModel | None = None
+    unfit: int = 0  # documents that were not learned from: no window has all of their answer
     temperature: float | None = None  # that the outputs are divided by
 
 
@@ -93,6 +95,10 @@ def fit_network(
     y = y[used] if isinstance(y, np.ndarray) else [y[d] for d in used.tolist()]
     cut = int((inputs.cut > 0).sum()), float(inputs.cut.sum() / max(1, inputs.counts.sum()))
     callbacks.on_truncation(*cut)
+    unfit = 0
+    if inputs.documents is not None:
+        spans, y = y, window_targets(inputs, y)
+        learn, unfit = windows_to_learn(inputs, spans, y, learn)
     if inputs.words is not None:
         targets_of = _sequence if task.crf else _token_targets
         y = [targets_of(words, word_labels) for words, word_labels in zip(inputs.words, y, strict=True)]
@@ -133,6 +139,7 @@ def fit_network(
         method.options,
         network=network,
         temperature=temperature,
+        unfit=unfit,
     )
 
 

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from nlpkit.embed.engines import quiet
 from nlpkit.errors import MissingError, UsageError, first_line, missing_extra
+from nlpkit.finetune.answers import answer_outputs
 from nlpkit.finetune.architectures import MODEL_TYPES, head_parameters, positions_of
 from nlpkit.finetune.crf import LinearChainCRF, bio_bars, of_words
 from nlpkit.finetune.engine import Engine, autocast_if_supported
@@ -29,6 +30,7 @@ _PROBLEMS = {
     "single": "single_label_classification", "multi": "multi_label_classification", "ordinal": "multi_label_classification",
     "regression": "regression",
 }  # fmt: skip
+NOWHERE = -1e4  # logit of a token that no answer starts or ends at
 _CRF = "crf."  # before the names of its parameters
 NO_END = 1e9  # transformers writes a larger number for a tokenizer that takes texts of any length
 _SPARSE_ROWS = 4096  # embeddings of at least so many tokens have sparse gradients
@@ -70,7 +72,11 @@ class Network:
         """Return the outputs (B, J) of some rows, or of their tokens (B, T, J)."""
         batch = inputs.batch(rows, next(iter(self.trained.values())).device)
         with autocast_if_supported(self.model):
-            logits: Tensor = self.model(**batch).logits
+            outputs = self.model(**batch)
+        if self.task.kind == "answer":
+            both = torch.stack([outputs.start_logits, outputs.end_logits], dim=-1)[:, self.n_virtual :]
+            return both.masked_fill(~_can_answer(inputs, rows, both)[..., None], NOWHERE)
+        logits: Tensor = outputs.logits
         return logits[:, self.n_virtual :] if self.task.kind == "tokens" and self.n_virtual else logits
 
     def word_outputs(self, inputs: Inputs, rows: LongArray) -> list[FloatArray]:
@@ -153,9 +159,31 @@ class ClassifierObjective:
         return self.targets.loss(self.network.logits(self.inputs, input_rows), input_rows)
 
 
+def _can_answer(inputs: Inputs, rows: LongArray, logits: Tensor) -> Tensor:
+    """Return the tokens (B, T) that an answer can start and end at: those of the text, and the first, which stands for no answer."""
+    assert inputs.offsets is not None
+    places = np.zeros(logits.shape[:2], bool)
+    for i, row in enumerate(rows.tolist()):
+        places[i, : len(inputs.offsets[row])] = inputs.offsets[row][:, 0] >= 0
+    places[:, 0] = True
+    return torch.from_numpy(places).to(logits.device)
+
+
 def predict(network: Network, inputs: Inputs, rows: LongArray, engine: Engine) -> Any:
-    """Return the outputs of some rows in their order: (n, J) float64; of words one array per row, see `Network.word_outputs`."""
+    """Return the outputs of some rows in their order: (n, J) float64; of words one array per row, see `Network.word_outputs`.
+
+    Of answers rows are documents, of which all windows are looked at; see `answers.answer_outputs`.
+    """
     network.mode(False)
+    if inputs.documents is not None:
+        windows = np.flatnonzero(np.isin(inputs.documents, rows))
+        by_window: list[FloatArray] = [np.zeros((0, 2))] * len(windows)
+        for part, logits in engine.run(
+            lambda batch: network.logits(inputs, windows[batch]).float().cpu().numpy(), inputs.lengths[windows]
+        ):
+            for place, z in zip(part.tolist(), logits, strict=True):
+                by_window[place] = z
+        return answer_outputs(inputs, windows, by_window, rows, network.task.longest)
     lengths = inputs.lengths[rows]
     J = network.task.n_outputs
     if network.task.kind != "tokens":
@@ -376,9 +404,14 @@ def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozens
     """Return a model for a task, and the names of the parameters its folder did not have."""
     if any(importlib.util.find_spec(module) is None for module in ("torch", "transformers", "peft")):
         raise missing_extra("finetune", "neural")
-    from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
+    from transformers import (
+        AutoModelForQuestionAnswering,
+        AutoModelForSequenceClassification,
+        AutoModelForTokenClassification,
+    )
 
-    kind: Any = AutoModelForTokenClassification if task.kind == "tokens" else AutoModelForSequenceClassification
+    others = {"tokens": AutoModelForTokenClassification, "answer": AutoModelForQuestionAnswering}
+    kind: Any = others.get(task.kind, AutoModelForSequenceClassification)
     names = task.output_names
     with quiet():
         try:
@@ -387,7 +420,7 @@ def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozens
                 num_labels=len(names),
                 id2label=dict(enumerate(names)),
                 label2id={name: i for i, name in enumerate(names)},
-                **({} if task.kind == "tokens" else {"problem_type": _PROBLEMS[task.kind]}),
+                **({"problem_type": _PROBLEMS[task.kind]} if task.kind in _PROBLEMS else {}),
                 dtype=torch.float32,
                 local_files_only=True,
                 trust_remote_code=False,

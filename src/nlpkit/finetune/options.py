@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nlpkit.finetune.methods import Method
     from nlpkit.finetune.train import Schedule
 
-TASKS = ("auto", "classes", "labels", "ordinal", "regression", "words")
+TASKS = ("auto", "classes", "labels", "ordinal", "regression", "words", "answers")
 DEFAULT_WORDS = "words"
 LEAST_STEPS, MOST_EPOCHS, EPOCHS, BATCH_SIZE, WARMUP, WEIGHT_DECAY = 200, 50, 3, 16, 0.1, 0.01
 MANY_CLASSES_RATE = 2e-3  # of the head
@@ -93,8 +93,8 @@ class DatasetOptions(HeldOutOptions):
     task: Annotated[
         str,
         Param(
-            "Kind of the labels: classes, labels (several for each document), ordinal (classes in an order), regression, or words "
-            "(one label for each word); auto takes the kind from the labels."
+            "Kind of the labels: classes, labels (several for each document), ordinal (classes in an order), regression, words (one "
+            "label for each word) or answers (to the question of `pair_col`); auto takes the kind from the labels."
         ),
     ] = "auto"
     order: Annotated[
@@ -112,6 +112,17 @@ class DatasetOptions(HeldOutOptions):
         Param("Number of documents before and after each one that the model reads with it.", metavar="N", min=0),
     ] = 0
     context_by: Annotated[str | None, Param("Column at whose changes the context ends.", metavar="COL")] = None
+    answer_start_col: Annotated[
+        str | None,
+        Param(
+            "Column with the character at which the answer starts, from 0; default: where it first occurs.", metavar="COL"
+        ),
+    ] = None
+    answer_tokens: Annotated[int, Param("Number of tokens of an answer at most.", metavar="N", min=1)] = 30
+    overlap: Annotated[
+        int,
+        Param("Number of tokens that two windows of a long text have in common, to find answers in.", metavar="N", min=0),
+    ] = 128
     label_sep: Annotated[
         str | None,
         Param(
@@ -140,6 +151,16 @@ class DatasetOptions(HeldOutOptions):
         if self.order is not None and self.task != "ordinal":
             raise UsageError(
                 "`order` is of the labels of `task=ordinal`; leave it out, or give `task=ordinal`", parameter="order"
+            )
+        usual = DatasetOptions()
+        for name in ("answer_start_col", "answer_tokens", "overlap"):
+            if self.task != "answers" and getattr(self, name) != getattr(usual, name):
+                raise UsageError(
+                    f"`{name}` is of `task=answers`; leave it out, or give `task=answers`", parameter=name
+                )
+        if self.task == "answers" and self.pair_col is None:
+            raise UsageError(
+                "`task=answers` needs the questions to the texts; name their column with `pair_col`", parameter="pair_col"
             )
         if self.context and self.pair_col is not None:
             raise UsageError("`context` and `pair_col` each bring a second text; keep one", parameter="context")
@@ -189,6 +210,7 @@ class DatasetOptions(HeldOutOptions):
             **files, "split": self.split, "cv": self.cv, "holdout": self.holdout, "pair_col": self.pair_col, "negative_col": None,
             "words_col": self.words_col, "context": self.context, "context_by": self.context_by, "label_sep": self.label_sep,
             "twins": self.twins, "order": self.labels_in_order,
+            "answer_start_col": self.answer_start_col, "answer_tokens": self.answer_tokens, "overlap": self.overlap,
         }  # fmt: skip
 
 

@@ -10,24 +10,36 @@ import numpy as np
 
 from nlpkit.classify.ordinal import LEAST, median_class
 from nlpkit.classify.predicted import Predicted
+from nlpkit.finetune.answers import MISSING, NONE
 from nlpkit.finetune.tasks import FinetuneTask, probabilities, word_labels
 from nlpkit.types import FloatArray, LongArray
 
 
 @dataclass(slots=True)
 class TaskPredictions:
-    """Predictions for documents (D): of classes as `Predicted`; numbers (D,), NaN for none; or labels of words."""
+    """Predictions for documents (D): of classes as `Predicted`; numbers (D,), NaN for none; labels of words; or answers.
+
+    spans (D, 2) int64: where answers stand in their texts, see `answers`; span_probs (D,).
+    """
 
     predicted: Predicted | None = None
     values: FloatArray | None = None
     tags: list[list[str | None] | None] | None = None
     tag_probs: list[FloatArray | None] | None = None
+    spans: LongArray | None = None
+    span_probs: FloatArray | None = None
 
     def fill(self, task: FinetuneTask, rows: LongArray, outputs: Any) -> None:
         """Add the outputs of a network for some rows: (n, J), or of words one array per row."""
         if task.kind == "regression":
             assert self.values is not None
             self.values[rows] = outputs[:, 0] * task.scale + task.mean
+        elif task.kind == "answer":
+            assert self.spans is not None
+            assert self.span_probs is not None
+            none = (outputs[:, 2] < 0) & ("none" in task.names)
+            self.spans[rows] = np.where(none[:, None], NONE, outputs[:, :2].astype(np.int64))
+            self.span_probs[rows] = np.exp(np.where(none, outputs[:, 4], outputs[:, 3]))
         elif task.kind == "tokens":
             assert self.tags is not None
             assert self.tag_probs is not None
@@ -52,6 +64,8 @@ def empty_predictions(task: FinetuneTask, n: int) -> TaskPredictions:
     """Return predictions for n documents of which none is made yet."""
     if task.kind == "regression":
         return TaskPredictions(values=np.full(n, np.nan))
+    if task.kind == "answer":
+        return TaskPredictions(spans=np.full((n, 2), MISSING, np.int64), span_probs=np.full(n, np.nan))
     if task.kind == "tokens":
         return TaskPredictions(tags=[None] * n, tag_probs=[None] * n)
     J = len(task.names)

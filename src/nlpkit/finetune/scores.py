@@ -18,21 +18,26 @@ from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION
 from nlpkit.evaluation.regression import REGRESSION, add_numbers
 from nlpkit.evaluation.results import Bound, TargetResult
 from nlpkit.evaluation.token_labels import SPANS, WORDS, add_words
+from nlpkit.finetune.answers import answers_of
 from nlpkit.finetune.dataset import FinetuneDataset
-from nlpkit.finetune.predictions import TaskPredictions
+from nlpkit.finetune.predictions import TaskPredictions, predictions_of
 from nlpkit.finetune.tasks import CLASSES, FinetuneTask, probabilities, word_labels
 from nlpkit.metrics import ordinal
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.generation import PER_PAIR, answer_f1
 from nlpkit.metrics.regression import statistics
-from nlpkit.metrics.score import Uncertainty
+from nlpkit.metrics.score import Uncertainty, mean_score
 from nlpkit.metrics.spans import are_bio
 from nlpkit.types import BoolArray, FloatArray, LongArray
 
+ANSWERS, NO_ANSWER = ("answer_exact", "answer_f1"), "no answer"
 MAIN = {
     "single": "accuracy",
     "multi": "micro_f1",
     "ordinal": "quadratic_kappa",
     "regression": "spearman",
     "tokens": "macro_f1",
+    "answer": "answer_f1",
 }  # what methods are ranked by
 
 
@@ -68,6 +73,13 @@ def score_task(
             _of_numbers(MEAN, dataset.values[rows], mean[rows], no_interval),
             None,
         )
+    if dataset.kind == "answer":
+        answers = answers_of(dataset.texts, predictions.spans)
+        return ClassifierScores(
+            _of_answers(MODEL, dataset, answers, rows, uncertainty),
+            _of_answers(NO_ANSWER, dataset, [""] * len(answers), rows, no_interval),
+            None,
+        )
     assert predictions.tags is not None
     assert dataset.tags is not None
     most = _most_frequent_tag(dataset)
@@ -82,7 +94,8 @@ def score_task(
 def dev_score(dataset: FinetuneDataset, task: FinetuneTask, rows: LongArray, outputs: Any) -> float:
     """Return the score on dev documents that early stopping looks at.
 
-    Accuracy, of ordered classes quadratic kappa, of several labels micro-F1, of numbers Spearman's rho, of words their accuracy.
+    Accuracy, of ordered classes quadratic kappa, of several labels micro-F1, of numbers Spearman's rho, of words their accuracy,
+    of answers F1.
     """
     if task.kind == "single":
         assert dataset.labels.codes is not None
@@ -100,6 +113,11 @@ def dev_score(dataset: FinetuneDataset, task: FinetuneTask, rows: LongArray, out
         assert dataset.values is not None
         rho = statistics(dataset.values[rows], outputs[:, 0])["spearman"](np.ones((1, len(rows))))[0]
         return float(rho) if np.isfinite(rho) else -1.0
+    if task.kind == "answer":
+        predicted = predictions_of(task, outputs).spans
+        texts = [dataset.texts[d] for d in rows.tolist()]
+        found = [answer or "" for answer in answers_of(texts, predicted)]
+        return float(answer_f1([dataset.raw_labels[d] for d in rows.tolist()], found).mean())
     assert dataset.tags is not None
     hits = n = 0
     for row, logits in zip(rows.tolist(), outputs, strict=True):
@@ -114,7 +132,7 @@ def check_bounds(bounds: Sequence[Bound], dataset: FinetuneDataset) -> None:
     """Raise UsageError for a gate on a score that this task does not have, before training."""
     possible = {
         "single": (*DEFAULT_CLASSIFICATION, *CALIBRATION), "multi": SCORES, "ordinal": (*ORDINAL, *OF_ORDERED, *CALIBRATION),
-        "regression": REGRESSION,
+        "regression": REGRESSION, "answer": ANSWERS,
         "tokens": (*WORDS, *(SPANS if are_bio(dataset.tag_names) else ())),
     }[dataset.kind]  # fmt: skip
     for bound in bounds:
@@ -151,6 +169,16 @@ def with_means(result: TargetResult, spread: Mapping[str, Any] | None) -> Target
 def _of_numbers(name: str, true: FloatArray, predicted: FloatArray, uncertainty: Uncertainty) -> TargetResult:
     result = TargetResult(name, "numbers against 'label'")
     add_numbers(result, true, predicted, uncertainty)
+    return result
+
+
+def _of_answers(
+    name: str, dataset: FinetuneDataset, answers: Sequence[str | None], rows: LongArray, uncertainty: Uncertainty
+) -> TargetResult:
+    result = TargetResult(name, "answers against 'label'")
+    true, found = [dataset.raw_labels[d] for d in rows.tolist()], [answers[d] or "" for d in rows.tolist()]
+    for metric in ANSWERS:
+        result.add(mean_score(METRICS[metric], PER_PAIR[metric](true, found), uncertainty, over="documents"))
     return result
 
 

@@ -1,4 +1,4 @@
-"""Tasks of a network: one class of a text, one on a scale, several, a number, or a class of every word."""
+"""Tasks of a network: one class of a text, one on a scale, several, a number, an answer in it, or a class of every word."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nlpkit.classify.ordinal import class_probabilities
 from nlpkit.finetune.crf import LinearChainCRF, of_words
 from nlpkit.types import FloatArray, IntArray, LongArray
 
-TaskKind = Literal["single", "multi", "ordinal", "regression", "tokens"]
+TaskKind = Literal["single", "multi", "ordinal", "regression", "tokens", "answer"]
 ONE_CLASS: tuple[TaskKind, ...] = ("single", "ordinal")
 CLASSES: tuple[TaskKind, ...] = ("single", "multi", "ordinal")
 IGNORED = -100  # target of tokens that are not scored: all but the first of a word
@@ -26,6 +26,7 @@ class FinetuneTask:
     """A task. names (J,): its classes, none of a regression, whose targets are (value - mean) / scale.
 
     Of ordered classes the lowest is first; the outputs are the log-odds of P(y > k) of all but the last (Frank & Hall 2001, §2).
+    Of answers names has `none` where a text may have no answer; longest: tokens of an answer at most.
     crf: labels of words are those of the most probable sequence, see `nlpkit.finetune.crf`.
     """
 
@@ -34,6 +35,7 @@ class FinetuneTask:
     mean: float = 0.0
     scale: float = 1.0
     crf: bool = False
+    longest: int = 30
 
     @property
     def n_outputs(self) -> int:
@@ -45,6 +47,8 @@ class FinetuneTask:
         """Names of these numbers: the classes, of ordered ones `>` and all but the last, of a regression `value`."""
         if self.kind == "ordinal":
             return tuple(f">{name}" for name in self.names[:-1])
+        if self.kind == "answer":
+            return ("start", "end")
         return self.names or ("value",)
 
 
@@ -52,7 +56,8 @@ class FinetuneTask:
 class Targets:
     """Labels of the examples: y (n,) int64, (n, J) float32 or (n,) float32; of words: one array per text.
 
-    crf: of words; y then has of each text the places of its words among the tokens and their labels, (2, W) int64.
+    Of answers the first and the last token (n, 2) int64 of windows. crf: of words; y then has of each text the places of its words
+    among the tokens and their labels, (2, W) int64.
     class_weights (J,) float32: weight of an example by its class; of several classes: of its positive part; None: all alike.
     """
 
@@ -80,7 +85,8 @@ class Targets:
         """Return the weighted sum of the losses of some examples.
 
         Cross-entropy of one class, and of each word, with a CRF -log p of the labels of a text; of several classes the mean over
-        them of the binary cross-entropies, of ordered ones over the places between them; of a number the squared error.
+        them of the binary cross-entropies, of ordered ones over the places between them; of a number the squared error; of
+        an answer the mean of the cross-entropies of its first and of its last token.
 
         Args:
             logits: (B, J) of the rows, or of words (B, T, J).
@@ -104,6 +110,8 @@ class Targets:
                 logits.reshape(-1, logits.shape[-1]), flat, weights, ignore_index=IGNORED, reduction="sum"
             )
         target = torch.from_numpy(self.y[rows]).to(logits.device)
+        if self.task.kind == "answer":
+            return functional.cross_entropy(logits, target, reduction="sum") / 2
         if self.task.kind == "single":
             return functional.cross_entropy(logits, target, weights, reduction="sum")
         if self.task.kind == "multi":

@@ -172,6 +172,11 @@ class TrialRunner:
                     predict_rows=rows, score=lambda at, outputs: dev_score(dataset, task, at, outputs), **common,
                 )  # fmt: skip
         facts = _facts(config, trained, len(train_rows), len(dev_rows))
+        if trained.unfit:
+            reporting.warn(
+                f"{config.title}: {wording.counted(trained.unfit, 'answer')} in no window whole, so not learned from; take more "
+                "`max_tokens` or `overlap`"
+            )
         if self.options.calibrate:
             facts["temperature"] = trained.temperature
             if trained.temperature is None:

@@ -155,7 +155,7 @@ def read_config(folder: Path) -> TunedConfig | None:
         facts = json.loads(file.read_text(encoding="utf-8"))
         task = FinetuneTask(
             facts["task"]["kind"], tuple(facts["task"]["names"]), facts["task"]["mean"], facts["task"]["scale"],
-            facts["task"].get("crf", False),
+            facts["task"].get("crf", False), facts["task"].get("longest", 30),
         )  # fmt: skip
         return TunedConfig(
             facts["format"], task, facts["method"], facts["base"], facts["base_sha256"], facts["max_tokens"], facts["columns"],

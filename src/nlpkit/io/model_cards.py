@@ -42,6 +42,8 @@ _CRF = (
     "The labels are the most probable sequence by a linear-chain CRF (`crf.safetensors`: start, transitions, end), which transformers and "
     "peft do not have: what they load gives the scores of each word alone. Predict with nlpkit."
 )
+_PIPELINES = {"tokens": "token-classification", "answer": "question-answering"}
+_CLASSES = {"tokens": "ModelForTokenClassification", "answer": "ModelForQuestionAnswering"}
 _PACKAGES = ("torch", "transformers", "peft", "sentence-transformers", "tokenizers")
 
 
@@ -86,7 +88,7 @@ def card(
     head = {
         "library_name": _LIBRARIES[name],
         "base_model": base,
-        "pipeline_tag": "token-classification" if kind == "tokens" else "text-classification",
+        "pipeline_tag": _PIPELINES.get(kind, "text-classification"),
         "tags": ["nlpkit", facts["method"]],
     }
     lines = ["---", *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()), "---", ""]
@@ -98,10 +100,11 @@ def card(
         "multi": f"Gives a text any of {len(classes)} labels",
         "ordinal": f"Gives a text one of {len(classes)} classes in an order, the lowest first",
         "regression": "Gives a text a number",
+        "answer": "Finds the answer to a question in a text, which is read in windows",
         "tokens": f"Gives each word of a text one of {len(classes)} labels",
     }[kind]
     lines.append(
-        f"{what}{'' if kind == 'regression' else ': ' + ', '.join(classes[:30]) + (' …' if len(classes) > 30 else '')}."
+        f"{what}{'' if kind in ('regression', 'answer') else ': ' + ', '.join(classes[:30]) + (' …' if len(classes) > 30 else '')}."
     )
     lines += ["", "## Data", ""]
     for info in inputs:
@@ -134,7 +137,7 @@ def card(
         "```",
     ]
     if form in _LOAD:
-        auto = "ModelForTokenClassification" if kind == "tokens" else "ModelForSequenceClassification"
+        auto = _CLASSES.get(kind, "ModelForSequenceClassification")
         code = _LOAD[form].format(
             kind=auto,
             folder=f"RUN/model/{name}",

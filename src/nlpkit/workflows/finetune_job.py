@@ -105,6 +105,7 @@ class FinetuneJob:
         columns = {
             "pair": self.dataset_options.pair_col, "context": self.dataset_options.context,
             "context_by": self.dataset_options.context_by, "words": self.dataset_options.words_col, "task": self.dataset.kind,
+            "overlap": self.dataset_options.overlap,
         }  # fmt: skip
         folder = ModelFolder(self.files, store.checkpoint, columns, self.options.merge)
         with (
@@ -242,7 +243,7 @@ def _without_setfit(dataset: FinetuneDataset, methods: list[Method], *, compares
     """Return the methods without setfit where it cannot learn the task. Raises UsageError where it is the only one."""
     if dataset.plain or not any(method.name == "setfit" for method in methods):
         return methods
-    message = "setfit learns classes from one text a document, not ordered ones, numbers, words, pairs or context"
+    message = "setfit learns classes from one text a document, not ordered ones, numbers, words, answers, pairs or context"
     if not compares:
         raise UsageError(f"{message}; take another `method`", parameter="method")
     reporting.note(f"{message}: left out")

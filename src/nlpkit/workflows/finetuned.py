@@ -36,7 +36,7 @@ from nlpkit.workflows.model import FittedModel, Predictions
 from nlpkit.workflows.predict_options import PredictOptions
 
 USED = ("probabilities", "base", "labels", "task", "pair_col", "words_col", "context_by", "encoder")
-FOREIGN = tuple(name for name in TASKS if name != "ordinal")  # tasks that another program's folder can be of
+FOREIGN = tuple(name for name in TASKS if name not in ("ordinal", "answers"))  # tasks that another program's folder can be of
 # what else the outputs of a peft folder can mean, which does not say
 OR_ELSE = {"single": "; `task=labels` if a document can have several", "regression": "; `task=labels` if it is a label"}
 
@@ -215,14 +215,15 @@ class FinetunedPredictions(Predictions):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the documents with their predictions; at once where the model reads the texts before and after each."""
         task = self.predictor.task
-        self.warn_of_replaced(["prediction", *(["prediction_prob"] if task.kind != "regression" else [])])
+        written = {"regression": [], "answer": ["prediction_prob", "answer_start"]}.get(task.kind, ["prediction_prob"])
+        self.warn_of_replaced(["prediction", *written])
         with reporting.progress("predictions", None) as update:
             for batch in self._read():
                 files = np.repeat(np.arange(len(self.stream.kept)), self.stream.kept)
                 inputs = read_inputs(batch, self.predictor.columns, files)
                 outputs, truncated = self.predictor.outputs(inputs, self.engine)
                 columns = task_columns(
-                    task, predictions_of(task, outputs), np.arange(batch.num_rows), probabilities=self.probabilities
+                    task, predictions_of(task, outputs), np.arange(batch.num_rows), inputs.texts, probabilities=self.probabilities
                 )
                 self.documents += batch.num_rows
                 self.truncated += truncated
@@ -244,7 +245,7 @@ class FinetunedPredictions(Predictions):
 
     def _count(self, predictions: pa.Array) -> None:
         """Count how often each label was predicted; numbers are not counted."""
-        if not pa.types.is_floating(predictions.type):
+        if not pa.types.is_floating(predictions.type) and self.predictor.task.kind != "answer":
             for value in predictions.to_pylist():
                 self.labels.update(v for v in (value if isinstance(value, list) else [value]) if v is not None)
 

@@ -30,22 +30,16 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 60, 8
 _BARS = "▁▂▃▄▅▆▇█"
 SEED_METRICS = (
-    "accuracy",
-    "quadratic_kappa",
-    "rank_mae",
-    "macro_f1",
-    "micro_f1",
-    "subset_accuracy",
-    "spearman",
-    "rmse",
-    "span_f1",
-)
+    "accuracy", "quadratic_kappa", "rank_mae", "macro_f1", "micro_f1", "subset_accuracy", "spearman", "rmse", "span_f1", "answer_exact",
+    "answer_f1",
+)  # fmt: skip
 COMPARED = {
     "single": ("accuracy", "macro_f1"),
     "multi": ("micro_f1", "macro_f1", "subset_accuracy"),
     "ordinal": ("quadratic_kappa", "rank_mae", "accuracy"),
     "regression": ("spearman", "rmse"),
     "tokens": ("accuracy", "macro_f1", "span_f1"),
+    "answer": ("answer_exact", "answer_f1"),
 }
 
 
