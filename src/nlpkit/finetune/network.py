@@ -410,8 +410,8 @@ def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozens
         AutoModelForTokenClassification,
     )
 
-    others = {"tokens": AutoModelForTokenClassification, "answer": AutoModelForQuestionAnswering}
-    kind: Any = others.get(task.kind, AutoModelForSequenceClassification)
+    classes = {"tokens": AutoModelForTokenClassification, "answer": AutoModelForQuestionAnswering}
+    kind: Any = classes.get(task.kind, AutoModelForSequenceClassification)
     names = task.output_names
     with quiet():
         try:
