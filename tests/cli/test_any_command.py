@@ -287,6 +287,7 @@ RARE = (
     "text_col id_col label_col date_col format xml_record xml_field words_col pos entities lemma model zero_shot explain probabilities "
     "prototype update resume fixed_topics answers judgements annotators majority order threshold costs"
 )
+ONE_TASK = "crf calibrate answer_start_col answer_tokens overlap"
 BM25 = "scheme tf idf norm like bm25 k1 b slope augment"
 WAYS: dict[str, list[tuple[list[str], str]]] = {
     "bertopic": [(["--k", "3"], RARE), ([], RARE)],
@@ -316,7 +317,7 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     ],
     "sentiment": [(["--lexicon", "LEXICON.tsv"], RARE)],
     "zero-shot": [(["--labels", "sports,politics", "--encoder", "TINY"], RARE)],
-    "finetune": [(["--method", "head"], RARE), (["--method", "lora"], RARE)],
+    "finetune": [(["--method", "head"], f"{RARE} {ONE_TASK}"), (["--method", "lora"], f"{RARE} {ONE_TASK}")],
     "train-encoder": [(["--objective", "mlm"], RARE)],
     "evaluate": [(["LDA"], RARE), (["TOPICS"], RARE), (["PREDICTED"], RARE), (["CORPUS"], RARE), (["LDA",
     "TOPICS"], RARE)],
@@ -351,7 +352,7 @@ SUFFIXES = {
     "export": ["", ".xlsx", ".json", ".gexf"], "ngram-lm": ["", ".run"], "embed-words": ["", ".run"],
     "evaluate": [".json", ".parquet"], "tfidf": [".parquet", ".npz"],
 }  # fmt: skip
-COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "prediction_col",
+COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "answer_start_col", "prediction_col",
            "prob_col", "topic_col", "positive", "majority", "xml_record", "xml_field")  # fmt: skip
 FIXED = (
     "workers",

@@ -147,7 +147,9 @@ def test_starts_of_answers(base: Path) -> None:
     done = tune("train.jsonl", *TASK, "--answer-start-col", "at", "-f", "-o", "run", base=base)
     assert "more than once" not in done.err
     own[0]["at"] = 1
-    error = refused(write_jsonl(Path("t.jsonl"), own), *TASK, "--answer-start-col", "at", "--cv", "2", "-o", "x", base=base, code=3)
+    error = refused(
+        write_jsonl(Path("t.jsonl"), own), *TASK, "--answer-start-col", "at", "--cv", "2", "-o", "x", base=base, code=3
+    )
     assert "document q0: the answer 'coach' does not stand at character 1 of its text" in error
 
 
@@ -184,7 +186,9 @@ def test_what_cannot_be(change: dict[str, Any], more: list[str], code: int, said
 
 def test_from_python(base: Path) -> None:
     table = pa.Table.from_pylist(asked())
-    tuned = nk.finetune(table, task="answers", pair_col="question", base=str(base), method="head", max_steps=3, threads=1)
+    tuned = nk.finetune(
+        table, task="answers", pair_col="question", base=str(base), method="head", max_steps=3, threads=1
+    )
     assert set(tuned.evaluation) >= {"answer_exact", "answer_f1"}
     with pytest.raises(UsageError) as error:
         nk.finetune(table, task="answers", base=str(base))

@@ -37,7 +37,9 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return load_tokenizer(tiny_bert(tmp_path_factory.mktemp("base") / "bert", words=TEXT.split()), words=False)
 
 
-def windows(tokenizer: Any, texts: list[str], max_tokens: int = 14, overlap: int = 4, question: str = "cat sat") -> Inputs:
+def windows(
+    tokenizer: Any, texts: list[str], max_tokens: int = 14, overlap: int = 4, question: str = "cat sat"
+) -> Inputs:
     frame = Frame((2,), (3,), (3,), 0, typed=True)  # [CLS] a [SEP] b [SEP]
     return encode_answers(tokenizer, frame, [question] * len(texts), texts, max_tokens=max_tokens, overlap=overlap)
 
@@ -58,7 +60,11 @@ def test_windows_hold_every_token_and_overlap(tokenizer: Any) -> None:
     assert inputs.documents.tolist() == [0, 0, 0, 1, 2]
     words = TEXT.split()
     starts = [len(" ".join([*words[:i], ""])) for i in range(len(words))]
-    seen = [[o[0] for o in own.tolist() if o[0] >= 0] for own, d in zip(inputs.offsets, inputs.documents, strict=True) if not d]
+    seen = [
+        [o[0] for o in own.tolist() if o[0] >= 0]
+        for own, d in zip(inputs.offsets, inputs.documents, strict=True)
+        if not d
+    ]
     assert sorted({s for own in seen for s in own}) == starts
     for one, two in pairwise(seen):
         assert one[-4:] == two[:4]
@@ -137,7 +143,10 @@ def test_the_loss_is_the_mean_of_both_cross_entropies() -> None:
     z = torch.randn(2, 5, 2, generator=torch.Generator().manual_seed(0))
     y = np.array([[1, 3], [0, 0]])
     targets = Targets(FinetuneTask("answer", ("answer",)), y)
-    expected = sum(functional.cross_entropy(z[:, :, side], torch.from_numpy(y[:, side]), reduction="sum") for side in (0, 1)) / 2
+    expected = (
+        sum(functional.cross_entropy(z[:, :, side], torch.from_numpy(y[:, side]), reduction="sum") for side in (0, 1))
+        / 2
+    )
     torch.testing.assert_close(targets.loss(z, np.array([0, 1])), expected)
     assert targets.weight(np.array([0, 1])) == 2
 

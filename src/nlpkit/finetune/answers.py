@@ -78,7 +78,9 @@ def best_span(logits: FloatArray, offsets: IntArray, longest: int) -> tuple[int,
     return best
 
 
-def answer_outputs(inputs: Inputs, windows: LongArray, logits: Sequence[FloatArray], rows: LongArray, longest: int) -> FloatArray:
+def answer_outputs(
+    inputs: Inputs, windows: LongArray, logits: Sequence[FloatArray], rows: LongArray, longest: int
+) -> FloatArray:
     """Return of each document (n, 5): start and end of its best span in characters, how far its score is above that of no answer, the
     log-probability of the span in its window, and of no answer.
 

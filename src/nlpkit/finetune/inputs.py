@@ -54,7 +54,9 @@ class Inputs:
     words: tuple[IntArray, ...] | None = None
     n_words: LongArray | None = None  # (n,) words of each example, also those the cut took
     documents: LongArray | None = None  # (n,) of windows: the document that each is of
-    offsets: tuple[IntArray, ...] | None = None  # of windows: characters (T, 2) of each token of the text, -1 for all others
+    offsets: tuple[IntArray, ...] | None = (
+        None  # of windows: characters (T, 2) of each token of the text, -1 for all others
+    )
 
     def batch(self, rows: LongArray, device: torch.device) -> dict[str, Tensor]:
         """Return what the network takes for some rows (B,), each padded to the longest of them (T): int64 (B, T)."""

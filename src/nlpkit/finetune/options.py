@@ -115,13 +115,16 @@ class DatasetOptions(HeldOutOptions):
     answer_start_col: Annotated[
         str | None,
         Param(
-            "Column with the character at which the answer starts, from 0; default: where it first occurs.", metavar="COL"
+            "Column with the character at which the answer starts, from 0; default: where it first occurs.",
+            metavar="COL",
         ),
     ] = None
     answer_tokens: Annotated[int, Param("Number of tokens of an answer at most.", metavar="N", min=1)] = 30
     overlap: Annotated[
         int,
-        Param("Number of tokens that two windows of a long text have in common, to find answers in.", metavar="N", min=0),
+        Param(
+            "Number of tokens that two windows of a long text have in common, to find answers in.", metavar="N", min=0
+        ),
     ] = 128
     label_sep: Annotated[
         str | None,
@@ -155,12 +158,11 @@ class DatasetOptions(HeldOutOptions):
         usual = DatasetOptions()
         for name in ("answer_start_col", "answer_tokens", "overlap"):
             if self.task != "answers" and getattr(self, name) != getattr(usual, name):
-                raise UsageError(
-                    f"`{name}` is of `task=answers`; leave it out, or give `task=answers`", parameter=name
-                )
+                raise UsageError(f"`{name}` is of `task=answers`; leave it out, or give `task=answers`", parameter=name)
         if self.task == "answers" and self.pair_col is None:
             raise UsageError(
-                "`task=answers` needs the questions to the texts; name their column with `pair_col`", parameter="pair_col"
+                "`task=answers` needs the questions to the texts; name their column with `pair_col`",
+                parameter="pair_col",
             )
         if self.context and self.pair_col is not None:
             raise UsageError("`context` and `pair_col` each bring a second text; keep one", parameter="context")

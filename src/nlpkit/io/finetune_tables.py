@@ -126,7 +126,9 @@ def _documents(dataset: FinetuneDataset, rows: LongArray, predictions: TaskPredi
     labels: list[Any] = [dataset.raw_labels[d] for d in rows.tolist()]
     columns: dict[str, Any] = {"id": table.column("id"), "label": pa.array(labels, dataset.label_type)}
     texts = [dataset.texts[d] for d in rows.tolist()] if dataset.kind == "answer" else []
-    columns |= task_columns(FinetuneTask(dataset.kind, dataset.tag_names), predictions, rows, texts, probabilities=False)
+    columns |= task_columns(
+        FinetuneTask(dataset.kind, dataset.tag_names), predictions, rows, texts, probabilities=False
+    )
     if dataset.n_folds:
         fold = dataset.split[rows]
         columns["fold"] = pa.array(fold, pa.int32(), mask=fold < 0)

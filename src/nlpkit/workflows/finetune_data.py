@@ -96,7 +96,11 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
         context_of(table, _files(streams), options.context, options.context_by) if options.context else None,
     )  # fmt: skip
     if kind == "answer":
-        dataset.answers, dataset.overlap, dataset.longest = _answers(dataset, options), options.overlap, options.answer_tokens
+        dataset.answers, dataset.overlap, dataset.longest = (
+            _answers(dataset, options),
+            options.overlap,
+            options.answer_tokens,
+        )
     leave_empty_out(dataset)
     deal(dataset, options, seed=seed)
     provenance.dropped += _unused(dataset, known, options.split, names)
@@ -232,7 +236,9 @@ def _answers(dataset: FinetuneDataset, options: DatasetOptions) -> LongArray:
         spans[d] = span_of(texts[d], answer, start)
         often += start is None and bool(answer.strip()) and texts[d].count(answer) > 1
         if spans[d, 0] == MISSING[0] and dataset.split[d] == TRAIN:
-            where = "does not occur in its text" if start is None else f"does not stand at character {start:,} of its text"
+            where = (
+                "does not occur in its text" if start is None else f"does not stand at character {start:,} of its text"
+            )
             raise InputError(
                 f"document {ids[d]}: the answer '{wording.truncated(answer, 40)}' {where}; an answer is a part of the text, word for "
                 "word, or empty where there is none"

@@ -243,7 +243,9 @@ def _without_setfit(dataset: FinetuneDataset, methods: list[Method], *, compares
     """Return the methods without setfit where it cannot learn the task. Raises UsageError where it is the only one."""
     if dataset.plain or not any(method.name == "setfit" for method in methods):
         return methods
-    message = "setfit learns classes from one text a document, not ordered ones, numbers, words, answers, pairs or context"
+    message = (
+        "setfit learns classes from one text a document, not ordered ones, numbers, words, answers, pairs or context"
+    )
     if not compares:
         raise UsageError(f"{message}; take another `method`", parameter="method")
     reporting.note(f"{message}: left out")

@@ -36,7 +36,9 @@ from nlpkit.workflows.model import FittedModel, Predictions
 from nlpkit.workflows.predict_options import PredictOptions
 
 USED = ("probabilities", "base", "labels", "task", "pair_col", "words_col", "context_by", "encoder")
-FOREIGN = tuple(name for name in TASKS if name not in ("ordinal", "answers"))  # tasks that another program's folder can be of
+FOREIGN = tuple(
+    name for name in TASKS if name not in ("ordinal", "answers")
+)  # tasks that another program's folder can be of
 # what else the outputs of a peft folder can mean, which does not say
 OR_ELSE = {"single": "; `task=labels` if a document can have several", "regression": "; `task=labels` if it is a label"}
 
@@ -223,7 +225,11 @@ class FinetunedPredictions(Predictions):
                 inputs = read_inputs(batch, self.predictor.columns, files)
                 outputs, truncated = self.predictor.outputs(inputs, self.engine)
                 columns = task_columns(
-                    task, predictions_of(task, outputs), np.arange(batch.num_rows), inputs.texts, probabilities=self.probabilities
+                    task,
+                    predictions_of(task, outputs),
+                    np.arange(batch.num_rows),
+                    inputs.texts,
+                    probabilities=self.probabilities,
                 )
                 self.documents += batch.num_rows
                 self.truncated += truncated
