@@ -352,8 +352,8 @@ SUFFIXES = {
     "export": ["", ".xlsx", ".json", ".gexf"], "ngram-lm": ["", ".run"], "embed-words": ["", ".run"],
     "evaluate": [".json", ".parquet"], "tfidf": [".parquet", ".npz"],
 }  # fmt: skip
-COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "answer_start_col", "prediction_col",
-           "prob_col", "topic_col", "positive", "majority", "xml_record", "xml_field")  # fmt: skip
+COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "prediction_col",
+           "answer_start_col", "prob_col", "topic_col", "positive", "majority", "xml_record", "xml_field")  # fmt: skip
 FIXED = (
     "workers",
     "ray",
