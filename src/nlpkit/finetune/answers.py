@@ -20,8 +20,8 @@ def span_of(text: str, answer: str, start: int | None) -> tuple[int, int]:
     """Return where an answer stands in its text, in characters: at `start`, or else where it comes first; NONE, or MISSING."""
     if not answer.strip():
         return NONE
-    found = text.find(answer) if start is None else start if start >= 0 and text.startswith(answer, start) else -1
-    return (found, found + len(answer)) if found >= 0 else MISSING
+    first = text.find(answer) if start is None else start if start >= 0 and text.startswith(answer, start) else -1
+    return (first, first + len(answer)) if first >= 0 else MISSING
 
 
 def window_targets(inputs: Inputs, spans: LongArray) -> LongArray:
@@ -70,11 +70,11 @@ def best_span(logits: FloatArray, offsets: IntArray, longest: int) -> tuple[int,
     of_text = offsets[:, 0] >= 0
     start, end = (np.where(of_text, logits[:, side], -np.inf) for side in (0, 1))
     best = (0, 0, -np.inf)
-    for more in range(min(longest, len(start))):
-        sums = start[: len(start) - more] + end[more:]
+    for further in range(min(longest, len(start))):
+        sums = start[: len(start) - further] + end[further:]
         i = int(sums.argmax())
         if sums[i] > best[2]:
-            best = (i, i + more, float(sums[i]))
+            best = (i, i + further, float(sums[i]))
     return best
 
 

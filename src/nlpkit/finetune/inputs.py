@@ -182,9 +182,9 @@ def encode_answers(
         d = 0
         for start in range(0, len(texts), _CHUNK):
             chunk = [encodable(text) for text in texts[start : start + _CHUNK]]
-            asked = _ids(tokenizer, questions[start : start + _CHUNK])
+            question_ids = _ids(tokenizer, questions[start : start + _CHUNK])
             for question, encoding in zip(
-                asked, tokenizer.backend_tokenizer.encode_batch(chunk, add_special_tokens=False), strict=True
+                question_ids, tokenizer.backend_tokenizer.encode_batch(chunk, add_special_tokens=False), strict=True
             ):
                 kept = question[: room // 2]
                 width = room - len(kept)
@@ -192,12 +192,12 @@ def encode_answers(
                 for at in range(0, max(1, len(encoding.ids) - width + step), step):
                     part = slice(at, at + width)
                     before = edges[0] + len(kept) + len(frame.between)
-                    own = np.array(encoding.offsets[part], np.int32).reshape(-1, 2)
+                    of_window = np.array(encoding.offsets[part], np.int32).reshape(-1, 2)
                     around = np.full((before, 2), -1, np.int32), np.full((edges[1], 2), -1, np.int32)
-                    offsets.append(np.concatenate([around[0], own, around[1]]))
+                    offsets.append(np.concatenate([around[0], of_window, around[1]]))
                     documents.append(d)
                     cut = len(question) - len(kept) if not at else 0
-                    yield kept, encoding.ids[part], len(question) + len(own), cut
+                    yield kept, encoding.ids[part], len(question) + len(of_window), cut
                 d += 1
 
     inputs = _lay_out(rows(), frame)

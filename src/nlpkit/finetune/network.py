@@ -110,8 +110,8 @@ class Network:
         names, device = self.task.names, next(self.model.parameters()).device
         bars = bio_bars(names) if are_bio(names) else (None, None)
         self.crf = LinearChainCRF(len(names), barred_start=bars[0], barred=bars[1]).to(device)
-        own = {f"{_CRF}{name}": parameter for name, parameter in self.crf.named_parameters()}
-        self.trained, self.heads = self.trained | own, self.heads | own.keys()
+        weights = {f"{_CRF}{name}": parameter for name, parameter in self.crf.named_parameters()}
+        self.trained, self.heads = self.trained | weights, self.heads | weights.keys()
 
 
 @dataclass(slots=True)

@@ -116,8 +116,8 @@ def dev_score(dataset: FinetuneDataset, task: FinetuneTask, rows: LongArray, out
     if task.kind == "answer":
         predicted = predictions_of(task, outputs).spans
         texts = [dataset.texts[d] for d in rows.tolist()]
-        found = [answer or "" for answer in answers_of(texts, predicted)]
-        return float(answer_f1([dataset.raw_labels[d] for d in rows.tolist()], found).mean())
+        answers = [answer or "" for answer in answers_of(texts, predicted)]
+        return float(answer_f1([dataset.raw_labels[d] for d in rows.tolist()], answers).mean())
     assert dataset.tags is not None
     hits = n = 0
     for row, logits in zip(rows.tolist(), outputs, strict=True):
@@ -176,9 +176,9 @@ def _of_answers(
     name: str, dataset: FinetuneDataset, answers: Sequence[str | None], rows: LongArray, uncertainty: Uncertainty
 ) -> TargetResult:
     result = TargetResult(name, "answers against 'label'")
-    true, found = [dataset.raw_labels[d] for d in rows.tolist()], [answers[d] or "" for d in rows.tolist()]
+    true, predicted = [dataset.raw_labels[d] for d in rows.tolist()], [answers[d] or "" for d in rows.tolist()]
     for metric in ANSWERS:
-        result.add(mean_score(METRICS[metric], PER_PAIR[metric](true, found), uncertainty, over="documents"))
+        result.add(mean_score(METRICS[metric], PER_PAIR[metric](true, predicted), uncertainty, over="documents"))
     return result
 
 
