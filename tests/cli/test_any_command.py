@@ -288,6 +288,7 @@ RARE = (
     "prototype update resume fixed_topics answers judgements annotators majority order threshold costs "
     "label_noise layer token_idf template multi_label examples choose"
 )
+ONE_TASK = "crf calibrate answer_start_col answer_tokens overlap"
 BM25 = "scheme tf idf norm like bm25 k1 b slope augment"
 WAYS: dict[str, list[tuple[list[str], str]]] = {
     "bertopic": [(["--k", "3"], RARE), ([], RARE)],
@@ -320,7 +321,7 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     "active": [(["--vectors", "tfidf", "--relabel"], f"{RARE} by labels labelled page vectors"), (["--by", "random", "--relabel"],
     f"{RARE} by labels labelled page")],
     "active-curve": [(["--by", "margin", "--vectors", "tfidf", "--rounds", "2", "--batch-size", "4", "--seeds", "1"], f"{RARE} by plot")],
-    "finetune": [(["--method", "head"], RARE), (["--method", "lora"], RARE)],
+    "finetune": [(["--method", "head"], f"{RARE} {ONE_TASK}"), (["--method", "lora"], f"{RARE} {ONE_TASK}")],
     "train-encoder": [(["--objective", "mlm"], RARE)],
     "evaluate": [(["LDA"], RARE), (["TOPICS"], RARE), (["PREDICTED"], RARE), (["CORPUS"], RARE), (["LDA",
     "TOPICS"], RARE)],
@@ -356,7 +357,7 @@ SUFFIXES = {
     "evaluate": [".json", ".parquet"], "tfidf": [".parquet", ".npz"],
 }  # fmt: skip
 COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "prediction_col",
-           "prob_col", "topic_col", "positive", "majority", "xml_record", "xml_field")  # fmt: skip
+           "answer_start_col", "prob_col", "topic_col", "positive", "majority", "xml_record", "xml_field")  # fmt: skip
 FIXED = (
     "workers",
     "ray",

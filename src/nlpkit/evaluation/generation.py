@@ -59,11 +59,8 @@ def add_generated(
     for name in [name for name in names if name not in BERTSCORE]:
         if name in PER_PAIR:
             values = PER_PAIR[name](references, texts)
-            result.add(
-                mean_score(
-                    METRICS[name], values, uncertainty, over="documents", parameters={"words": "letters and digits"}
-                )
-            )
+            cut = "at spaces, without punctuation and articles" if name.startswith("answer") else "letters and digits"
+            result.add(mean_score(METRICS[name], values, uncertainty, over="documents", parameters={"words": cut}))
         else:
             statistic = OF_CORPUS[name](references, texts)
             result.add(statistic_score(METRICS[name], statistic, once, uncertainty, over="documents"))
