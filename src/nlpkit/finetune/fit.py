@@ -18,6 +18,8 @@ from nlpkit.finetune.inputs import spread
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.network import Network, load_network, predict
 from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.patterns import Patterns
+from nlpkit.finetune.pet import PatternEnsemble, Stages, fit_patterns
 from nlpkit.finetune.setfit import SetFitModel, train_setfit
 from nlpkit.finetune.tasks import IGNORED, FinetuneTask, Targets, balanced
 from nlpkit.finetune.text_inputs import TextInputs
@@ -41,6 +43,9 @@ class TrainingCallbacks:
 class Trained:
     """A training that is done. outputs: of the rows that were to be predicted, as `network.predict` gives them; logits of SetFit.
 
+    A model is one of three: a network, an embedder with a SetFit model, or an ensemble of pattern models, whose words and weights
+    `patterns` has also where a network has learned from it.
+
     options: of the method, in force. cut: of the documents used, how many were longer than the window, and the share of the tokens
     that was not seen.
     """
@@ -57,6 +62,14 @@ class Trained:
     network: Network | None = None
     embedder: Any = None
     model: SetFitModel | None = None
+    ensemble: PatternEnsemble | None = None
+    patterns: Mapping[str, Any] | None = None
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of a text that the model sees."""
+        holder: Any = self.network or self.embedder or self.ensemble
+        return int(holder.max_tokens)
 
 
 def fit_network(
@@ -175,6 +188,38 @@ def fit_setfit(
     return Trained(
         outputs, outcome, plan, seconds, spent, n_trained, n_all, cut, options, embedder=embedder, model=model
     )
+
+
+def fit_pet(
+    folder: Path,
+    method: Method,
+    task: FinetuneTask,
+    patterns: Patterns,
+    text_inputs: TextInputs,
+    y: LongArray,
+    *,
+    unlabelled: TextInputs | None,
+    train_rows: LongArray,
+    dev_rows: LongArray,
+    predict_rows: LongArray,
+    training: TrainingOptions,
+    engine: Engine,
+    seed: int,
+    stages: Stages,
+    score: Callable[[LongArray, Any], float] | None = None,
+    callbacks: TrainingCallbacks | None = None,
+) -> Trained:
+    """Return a classifier or an ensemble trained on patterns, and its outputs for others. Arguments and errors as of `fit_patterns`."""
+    callbacks = callbacks or TrainingCallbacks()
+    result = fit_patterns(
+        folder, method, task, patterns, text_inputs, y, unlabelled=unlabelled, train_rows=train_rows, dev_rows=dev_rows,
+        predict_rows=predict_rows, training=training, engine=engine, seed=seed, stages=stages, score=score,
+        on_step=callbacks.on_step, on_truncation=callbacks.on_truncation,
+    )  # fmt: skip
+    return Trained(
+        result.outputs, result.outcome, result.plan, result.seconds, result.predict_seconds, result.n_trained, result.n_parameters,
+        result.cut, method.options, network=result.network, ensemble=result.ensemble, patterns=result.facts,
+    )  # fmt: skip
 
 
 def _sizes(task: FinetuneTask, y: Any, rows: LongArray) -> LongArray:

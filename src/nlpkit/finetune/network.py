@@ -20,7 +20,7 @@ from nlpkit.finetune.architectures import MODEL_TYPES, head_parameters, position
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.tasks import FinetuneTask, Targets
+from nlpkit.finetune.tasks import FinetuneTask, SoftTargets, Targets
 from nlpkit.types import FloatArray, LongArray
 
 _PROBLEMS = {"single": "single_label_classification", "multi": "multi_label_classification", "regression": "regression"}
@@ -76,7 +76,7 @@ class ClassifierObjective:
 
     network: Network
     inputs: Inputs
-    targets: Targets
+    targets: Targets | SoftTargets
     rows: LongArray
     joint: bool = False
     by_length: bool = True

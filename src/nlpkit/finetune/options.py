@@ -97,6 +97,10 @@ class DatasetOptions(HeldOutOptions):
             "takes the kind from the labels."
         ),
     ] = "auto"
+    unlabelled: Annotated[
+        Path | Any | None,
+        Param("Texts without labels that pet and ipet also learn from.", metavar="FILE"),
+    ] = None
     words_col: Annotated[
         str,
         Param(
@@ -189,7 +193,8 @@ class FinetuneOptions:
         str,
         Param(
             "Method of fine-tuning: full, head, lora, dora, ia3, prefix, prompt, pfeiffer, houlsby, parallel, compacter, "
-            "compacter++, mam, unipelt or setfit, with options as in lora(r=8,alpha=16); several, or all, are compared; "
+            "compacter++, mam, unipelt, setfit, pet, ipet or petapter(lora), with options as in lora(r=8,alpha=16); several, or "
+            "all, are compared; "
             "auto: setfit for few documents, else full.",
             metavar="NAME(…),…",
         ),
@@ -197,6 +202,10 @@ class FinetuneOptions:
     base: Annotated[str, Param("Model that is fine-tuned: a folder, or a name on the hub.", metavar="MODEL"), READ] = (
         DEFAULT_ENCODER
     )
+    patterns: Annotated[
+        Path | Any | None,
+        Param("Patterns and words for the labels of pet, ipet and petapter (TOML).", metavar="FILE"),
+    ] = None
     seeds: Annotated[
         int, Param("Number of trainings with consecutive seeds; scores get a mean and a deviation.", min=1)
     ] = 1

@@ -23,7 +23,9 @@ from nlpkit.plain import to_json
 NLPKIT = "nlpkit.json"
 ADAPTER = "adapter.safetensors"
 SETFIT_HEAD = "model_head.pkl"  # of a folder that the setfit library wrote
-FORMATS = {"full": "transformers", "head": "adapter", "peft": "peft", "adapter": "adapter", "setfit": "setfit"}
+FORMATS = {
+    "full": "transformers", "head": "adapter", "peft": "peft", "adapter": "adapter", "setfit": "setfit", "pet": "patterns",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
