@@ -17,12 +17,12 @@ from nlpkit.embed.engines import quiet
 from nlpkit.finetune.inputs import (
     Frame,
     Inputs,
-    share_room,
     encode,
     encode_context,
     encode_words,
     first_tokens,
     frame_of,
+    share_room,
     spread,
 )
 from nlpkit.finetune.network import load_tokenizer

@@ -82,15 +82,15 @@ class PatternEnsemble:
 
     def scores(self, text_inputs: TextInputs, engine: Engine) -> tuple[FloatArray, LongArray]:
         """Return s(l|x) (n, J) of documents, and how many of each one's tokens were cut, by the first pattern."""
-        found, cut = [], None
+        by_pattern, cut = [], None
         for p, pattern in enumerate(self.patterns.texts):
             network = self.load(p).mlm
             gaps = fill_pattern(network, pattern, text_inputs.texts, text_inputs.second)
             verbalizer = verbalizers_of(network, self.patterns, self.labels)[pattern.count(MASK)]
-            found.append(pattern_scores(network, gaps, verbalizer, engine))
+            by_pattern.append(pattern_scores(network, gaps, verbalizer, engine))
             cut = gaps.inputs.cut if cut is None else cut
         assert cut is not None
-        return ensemble_scores(found, self.weights), cut
+        return ensemble_scores(by_pattern, self.weights), cut
 
 
 @dataclass(slots=True)
@@ -256,7 +256,7 @@ class _Run:
             taken = {word for words in self.patterns.words.values() for word in words}
             n = int(self.options["n_words"])
             searched = search_words(mlm, self.gaps, learn, self.codes[learn], without, self.engine, n=n, taken=taken)
-            words = {**self.patterns.words, **{names[j]: tuple(found) for j, found in searched.items()}}
+            words = {**self.patterns.words, **{names[j]: tuple(best) for j, best in searched.items()}}
             self.patterns = Patterns(self.patterns.texts, words)
         by_masks = verbalizers_of(mlm, self.patterns, names)
         self.verbalizers = [by_masks[text.count(MASK)] for text in self.patterns.texts]
