@@ -15,14 +15,14 @@ from tests.cli.finetune_data import VOCABULARY, base_model, chances, pair_rows, 
 from tests.finetune.test_mlm import write_base
 from tests.finetune.tiny import tiny_bert
 
-PATTERNS = '''
+PATTERNS = """
 patterns = ["[text] it is [MASK].", "[MASK] news: [text]"]
 
 [words]
 sport = ["match", "goal"]
 space = "planet"
 politics = "vote"
-'''
+"""
 FACTS = ("manifest.json", "metrics.json", "curve.jsonl")
 
 
@@ -166,7 +166,18 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(base: Path, monkeypat
         patch.setattr(trials.TrialStages, "finish", finish)
         fit("pet", "--unlabelled", "left.jsonl", "-q", base=base, code=130)
     assert Path("run.checkpoint").exists()
-    words = ["train.jsonl", "--patterns", "p.toml", "--lr", "0.005", "--probabilities", "--unlabelled", "left.jsonl", "-o", "run"]
+    words = [
+        "train.jsonl",
+        "--patterns",
+        "p.toml",
+        "--lr",
+        "0.005",
+        "--probabilities",
+        "--unlabelled",
+        "left.jsonl",
+        "-o",
+        "run",
+    ]
     Path("p.toml").write_text(PATTERNS.replace('"vote"', '"law"'))
     assert "words" in refused(*words, "--resume", "-f", base=base, method="pet", code=3)
     Path("p.toml").write_text(PATTERNS)

@@ -45,7 +45,19 @@ def tokens(network: MlmNetwork, gaps: Gaps, row: int) -> list[str]:
 
 def test_a_text_is_put_into_the_pattern_and_the_gaps_are_known(network: MlmNetwork) -> None:
     gaps = fill_pattern(network, "so [MASK]! [text] it was [MASK].", ["the film", "", "good [MASK] bad"])
-    assert tokens(network, gaps, 0) == ["[CLS]", "so", "[MASK]", "!", "the", "film", "it", "was", "[MASK]", ".", "[SEP]"]
+    assert tokens(network, gaps, 0) == [
+        "[CLS]",
+        "so",
+        "[MASK]",
+        "!",
+        "the",
+        "film",
+        "it",
+        "was",
+        "[MASK]",
+        ".",
+        "[SEP]",
+    ]
     assert tokens(network, gaps, 1) == ["[CLS]", "so", "[MASK]", "!", "it", "was", "[MASK]", ".", "[SEP]"]
     assert gaps.places.tolist() == [[2, 8], [2, 6], [2, 9]]  # a mask that a text has in it is no gap
 
@@ -100,7 +112,7 @@ def test_words_are_those_of_the_largest_likelihood_ratio(network: MlmNetwork) ->
     ratio = dict.fromkeys(WORDS, 0.0)
     for pattern in ("[text] it was [MASK].", "[MASK]! [text]"):
         gaps = fill_pattern(network, pattern, texts)
-        p = torch.softmax(gap_logits(network, gaps, np.arange(4))[:, 0].double(), 1)
+        p = torch.softmax(gap_logits(network, gaps, np.arange(4))[:, 0].detach().double(), 1)
         for word in WORDS:
             q = p[:, word_pieces(network, word)[0]]
             logit = torch.log(q) - torch.log(1 - q)

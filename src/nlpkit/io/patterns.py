@@ -42,31 +42,37 @@ def read_patterns(path: Path) -> Patterns:
         raise InputError(f"`patterns` {path}: cannot be opened ({error.strerror})", parameter="patterns") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"`patterns` {path} is not TOML: {error}; {_EXAMPLE}", parameter="patterns") from None
+    return patterns_of(content, f"`patterns` {path}")
+
+
+def patterns_of(content: Mapping[str, Any], where: str = "`patterns`") -> Patterns:
+    """Return the patterns and words of a table such as a file has; `where` names it. Raises InputError where it is another one."""
     unknown = set(content) - {"patterns", "words"}
     if unknown:
         raise InputError(
-            f"`patterns` {path} has '{min(unknown)}', known are patterns and words; {_EXAMPLE}", parameter="patterns"
+            f"{where} has '{min(unknown)}', known are patterns and words; {_EXAMPLE}", parameter="patterns"
         )
     texts, words = _list(content.get("patterns")), content.get("words", {})
     if texts is None:
-        raise InputError(f"`patterns` {path} needs a list of patterns; {_EXAMPLE}", parameter="patterns")
-    if not isinstance(words, dict):
-        raise InputError(f"`patterns` {path}: words needs a table; {_EXAMPLE}", parameter="patterns")
+        raise InputError(f"{where} needs a list of patterns; {_EXAMPLE}", parameter="patterns")
+    if not isinstance(words, Mapping):
+        raise InputError(f"{where}: words needs a table; {_EXAMPLE}", parameter="patterns")
     by_label = {}
     for label, value in words.items():
         listed = _list(value)
         if listed is None:
             raise InputError(
-                f"`patterns` {path}: label '{label}' needs a word or a list of words; {_EXAMPLE}", parameter="patterns"
+                f"{where}: label '{label}' needs a word or a list of words; {_EXAMPLE}", parameter="patterns"
             )
-        by_label[label] = tuple(listed)
+        by_label[str(label)] = tuple(listed)
     return Patterns(tuple(texts), by_label)
 
 
 def _list(value: Any) -> list[str] | None:
     """Return a text, or a list of them, as a list; None for anything else."""
     values = [value] if isinstance(value, str) else value
-    return values if isinstance(values, list) and values and all(isinstance(v, str) for v in values) else None
+    fits = isinstance(values, list | tuple) and values and all(isinstance(v, str) for v in values)
+    return list(values) if fits else None
 
 
 def save_patterns(ensemble: PatternEnsemble, folder: Path) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from nlpkit.finetune.trials import TrialRunner
 from nlpkit.io.atomic import check_target
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.finetuned import ModelFolder, base_name
-from nlpkit.io.patterns import read_patterns
+from nlpkit.io.patterns import patterns_of, read_patterns
 from nlpkit.io.provenance import Provenance
 from nlpkit.io.runs import RunTables, new_run
 from nlpkit.metrics.score import Uncertainty
@@ -251,7 +251,7 @@ def _patterns_of(
         raise UsageError("`unlabelled` is for `method=pet` and ipet; leave it out", parameter="unlabelled")
     if isinstance(options.patterns, str | Path):
         return read_patterns(Path(options.patterns))
-    return options.patterns
+    return None if options.patterns is None else patterns_of(options.patterns)
 
 
 def _suited_methods(
