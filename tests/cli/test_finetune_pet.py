@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,7 @@ def test_adapters_load_in_peft_with_equal_logits(base: Path) -> None:
     assert predictor.ensemble is not None
     mlm = predictor.ensemble.load(1).mlm
     batch = fill_pattern(mlm, "[MASK] news: [text]", ["the vote"]).inputs.batch(np.array([0]), torch.device("cpu"))
+    warnings.simplefilter("ignore")  # peft calls what transformers has renamed
     theirs = PeftModel.from_pretrained(AutoModelForMaskedLM.from_pretrained(str(base)), "run/model/patterns/pattern-1")
     with torch.no_grad():
         torch.testing.assert_close(theirs(**batch).logits, mlm.model(**batch).logits)
@@ -179,7 +181,7 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(base: Path, monkeypat
         "run",
     ]
     Path("p.toml").write_text(PATTERNS.replace('"vote"', '"law"'))
-    assert "words" in refused(*words, "--resume", "-f", base=base, method="pet", code=3)
+    assert "politics was ['vote'], now ['law']" in refused(*words, "--resume", "-f", base=base, method="pet", code=3)
     Path("p.toml").write_text(PATTERNS)
     tune(*words, "--resume", "-f", "-q", base=base, method="pet", steps=4)
     assert {name: data for name, data in files(Path("run")).items() if name not in FACTS} == whole

@@ -165,7 +165,8 @@ def test_one_pattern_without_unlabelled_texts_is_fine_tuning_of_the_masked_model
         optimizer.step()
     _, arrays = stages.done["generation0-pattern0"]
     for name, parameter in parameters.items():
-        np.testing.assert_allclose(arrays[f"weights/{name}"], parameter.detach().numpy(), atol=2e-5, err_msg=name)
+        if "key.bias" not in name:  # softmax does not see it: its gradient is noise around 0, which AdamW enlarges
+            np.testing.assert_allclose(arrays[f"weights/{name}"], parameter.detach().numpy(), atol=2e-5, err_msg=name)
 
 
 def test_the_auxiliary_loss_has_its_share(calm: Path) -> None:
