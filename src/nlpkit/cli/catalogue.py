@@ -108,7 +108,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "sentiment": Entry("sentiment", "Score the sentiment of texts by a lexicon, without training."),
         "zero-shot": Entry(
             "zero_shot",
-            "Give texts the nearest of some labels, or the one that a language model names, without training.",
+            "Give texts labels by their names alone: by embedding, inference, a prompt or a language model.",
         ),
         "finetune": Entry("finetune", "Fine-tune a transformer on labelled documents, or compare methods."),
         "train-encoder": Entry(
