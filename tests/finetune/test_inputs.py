@@ -17,12 +17,12 @@ from nlpkit.embed.engines import quiet
 from nlpkit.finetune.inputs import (
     Frame,
     Inputs,
-    _share,
     encode,
     encode_context,
     encode_words,
     first_tokens,
     frame_of,
+    share_room,
     spread,
 )
 from nlpkit.finetune.network import load_tokenizer
@@ -160,7 +160,7 @@ def test_of_a_pair_the_longer_text_is_cut(bert: Any) -> None:
 @repeatable
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 20))
 def test_shares_fill_the_room_and_take_from_the_longer(a: int, b: int, room: int) -> None:
-    keep_a, keep_b = _share(a, b, room)
+    keep_a, keep_b = share_room(a, b, room)
     assert keep_a + keep_b == min(a + b, room)
     assert 0 <= keep_a <= a
     assert 0 <= keep_b <= b

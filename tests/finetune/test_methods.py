@@ -16,7 +16,7 @@ def test_a_bare_name_has_the_defaults_and_is_its_own_spelling(name: str) -> None
     method = parse_method(name)
     assert method == Method(name, dict(defaults(name)))
     assert method.spelling == name
-    assert method.kind is KINDS[name]
+    assert method.kind == KINDS[name]
     assert parse_method(f"  {name.upper()}( ) ") == method
 
 
@@ -36,6 +36,9 @@ def test_a_bare_name_has_the_defaults_and_is_its_own_spelling(name: str) -> None
         ("compacter++(n=2)", "compacter++(n=2)"),
         ("unipelt(lora_r=4)", "unipelt(lora_r=4)"),
         ("prefix(length=5.0)", "prefix(length=5)"),
+        ("PETapter( lora , r=4)", "petapter(lora,r=4)"),
+        ("petapter(pfeiffer,r=4)", "petapter(r=4)"),
+        ("ipet(generations=2,alpha=0)", "ipet(alpha=0,generations=2)"),
     ],
 )
 def test_the_spelling_is_read_as_the_same_method(text: str, spelling: str) -> None:
@@ -86,6 +89,11 @@ def test_an_alias_with_options() -> None:
         "lora(alpha=inf)",
         "setfit(balanced=1)",
         "lora(r=8,r=4)",
+        "petapter(full)",
+        "petapter(lora,reduction=2)",
+        "petapter(adapter=lora)",
+        "pet(alpha=2)",
+        "pet(weights=none)",
         "lora(r=8",
         "lora(r=8))",
         "(r=8)",

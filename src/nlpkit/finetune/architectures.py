@@ -8,7 +8,7 @@ BERT and its kin normalise after each residual sum (post-norm), ModernBERT befor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from nlpkit.errors import UsageError
@@ -207,6 +207,11 @@ def describe(model: Any) -> Architecture:
         ),
         layer_list=family.layer_list,
     )
+
+
+def without_head(architecture: Architecture) -> Architecture:
+    """Return an architecture with no parameters after the encoder: a head that is there is treated as part of the body."""
+    return replace(architecture, head=(), head_modules=())
 
 
 def _layer(name: str, family: _Family) -> Layer:

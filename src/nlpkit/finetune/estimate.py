@@ -69,13 +69,23 @@ class Body:
 
 
 def loads_of(
-    dataset: FinetuneDataset, methods: Sequence[Method], sizes: Sequence[int | None], *, seeds: int, training: TrainingOptions, seed: int
+    dataset: FinetuneDataset, methods: Sequence[Method], sizes: Sequence[int | None], *, seeds: int, training: TrainingOptions,
+    seed: int, patterns: int = 0, unlabelled: int = 0,
 ) -> list[Load]:  # fmt: skip
-    """Return the trainings of methods and numbers of shots; in cross-validation the folds, then the model of all documents."""
+    """Return the trainings of methods and numbers of shots; in cross-validation the folds, then the model of all documents.
+
+    patterns, unlabelled: numbers of patterns and unlabelled texts of PET, each a training more.
+    """
     loads = []
     for method in methods:
         for shots in sizes:
             train, test = (len(rows) for rows in dataset.drawn(shots, seed=seed).rounds[0])
+            if method.kind.family == "pet":
+                rounds = seeds * (
+                    max(1, dataset.n_folds) + (1 if dataset.n_folds and len(methods) == len(sizes) == 1 else 0)
+                )
+                loads += _pattern_loads(method, shots, rounds, train, test, dataset, training, patterns, unlabelled)
+                continue
             loads.append(_load(method, shots, seeds * max(1, dataset.n_folds), train, test, dataset, training))
             if dataset.n_folds and len(methods) == len(sizes) == 1:
                 loads.append(_load(method, shots, 1, train + test, 0, dataset, training))
@@ -97,6 +107,43 @@ def _load(
     passes = 3.0 if whole else n / (steps * texts) if head else 2.0  # of a head the body is run once
     shown = "" if shots is None else str(shots)
     return Load(method.spelling, shown, trainings, n, steps, texts, tested, 1.0 if whole else 0.01, passes)
+
+
+def _pattern_loads(
+    method: Method, shots: int | None, trainings: int, n: int, tested: int, dataset: FinetuneDataset, training: TrainingOptions,
+    patterns: int, unlabelled: int,
+) -> list[Load]:  # fmt: skip
+    """Return the trainings of all patterns, in each generation, and of the classifier that learns from them."""
+    shown, adapted = "" if shots is None else str(shots), method.name == "petapter"
+    left = 0 if adapted else unlabelled
+    growth, generations = int(method.options.get("growth", 1)), int(method.options.get("generations", 1))
+    beside = 1 + int(method.options["partners"]) if left and method.options["alpha"] else 1
+    loads = []
+    for generation in range(generations):
+        size = min(n * growth**generation, n + left)
+        schedule = training.schedule(method, size)
+        texts, trained = beside * min(schedule.batch, size), 0.01 if adapted else 1.0
+        loads.append(Load(
+            method.spelling, shown, trainings * patterns, size, schedule.steps(size), texts, tested + left, trained,
+            2.0 if adapted else 3.0,
+        ))  # fmt: skip
+    if left:
+        schedule = training.schedule(method, left)
+        texts = min(schedule.batch, left)
+        loads.append(
+            Load(
+                f"classifier of {method.spelling}",
+                shown,
+                trainings,
+                left,
+                schedule.steps(left),
+                texts,
+                tested,
+                1.0,
+                3.0,
+            )
+        )
+    return loads
 
 
 def loads_of_encoder(name: str, schedule: Schedule, head_steps: int, columns: int, n: int, n_test: int) -> list[Load]:

@@ -106,7 +106,7 @@ def encode(
 
     def rows() -> Iterator[tuple[list[int], list[int] | None, int, int]]:
         for a, b in zip(_ids(tokenizer, texts), others, strict=True):
-            keep_a, keep_b = _share(len(a), len(b), room)
+            keep_a, keep_b = share_room(len(a), len(b), room)
             yield (
                 a[:keep_a],
                 (None if seconds is None else b[:keep_b]),
@@ -134,7 +134,7 @@ def encode_context(
             _ids(tokenizer, texts), _ids(tokenizer, before), _ids(tokenizer, after), strict=True
         ):
             keep = min(len(target), room)
-            keep_l, keep_r = _share(len(left), len(right), room - keep)
+            keep_l, keep_r = share_room(len(left), len(right), room - keep)
             context = [*left[len(left) - keep_l :], *frame.between, *right[:keep_r]]
             n = len(target) + len(left) + len(right)
             yield target[:keep], context, n, n - keep - keep_l - keep_r
@@ -232,7 +232,7 @@ def _check_room(room: int, max_tokens: int) -> None:
         raise UsageError(f"`max_tokens={max_tokens}` has no room for a text beside the special tokens; take more")
 
 
-def _share(a: int, b: int, room: int) -> tuple[int, int]:
+def share_room(a: int, b: int, room: int) -> tuple[int, int]:
     """Return how many tokens two texts keep: the longer one is cut first, then both alike."""
     over = a + b - room
     if over <= 0:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from nlpkit.errors import InputError, UsageError, unknown_value
-from nlpkit.finetune.architectures import Architecture, Layer, describe
+from nlpkit.finetune.architectures import Architecture, Layer, describe, without_head
 from nlpkit.finetune.bottleneck import ACTIVATIONS, INITS, AdapterGate, Delta, Lora, bottleneck
 from nlpkit.finetune.compacter import compacter, phm_rule
 from nlpkit.finetune.prefix import Attached, Prefix, check_prefix
@@ -125,17 +125,20 @@ class Inserted:
         self._handles.append(module.register_forward_pre_hook(hook))
 
 
-def insert(model: Any, method: str, options: Mapping[str, Any] | None = None, *, generator: Generator) -> Inserted:
+def insert(
+    model: Any, method: str, options: Mapping[str, Any] | None = None, *, generator: Generator, head: bool = True
+) -> Inserted:
     """Freeze a transformers encoder but for its head, put the adapters of a method into it and return them.
 
     method     a key of DEFAULTS; options override its defaults. The bottleneck is r, or d / reduction when r is 0
     generator  on the CPU; the adapters' first values depend on it alone
+    head       the head is trained, too; else it is frozen like the body
 
     Raises UsageError for an unknown method or option, a value that cannot be, a kind of model adapters do not go into,
     or a model that has adapters already.
     """
     chosen = resolve(method, options or {})
-    architecture = describe(model)
+    architecture = describe(model) if head else without_head(describe(model))
     if hasattr(model, _ROOT):
         raise UsageError("this model has adapters already; remove() them first")
     d = architecture.hidden_size
@@ -147,9 +150,8 @@ def insert(model: Any, method: str, options: Mapping[str, Any] | None = None, *,
     root = _build(method, chosen, architecture, generator)
     inserted = Inserted(model, method, chosen, architecture)
     weight = model.get_submodule(architecture.layers[0].ffn_down).weight
-    head = set(architecture.head)
     for name, p in model.named_parameters():
-        p.requires_grad_(name in head)
+        p.requires_grad_(name in architecture.head)
     model.add_module(_ROOT, root.to(device=weight.device, dtype=weight.dtype).train(model.training))
     for layer, modules in zip(architecture.layers, root.layer, strict=True):
         inserted._put(layer, modules)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from nlpkit.errors import UsageError, unknown_value
+from nlpkit.finetune import pet_options
 
-Family = Literal["full", "head", "peft", "adapter", "setfit"]
+Family = Literal["full", "head", "peft", "adapter", "setfit", "pet"]
 Value = int | float | str | bool
 
 
@@ -41,12 +42,14 @@ KINDS: dict[str, MethodKind] = {
     "mam": MethodKind("adapter", "prefix and parallel bottleneck: mix-and-match (He et al. 2022)", 5e-4, 5e-4),
     "unipelt": MethodKind("adapter", "prefix, LoRA and bottleneck behind gates (Mao et al. 2022)", 5e-4, 5e-4),
     "setfit": MethodKind("setfit", "a sentence encoder by pairs, then a classifier (Tunstall et al. 2022)", 2e-5, 1e-2),
+    "pet": MethodKind(
+        "pet", "words that fill the gap of a pattern stand for the classes (Schick & Schütze 2021)", 5e-5
+    ),
+    "ipet": MethodKind("pet", "PET in generations, each labelling texts for the next (Schick & Schütze 2021)", 5e-5),
+    "petapter": MethodKind("pet", "PET's gaps with adapters in a frozen body (Rieger et al. 2024)", 1e-3),
 }
 # Named, so that the place is seen; they come in a later release.
 LATER: dict[str, str] = {
-    "pet": "pattern-exploiting training (Schick & Schütze 2021)",
-    "ipet": "the same in generations",
-    "petapter": "PET's head on PEFT modules (Rieger et al. 2024)",
     "tfew": "(IA)³ with three losses (Liu et al. 2022)",
     "adasent": "adapted sentence encoders for SetFit (Huang et al. 2023)",
     "dpo": "direct preference optimisation (Rafailov et al. 2023)",
@@ -59,6 +62,7 @@ ALIASES = {
     "prefix-tuning": "prefix",
     "prompt-tuning": "prompt",
 }
+ADAPTER = "pfeiffer"  # of `petapter`, where none is named
 _SPELLING = re.compile(r"\s*(?P<name>(?:\(ia\))?[^\s(),=]+)\s*(?:\((?P<options>[^()]*)\))?\s*", re.IGNORECASE)
 
 
@@ -71,19 +75,24 @@ class Method:
 
     @property
     def kind(self) -> MethodKind:
-        """The kind of the method."""
-        return KINDS[self.name]
+        """The kind of the method; `petapter` has the rate of its adapters."""
+        kind = KINDS[self.name]
+        return replace(kind, rate=KINDS[str(self.options["adapter"])].rate) if self.name == "petapter" else kind
 
     @property
     def spelling(self) -> str:
         """The method with the options that differ from its defaults, as `parse_method` reads it."""
-        usual = defaults(self.name)
-        changed = [f"{key}={_spell(value)}" for key, value in self.options.items() if value != usual[key]]
+        adapter = str(self.options["adapter"]) if self.name == "petapter" else ADAPTER
+        usual = defaults(self.name, adapter)
+        changed = [] if adapter == ADAPTER else [adapter]
+        changed += [f"{key}={_spell(value)}" for key, value in self.options.items() if value != usual[key]]
         return f"{self.name}({','.join(changed)})" if changed else self.name
 
 
-def defaults(name: str) -> Mapping[str, Value]:
-    """Return the options of a method with their defaults."""
+def defaults(name: str, adapter: str = ADAPTER) -> Mapping[str, Value]:
+    """Return the options of a method with their defaults; of `petapter` those of an adapter method are its own."""
+    if name == "petapter":
+        return {"adapter": adapter, **defaults(adapter)}
     family = KINDS[name].family
     if family == "peft":
         from nlpkit.finetune import peft_methods
@@ -97,6 +106,8 @@ def defaults(name: str) -> Mapping[str, Value]:
         from nlpkit.finetune import setfit
 
         return dict(setfit.DEFAULTS[name])
+    if family == "pet":
+        return dict(pet_options.DEFAULTS[name])
     return {}
 
 
@@ -115,9 +126,27 @@ def parse_method(text: str) -> Method:
         raise UsageError(f"`method={name}`: {LATER[name]} comes in a later release; give one of {', '.join(KINDS)}")
     if name not in KINDS:
         raise unknown_value("method", name, KINDS)
-    options = _options(match["options"], defaults(name), f"`method={text}`", name)
+    inside, adapter = match["options"], ADAPTER
+    if name == "petapter":
+        adapter, inside = _adapter(inside or "", text)
+    options = _options(inside, defaults(name, adapter), f"`method={text}`", name)
     _check(name, options)
     return Method(name, options)
+
+
+def _adapter(inside: str, text: str) -> tuple[str, str]:
+    """Return the adapter method in front of the options of `petapter`, and these. Raises UsageError for one that does not go into it."""
+    first, _, rest = inside.partition(",")
+    adapter = first.strip().lower()
+    if not adapter or "=" in adapter:
+        return ADAPTER, inside
+    adapter = ALIASES.get(adapter, adapter)
+    if adapter not in pet_options.ADAPTERS:
+        known = ", ".join(pet_options.ADAPTERS)
+        raise UsageError(
+            f"`method={text}`: petapter takes one of {known}, as in petapter(lora,r=4)", parameter="method"
+        )
+    return adapter, rest
 
 
 def _check(name: str, options: Mapping[str, Value]) -> None:
@@ -135,6 +164,13 @@ def _check(name: str, options: Mapping[str, Value]) -> None:
         from nlpkit.finetune import setfit
 
         setfit.check_options(options)
+    elif name == "petapter":
+        inner = {key: value for key, value in options.items() if key != "adapter"}
+        if options["adapter"] not in pet_options.ADAPTERS:
+            raise unknown_value("method", options["adapter"], pet_options.ADAPTERS)
+        _check(str(options["adapter"]), inner)
+    elif family == "pet":
+        pet_options.check_options(name, options)
 
 
 def parse_options(text: str, tables: Mapping[str, Mapping[str, Value]], option: str) -> tuple[str, dict[str, Value]]:

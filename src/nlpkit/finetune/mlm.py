@@ -242,6 +242,16 @@ class MlmObjective:
 
     def loss(self, rows: LongArray) -> Tensor:
         """Return the sum of the cross-entropies of the masked tokens of some windows; the head runs on these alone."""
+        return self._token_losses(rows)[0].sum()
+
+    def mean_losses(self, rows: LongArray) -> Tensor:
+        """Return the mean cross-entropy of the masked tokens of each of some windows (B,), 0 where none is masked."""
+        losses, window = self._token_losses(rows)
+        counts = torch.from_numpy(np.maximum(self._counts[rows], 1)).to(losses.device)
+        return torch.zeros(len(rows), device=losses.device).index_add(0, window, losses) / counts
+
+    def _token_losses(self, rows: LongArray) -> tuple[Tensor, Tensor]:
+        """Return the cross-entropy of each masked token (m,), and which of the windows it is in (m,)."""
         device = next(self.network.model.parameters()).device
         targets = self._targets.batch(rows, device)["input_ids"]
         chosen = targets != NO_TARGET
@@ -249,7 +259,7 @@ class MlmObjective:
             with torch.set_grad_enabled(torch.is_grad_enabled() and not self.head_only):
                 hidden = self.network.body(**self._seen.batch(rows, device)).last_hidden_state[chosen]
             guesses = self.network.guess(hidden).float()
-        return functional.cross_entropy(guesses, targets[chosen], reduction="sum")
+        return functional.cross_entropy(guesses, targets[chosen], reduction="none"), chosen.nonzero()[:, 0]
 
 
 def perplexity(network: MlmNetwork, windows: Inputs, engine: Engine, *, seed: int, share: float = 0.15) -> float:

@@ -22,7 +22,7 @@ from nlpkit.finetune.crf import LinearChainCRF, bio_bars, of_words
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of, word_places
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.tasks import FinetuneTask, Targets
+from nlpkit.finetune.tasks import FinetuneTask, SoftTargets, Targets
 from nlpkit.metrics.spans import are_bio
 from nlpkit.types import FloatArray, LongArray
 
@@ -123,7 +123,7 @@ class ClassifierObjective:
 
     network: Network
     inputs: Inputs
-    targets: Targets
+    targets: Targets | SoftTargets
     rows: LongArray
     joint: bool = False
     by_length: bool = True

@@ -101,6 +101,10 @@ class DatasetOptions(HeldOutOptions):
         str | tuple[str, ...] | None,
         Param("All labels of `task=ordinal`, the lowest first: bad,ok,good; numbers need no order.", metavar="LABEL,…"),
     ] = None
+    unlabelled: Annotated[
+        Path | Any | None,
+        Param("Texts without labels that pet and ipet also learn from.", metavar="FILE"),
+    ] = None
     words_col: Annotated[
         str,
         Param(
@@ -226,7 +230,8 @@ class FinetuneOptions:
         str,
         Param(
             "Method of fine-tuning: full, head, lora, dora, ia3, prefix, prompt, pfeiffer, houlsby, parallel, compacter, "
-            "compacter++, mam, unipelt or setfit, with options as in lora(r=8,alpha=16); several, or all, are compared; "
+            "compacter++, mam, unipelt, setfit, pet, ipet or petapter(lora), with options as in lora(r=8,alpha=16); several, or "
+            "all, are compared; "
             "auto: setfit for few documents, else full.",
             metavar="NAME(…),…",
         ),
@@ -240,6 +245,10 @@ class FinetuneOptions:
             "Lay a linear-chain CRF over the labels of words: the most probable sequence, for BIO labels a valid one."
         ),
     ] = False
+    patterns: Annotated[
+        Path | Any | None,
+        Param("Patterns and words for the labels of pet, ipet and petapter (TOML).", metavar="FILE"),
+    ] = None
     seeds: Annotated[
         int, Param("Number of trainings with consecutive seeds; scores get a mean and a deviation.", min=1)
     ] = 1

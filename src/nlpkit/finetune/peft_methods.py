@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.finetune.architectures import PARTS, Architecture, describe
+from nlpkit.finetune.architectures import PARTS, Architecture, describe, without_head
 
 if TYPE_CHECKING:
     pass
@@ -29,7 +29,7 @@ PREFIX_TYPES = ("bert", "roberta", "xlm-roberta")
 PROMPT_INITS = ("vocab", "random")
 
 
-def apply_peft(model: Any, name: str, options: Mapping[str, Any] | None = None, *, seed: int) -> Any:
+def apply_peft(model: Any, name: str, options: Mapping[str, Any] | None = None, *, seed: int, head: bool = True) -> Any:
     """Return a peft model of a transformers encoder, with or without a head, in which few parameters require gradients.
 
     name     lora (Hu et al. 2022), dora (Liu et al. 2024), ia3 (Liu et al. 2022), prefix (Li & Liang 2021), prompt
@@ -37,6 +37,7 @@ def apply_peft(model: Any, name: str, options: Mapping[str, Any] | None = None, 
     options  of DEFAULTS. targets: which of q, k, v, o (attention) and up, down (FFN), joined by +. A model in which one
              matrix makes q, k and v (DeBERTa, ModernBERT) has all three adapted for any of them
     seed     of the first values of what is added; the global generators are left as they were
+    head     the head is trained, too; else it is frozen like the body
 
     Raises UsageError for an unknown method or option, a value that cannot be, or a model the method does not work for.
     """
@@ -44,7 +45,7 @@ def apply_peft(model: Any, name: str, options: Mapping[str, Any] | None = None, 
     from peft import get_peft_model
 
     chosen = resolve(name, options or {})
-    architecture = describe(model)
+    architecture = describe(model) if head else without_head(describe(model))
     check(model, name, architecture)
     widest = {"r": architecture.hidden_size, "length": int(getattr(model.config, "max_position_embeddings", 0) or 512)}
     for key, most in widest.items():

@@ -124,6 +124,24 @@ class Targets:
         return functional.mse_loss(logits[:, 0], target, reduction="sum")
 
 
+@dataclass(frozen=True, slots=True)
+class SoftTargets:
+    """Probabilities q (n, J) of the classes as targets: T² times the cross-entropy of softmax(z / T) with q (Hinton et al. 2015, §2)."""
+
+    q: FloatArray
+    temperature: float
+
+    def weight(self, rows: LongArray) -> float:
+        """Return the number of examples."""
+        return float(len(rows))
+
+    def loss(self, logits: Tensor, rows: LongArray) -> Tensor:
+        """Return the sum of the losses of some examples of logits (B, J)."""
+        q = torch.from_numpy(self.q[rows].astype(np.float32)).to(logits.device)
+        T = self.temperature
+        return T * T * functional.cross_entropy(logits.float() / T, q, reduction="sum")
+
+
 def balanced(sizes: LongArray, n: int, *, positive: bool = False) -> Tensor:
     """Return weights of classes (J,) float32: n / (J n_j); with `positive` (n - n_j) / n_j, for each class against the others.
 

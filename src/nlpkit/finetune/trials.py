@@ -14,12 +14,14 @@ from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_network, fit_setfit
+from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_network, fit_pet, fit_setfit
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.patterns import Patterns
 from nlpkit.finetune.predictions import TaskPredictions, empty_predictions
 from nlpkit.finetune.scores import dev_score
 from nlpkit.finetune.tasks import FinetuneTask
+from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import LogPoint, State
 from nlpkit.interrupts import between_steps
 from nlpkit.types import LongArray
@@ -102,14 +104,43 @@ class ModelWriter(Protocol):
 
 
 @dataclass(slots=True)
+class TrialStages:
+    """The trainings that one trial consists of, in the store of all; see `nlpkit.finetune.pet.Stages`."""
+
+    store: TrialStore
+    config: TrialConfig
+
+    def _key(self, name: str) -> str:
+        return f"{self.config.key}-{name}"
+
+    def finished(self, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+        """Return facts and arrays of a training that is done, None when it is not."""
+        return self.store.finished(self._key(name))
+
+    def finish(self, name: str, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Keep what comes of a training."""
+        self.store.finish(self._key(name), facts, arrays)
+
+    def save(self, name: str, state: State) -> None:
+        """Keep the state of a training under way."""
+        self.store.save(self._key(name), state)
+
+    def state(self, name: str) -> State | None:
+        """Return the state of a training that was interrupted, and say so; None when there is none."""
+        return load_resume_state(self.store, self._key(name), f"{self.config.title}, {name}")
+
+
+@dataclass(slots=True)
 class TrialRunner:
-    """Runs trainings: all of them on one base model, on one device."""
+    """Runs trainings: all of them on one base model, on one device. patterns, unlabelled: of PET and its kin."""
 
     base: Path
     options: TrainingOptions
     engine: Engine
     store: TrialStore
     write_model: ModelWriter
+    patterns: Patterns | None = None
+    unlabelled: TextInputs | None = None
     truncation_reported: bool = False
 
     def run_round(
@@ -167,10 +198,16 @@ class TrialRunner:
                     predict_rows=rows, **common,
                 )  # fmt: skip
             else:
-                trained = fit_network(
-                    self.base, config.method, task, dataset.text_inputs, y, train_rows=train_rows, dev_rows=dev_rows,
-                    predict_rows=rows, score=lambda at, outputs: dev_score(dataset, task, at, outputs), **common,
-                )  # fmt: skip
+                common |= {"train_rows": train_rows, "dev_rows": dev_rows, "predict_rows": rows}
+                common["score"] = lambda at, outputs: dev_score(dataset, task, at, outputs)
+                if config.method.kind.family == "pet":
+                    assert self.patterns is not None
+                    trained = fit_pet(
+                        self.base, config.method, task, self.patterns, dataset.text_inputs, y, unlabelled=self.unlabelled,
+                        stages=TrialStages(self.store, config), **common,
+                    )  # fmt: skip
+                else:
+                    trained = fit_network(self.base, config.method, task, dataset.text_inputs, y, **common)
         facts = _facts(config, trained, len(train_rows), len(dev_rows))
         if trained.unfit:
             reporting.warn(
@@ -250,6 +287,7 @@ def _facts(config: TrialConfig, trained: Trained, n_train: int, n_dev: int) -> d
         "documents_cut": trained.cut[0],
         "tokens_unseen": round(trained.cut[1], 6),
         **({"setfit": dict(trained.model.counts)} if trained.model is not None else {}),
+        **({"pet": dict(trained.patterns)} if trained.patterns is not None else {}),
     }
 
 

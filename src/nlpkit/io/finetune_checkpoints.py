@@ -130,6 +130,7 @@ class Checkpoint:
         """Create the folder, and write the identity of its run into it."""
         with naming(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
+            self.exists = True
             if not (self.path / IDENTITY).exists():
                 _write(self.path / IDENTITY, self._identity)
 

@@ -14,7 +14,7 @@ from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.finetune.dataset import TASK_NAMES
 from nlpkit.finetune.fit import Trained
-from nlpkit.finetune.methods import Method
+from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.predictor import Predictor
 from nlpkit.finetune.tasks import FinetuneTask, TaskKind
 from nlpkit.io.atomic import MANIFEST, atomic_directory, naming
@@ -22,6 +22,7 @@ from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_files import (
     FORMATS,
     TunedConfig,
+    find_base,
     foreign_task,
     load_foreign,
     load_tuned_network,
@@ -31,6 +32,7 @@ from nlpkit.io.finetune_files import (
     save_network,
     write_config,
 )
+from nlpkit.io.patterns import load_patterns, save_patterns
 from nlpkit.io.runs import open_run
 from nlpkit.plain import shell_line
 from nlpkit.version import __version__
@@ -56,10 +58,10 @@ class ModelFolder:
     def __call__(self, method: Method, trained: Trained, task: FinetuneTask, *, keep: bool) -> int:
         """Write a model, for good with `keep`, else to see how large it is; return the bytes of its weights."""
         family = method.kind.family
-        holder = trained.network or trained.embedder
+        form = "transformers" if family == "pet" and trained.ensemble is None else FORMATS[family]
         config = TunedConfig(
-            FORMATS[family], task, method.spelling, base_name(self.files), weights_fingerprint(self.files.path),
-            int(holder.max_tokens), self.columns, __version__,
+            form, task, method.spelling, base_name(self.files), weights_fingerprint(self.files.path), trained.max_tokens, self.columns,
+            __version__,
         )  # fmt: skip
         self.checkpoint.begin()
         directory = self.checkpoint.path  # what a kill leaves there goes with it
@@ -67,6 +69,10 @@ class ModelFolder:
             folder = (self.checkpoint.model if keep else Path(scratch)) / config.format
             if family == "setfit":
                 save_setfit(trained, folder, config)
+                return model_bytes(folder)
+            if trained.ensemble is not None:
+                facts = save_patterns(trained.ensemble, folder)
+                write_config(folder, replace(config, columns={**config.columns, "patterns": facts}))
                 return model_bytes(folder)
             assert trained.network is not None
             save_network(trained.network, folder, config)
@@ -105,10 +111,18 @@ def load_predictor(
     folder, config = open_model(run_or_folder, verify=verify)
     if config is not None:
         check_not_named(run_or_folder, config.task, labels, kind)
-        if config.format in ("setfit", "transformers"):
+        adapted = config.method.startswith("petapter")
+        if config.format in ("setfit", "transformers") or (config.format == "patterns" and not adapted):
             _refuse_base(run_or_folder, base)
         if config.format == "setfit":
             return _load_setfit(folder, config, device)
+        if config.format == "patterns":
+            own = {**config.columns}
+            ensemble = load_patterns(
+                folder, own.pop("patterns"), config.task.names, parse_method(config.method), device=device,
+                base=find_base(config, base=base, offline=offline).path if adapted else None, max_tokens=config.max_tokens,
+            )  # fmt: skip
+            return Predictor(config.task, own, ensemble=ensemble)
         network = load_tuned_network(folder, config, base=base, device=device, offline=offline)
         return Predictor(config.task, dict(config.columns), network)
     form, task = foreign_task(folder, labels, kind)

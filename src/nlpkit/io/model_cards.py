@@ -23,6 +23,7 @@ _LIBRARIES = {
     "peft": "peft",
     "adapter": "nlpkit",
     "setfit": "sentence-transformers",
+    "patterns": "transformers",
 }
 _LOAD = {
     "transformers": "from transformers import Auto{kind}, AutoTokenizer\nmodel = Auto{kind}.from_pretrained(\"{folder}\")\n"
@@ -126,6 +127,7 @@ def card(
         f"- {facts['steps']:,} steps of {facts['batch_size']} documents, AdamW, rate {facts['lr']:g}, seed {facts['seed']}",
         f"- on {parameters['device']} ({parameters['precision']})",
         f"- nlpkit {__version__}, " + ", ".join(f"{p} {v}" for p in _PACKAGES if (v := _version(p))),
+        *_patterns(facts.get("pet")),
         "",
         "## Use",
         "",
@@ -152,6 +154,15 @@ def card(
     if dataset.crf:
         lines += ["", _CRF]
     return "\n".join(lines) + "\n"
+
+
+def _patterns(pet: Mapping[str, Any] | None) -> list[str]:
+    """Return lines about the patterns of PET, and the words that stand for the classes."""
+    if pet is None:
+        return []
+    lines = [f"- pattern `{own['pattern']}`, weight {own['weight']:.3g}" for own in pet["patterns"]]
+    lines += [f"- {label}: {', '.join(words)}" for label, words in pet["words"].items()]
+    return [*lines, f"- {pet['unlabelled']:,} unlabelled texts"] if pet["unlabelled"] else lines
 
 
 def write_encoder_cards(

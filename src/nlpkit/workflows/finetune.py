@@ -87,8 +87,10 @@ def estimate_finetuning(data: Any, *, gates: GateRules | None = None, **options:
     """
     job = prepare(data, [options.pop(name, None) for name in KINDS], options, gates, several=None)
     loads = loads_of(
-        job.dataset, job.methods, job.sizes, seeds=len(job.seeds), training=job.training, seed=job.execution.seed
-    )
+        job.dataset, job.methods, job.sizes, seeds=len(job.seeds), training=job.training, seed=job.execution.seed,
+        patterns=0 if job.patterns is None else len(job.patterns.texts),
+        unlabelled=0 if job.unlabelled is None else len(job.unlabelled.texts),
+    )  # fmt: skip
     return estimate(
         loads, job.files.path, job.dataset.texts, dropped=len(job.provenance.dropped), threads=job.execution.n_threads(),
         gpu=job.device.type != "cpu", window=job.training.max_tokens,

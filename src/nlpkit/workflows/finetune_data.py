@@ -21,8 +21,8 @@ from nlpkit.finetune.dataset import KINDS, FinetuneDataset, Tags, deal, encode_l
 from nlpkit.finetune.dataset_checks import check_dataset
 from nlpkit.finetune.options import DEFAULT_WORDS, DatasetOptions, HeldOutOptions
 from nlpkit.finetune.tasks import ONE_CLASS, TaskKind
-from nlpkit.finetune.text_inputs import check_columns, context_of, texts_of, words_of
-from nlpkit.io.corpora import DocumentStream, DroppedRow
+from nlpkit.finetune.text_inputs import TextInputs, check_columns, context_of, texts_of, words_of
+from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo
 from nlpkit.io.provenance import Provenance
 from nlpkit.io.sources import missing_path
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
@@ -54,6 +54,33 @@ def corpora_of(corpus: Corpus, options: HeldOutOptions) -> list[tuple[Corpus, in
         if source is not None:
             corpora.append((as_corpus(source), split))
     return corpora
+
+
+def read_unlabelled(corpus: Corpus, options: DatasetOptions) -> tuple[TextInputs, list[InputInfo]]:
+    """Return the texts of `unlabelled` that have a word, and the files that they are from; labels are not looked at.
+
+    Raises:
+        InputError: there is no such text. ColumnError: a column is not there.
+    """
+    source = options.unlabelled
+    if isinstance(source, str | Path):
+        if not Path(source).exists():
+            raise InputError(f"`unlabelled` {missing_path(Path(source))}", parameter="unlabelled")
+        source = read_corpus(source, options=replace(corpus.options, limit=None, sample=None))
+    with as_corpus(source).with_options(label_col="label").open() as stream:
+        check_columns(stream.schema.names, {"pair_col": options.pair_col}, stream.where)
+        table = stream.read_all()
+    texts = texts_of(table)
+    second = None if options.pair_col is None else texts_of(table, options.pair_col)
+    rows = np.array([d for d, text in enumerate(texts) if text.strip()], np.int64)
+    if not len(rows):
+        raise InputError(
+            f"`unlabelled`: none of {wording.counted(len(texts), 'document')} has a word; see `text_col`",
+            parameter="unlabelled",
+        )
+    if len(rows) < len(texts):
+        reporting.note(f"{wording.counted(len(texts) - len(rows), 'unlabelled document')} without a word: left out")
+    return TextInputs(texts, second).take(rows), stream.inputs
 
 
 def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple[FinetuneDataset, Provenance]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nlpkit import reporting
+from nlpkit import reporting, wording
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.gates import GateRules
@@ -17,12 +17,15 @@ from nlpkit.finetune.dataset_checks import check_sequences, note_dataset, warn_s
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.options import BATCH_SIZE, DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
+from nlpkit.finetune.patterns import Patterns
 from nlpkit.finetune.scores import check_bounds
 from nlpkit.finetune.tasks import CLASSES, ONE_CLASS
+from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.trials import TrialRunner
 from nlpkit.io.atomic import check_target
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.finetuned import ModelFolder, base_name
+from nlpkit.io.patterns import patterns_of, read_patterns
 from nlpkit.io.provenance import Provenance
 from nlpkit.io.runs import RunTables, new_run
 from nlpkit.metrics.score import Uncertainty
@@ -30,7 +33,7 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.workflows.base_models import find_base, warn_unknown_tokens
 from nlpkit.workflows.checkpoints import TrainingStore
 from nlpkit.workflows.corpus import as_corpus
-from nlpkit.workflows.finetune_data import check_held_out_files, read_dataset
+from nlpkit.workflows.finetune_data import check_held_out_files, read_dataset, read_unlabelled
 from nlpkit.workflows.saving import save_run
 
 FEW = 64  # documents of a class, on average; below, `auto` takes setfit
@@ -58,6 +61,8 @@ class FinetuneJob:
     reading: dict[str, Any]
     uncertainty: Uncertainty
     rules: GateRules
+    patterns: Patterns | None = None
+    unlabelled: TextInputs | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -80,6 +85,8 @@ class FinetuneJob:
             "precision": self.precision,
             "device": self.device.type,
             **self.dataset_options.plain(),
+            **({} if self.patterns is None else self.patterns.plain()),
+            **({} if self.unlabelled is None else {"unlabelled": len(self.unlabelled.texts)}),
         }
 
     def identity(self) -> dict[str, Any]:
@@ -113,7 +120,9 @@ class FinetuneJob:
             store.reporting_interrupts(),
             stopwatch(self.seconds, "train"),
         ):
-            yield TrialRunner(self.files.path, self.training, engine, store.checkpoint, folder)
+            yield TrialRunner(
+                self.files.path, self.training, engine, store.checkpoint, folder, self.patterns, self.unlabelled
+            )
 
 
 def prepare(
@@ -144,6 +153,7 @@ def prepare(
     if methods is not None:
         _check_method(options, methods[0])
     check_held_out_files(dataset_options)
+    patterns = _patterns_of(options, dataset_options, methods)
     device, precision = hardware.chosen()
     corpus = as_corpus(data)
     seconds: dict[str, float] = {}
@@ -153,7 +163,15 @@ def prepare(
     if methods is None:
         methods = [_suited_method(dataset, sizes)]
         _check_method(options, methods[0])
-    methods = _without_setfit(dataset, methods, compares=compares)
+    methods = _suited_methods(dataset, methods, patterns, dataset_options, compares=compares)
+    unlabelled = None
+    if patterns is not None:
+        patterns.check(pairs=dataset.second is not None, labels=dataset.names)
+        if dataset_options.unlabelled is not None:
+            with stopwatch(seconds, "read"):
+                unlabelled, infos = read_unlabelled(corpus, dataset_options)
+            provenance.inputs += infos
+            _note_unlabelled(dataset, unlabelled)
     if training.head_lr is not None and [method.name for method in methods] == ["setfit"]:
         raise UsageError(
             "`head_lr` is for networks; of setfit see setfit(head=differentiable,head_rate=0.01)", parameter="head_lr"
@@ -177,7 +195,7 @@ def prepare(
     warn_unknown_tokens(files, dataset.texts)
     return FinetuneJob(
         options, dataset_options, training, execution, device, precision, dataset, provenance, files, methods, sizes,
-        asdict(corpus.options), uncertainty, rules, seconds,
+        asdict(corpus.options), uncertainty, rules, patterns, unlabelled, seconds,
     )  # fmt: skip
 
 
@@ -239,17 +257,60 @@ def _refuse_unused(
             )
 
 
-def _without_setfit(dataset: FinetuneDataset, methods: list[Method], *, compares: bool) -> list[Method]:
-    """Return the methods without setfit where it cannot learn the task. Raises UsageError where it is the only one."""
-    if dataset.plain or not any(method.name == "setfit" for method in methods):
-        return methods
-    message = (
-        "setfit learns classes from one text a document, not ordered ones, numbers, words, answers, pairs or context"
-    )
-    if not compares:
-        raise UsageError(f"{message}; take another `method`", parameter="method")
-    reporting.note(f"{message}: left out")
-    return [method for method in methods if method.name != "setfit"]
+def _patterns_of(
+    options: FinetuneOptions, dataset_options: DatasetOptions, methods: Sequence[Method] | None
+) -> Patterns | None:
+    """Return the patterns of PET and its kin. Raises UsageError for patterns and unlabelled texts that no method reads."""
+    names = {method.name for method in methods or () if method.kind.family == "pet"}
+    if options.patterns is not None and not names:
+        raise UsageError("`patterns` is for `method=pet`, ipet and petapter; leave it out", parameter="patterns")
+    if dataset_options.unlabelled is not None and not names & {"pet", "ipet"}:
+        raise UsageError("`unlabelled` is for `method=pet` and ipet; leave it out", parameter="unlabelled")
+    if isinstance(options.patterns, str | Path):
+        return read_patterns(Path(options.patterns))
+    return None if options.patterns is None else patterns_of(options.patterns)
+
+
+def _suited_methods(
+    dataset: FinetuneDataset, methods: Sequence[Method], patterns: Patterns | None, options: DatasetOptions, *, compares: bool
+) -> list[Method]:  # fmt: skip
+    """Return the methods that can learn the task, and note the others. Raises UsageError where there is one method, or none is left."""
+    problems = {m.spelling: _problem(dataset, m, patterns, options) for m in methods}
+    left_out = dict.fromkeys(problem for problem in problems.values() if problem)
+    suited = [method for method in methods if not problems[method.spelling]]
+    for problem in left_out:
+        if not compares or not suited:
+            raise UsageError(f"{problem}; take another `method`", parameter="method")
+        reporting.note(f"{problem}: left out")
+    return suited
+
+
+def _problem(dataset: FinetuneDataset, method: Method, patterns: Patterns | None, options: DatasetOptions) -> str:
+    """Return why a method cannot learn the task, "" where it can."""
+    if method.name == "setfit":
+        message = "setfit learns classes from one text a document, not ordered ones, numbers, words, answers, pairs or context"
+        return "" if dataset.plain else message
+    if method.kind.family != "pet":
+        return ""
+    if dataset.kind != "single" or dataset.context is not None:
+        return f"{method.name} learns one class for each text or pair, not several labels, numbers, words or context"
+    if patterns is None:
+        return f"{method.name} needs patterns that the texts are put into, and `patterns` names no file"
+    if method.name == "ipet" and (options.unlabelled is None or len(patterns.texts) < 2):
+        return "ipet needs texts without labels (`unlabelled`) and two or more patterns, whose models label them for each other"
+    return ""
+
+
+def _note_unlabelled(dataset: FinetuneDataset, unlabelled: TextInputs) -> None:
+    """Say how many unlabelled texts there are, and how many of them are test documents."""
+    texts, test = dataset.texts, set(dataset.tested().tolist())
+    tested = {texts[d] for d in test}
+    both = sum(text in tested for text in unlabelled.texts)
+    reporting.note(wording.counted(len(unlabelled.texts), "unlabelled text"))
+    if both:
+        reporting.warn(
+            f"{wording.counted(both, 'unlabelled text')} that the model is also scored on: it learns from the text"
+        )
 
 
 def _suited_method(dataset: FinetuneDataset, sizes: Sequence[int | None]) -> Method:

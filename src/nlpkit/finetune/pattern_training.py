@@ -1,0 +1,207 @@
+"""Training on patterns: the loss of words in gaps, soft labels of an ensemble, and the classifier that learns from these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.special import softmax
+from torch import Tensor
+
+from nlpkit.errors import UsageError
+from nlpkit.finetune.methods import Method
+from nlpkit.finetune.mlm import MlmNetwork, MlmObjective, load_mlm
+from nlpkit.finetune.patterns import Gaps, Verbalizer, gap_logits
+from nlpkit.finetune.tasks import Targets
+from nlpkit.types import FloatArray, LongArray
+
+_PARTNERS, _RATERS = 29, 31  # so that no two draws of one seed are the same
+
+
+@dataclass(slots=True)
+class PatternNetwork:
+    """A masked language model that fills patterns, and what is trained of it: all, or adapters in a frozen body.
+
+    adapters: None, a model of peft, or the adapters that `insert` put in.
+    """
+
+    mlm: MlmNetwork
+    trained: dict[str, Tensor]
+    adapters: Any = None
+
+    @property
+    def n_trained(self) -> int:
+        """Numbers that are trained."""
+        return sum(p.numel() for p in self.trained.values())
+
+    @property
+    def n_parameters(self) -> int:
+        """Numbers of the base."""
+        added = 0 if self.adapters is None else self.n_trained
+        return int(sum(p.numel() for p in self.mlm.model.parameters())) - added
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return a copy of the trained parameters by name."""
+        return {name: p.detach().cpu().numpy().copy() for name, p in self.trained.items()}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take over the values of a `state`."""
+        with torch.no_grad():
+            for name, parameter in self.trained.items():
+                parameter.copy_(torch.from_numpy(state[name]))
+
+
+def load_pattern_network(
+    folder: Path, method: Method, *, seed: int, device: torch.device, max_tokens: int | None
+) -> PatternNetwork:
+    """Return a base model with its head for masked words, and of `petapter` with adapters in a frozen body and a frozen head.
+
+    Raises:
+        UsageError: the base has no such head, or its tokenizer no mask; adapters that do not go into it. MissingError: see `load_mlm`.
+    """
+    mlm = load_mlm(folder, device=device, seed=seed, max_tokens=max_tokens)
+    if mlm.head_is_new:
+        raise UsageError(
+            f"{method.name} needs a masked language model, and {folder} has no head that guesses masked words; take another `base`, or "
+            "train such a head on texts of your own: nlpkit train-encoder TEXTS.jsonl `objective=mlm`, then its model/transformers",
+            parameter="base",
+        )
+    if method.name != "petapter":
+        return PatternNetwork(mlm, mlm.trained)
+    options = dict(method.options)
+    name = str(options.pop("adapter"))
+    if name in ("lora", "dora", "ia3"):
+        from nlpkit.finetune.peft_methods import apply_peft
+
+        adapters = apply_peft(mlm.model, name, options, seed=seed, head=False).to(device)
+        trained = {n: p for n, p in mlm.model.named_parameters() if p.requires_grad}
+    else:
+        from nlpkit.finetune.insert import insert
+
+        generator = torch.Generator()
+        generator.manual_seed(seed)
+        adapters = insert(mlm.model, name, options, generator=generator, head=False)
+        mlm.model.to(device)
+        trained = dict(adapters.parameters())
+    mlm.model.eval()
+    return PatternNetwork(mlm, trained, adapters)
+
+
+@dataclass(slots=True)
+class PatternObjective:
+    """L = (1 - α) L_CE + α L_MLM (Schick & Schütze 2021a, §3.2), without unlabelled texts L = L_CE; see `train.Objective`.
+
+    L_CE is the cross-entropy of softmax over l of s(l|x). L_MLM is the mean over the `partners` of an example, unlabelled texts in the
+    same pattern drawn anew in each epoch, of the mean cross-entropy of their masked tokens; the gaps of the pattern stay open.
+
+    rows (n,): the examples among the gaps; unlabelled (U,): those that L_MLM is computed on.
+    """
+
+    network: PatternNetwork
+    gaps: Gaps
+    verbalizer: Verbalizer
+    targets: Targets
+    rows: LongArray
+    unlabelled: LongArray
+    alpha: float = 1e-4
+    partners: int = 3
+    share: float = 0.15
+    joint: bool = False
+    by_length: bool = True
+    lengths: LongArray = field(init=False)
+    n: int = field(init=False)
+    _mlm: MlmObjective | None = field(init=False, default=None)
+    _partners: LongArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.n, self.lengths = len(self.rows), self.gaps.inputs.lengths[self.rows]
+        self._partners = np.zeros((self.n, 0), np.int64)
+        if len(self.unlabelled) and self.alpha:
+            self._mlm = MlmObjective(self.network.mlm, self.gaps.inputs, self.share)
+
+    def parameters(self) -> dict[str, Tensor]:
+        """Return what is trained, by name."""
+        return self.network.trained
+
+    def head(self) -> set[str]:
+        """Return nothing: no part is new."""
+        return set()
+
+    def mode(self, train: bool) -> None:
+        """Put the network into training, or out of it."""
+        self.network.mlm.model.train(train)
+
+    def begin(self, epoch: int, seed: int) -> None:
+        """Draw the masks of an epoch, and the unlabelled texts beside each example, each as often as the others."""
+        if self._mlm is None:
+            return
+        rng = np.random.default_rng([seed, _PARTNERS, epoch])
+        self._mlm.draw(rng)
+        self._partners = np.resize(rng.permutation(self.unlabelled), (self.n, self.partners))
+        inputs = self.gaps.inputs
+        self.lengths = inputs.lengths[self.rows] + inputs.lengths[self._partners].sum(axis=1)
+
+    def weight(self, rows: LongArray) -> float:
+        """Return the sum of the weights of some examples."""
+        return self.targets.weight(self.rows[rows])
+
+    def loss(self, rows: LongArray) -> Tensor:
+        """Return the weighted sum of the losses of some examples."""
+        examples = self.rows[rows]
+        scores = self.verbalizer.scores(gap_logits(self.network.mlm, self.gaps, examples))
+        loss = self.targets.loss(scores, examples)
+        if self._mlm is None:
+            return loss
+        auxiliary = self._mlm.mean_losses(self._partners[rows].ravel()).sum() / self.partners
+        return (1 - self.alpha) * loss + self.alpha * auxiliary
+
+
+def ensemble_scores(scores: Sequence[FloatArray], weights: Sequence[float]) -> FloatArray:
+    """Return s(l|x) = Σ_p w_p s_p(l|x) / Σ_p w_p (n, J) of the scores of each pattern (Schick & Schütze 2021a, §3.3)."""
+    total: FloatArray = np.tensordot(np.asarray(weights) / np.sum(weights), np.stack(scores), axes=1)
+    return total
+
+
+def soft_labels(scores: FloatArray, temperature: float) -> FloatArray:
+    """Return q(l|x) (n, J) = softmax over l of s(l|x) / T."""
+    q: FloatArray = softmax(scores / temperature, axis=1)
+    return q
+
+
+def pattern_weights(accuracies: Sequence[float], kind: str) -> list[float]:
+    """Return the weight of each pattern: the accuracy of its untrained model on the labelled examples, or 1 for "uniform".
+
+    Where no pattern gets any example right, all weigh 1.
+    """
+    return list(accuracies) if kind == "accuracy" and any(accuracies) else [1.0] * len(accuracies)
+
+
+def next_examples(
+    scores: Sequence[FloatArray], weights: Sequence[float], pattern: int, wanted: LongArray, *, raters: float, seed: int, generation: int
+) -> tuple[LongArray, LongArray]:  # fmt: skip
+    """Return unlabelled examples (m,) for the next model of a pattern, and their labels (Schick & Schütze 2021a, §3.4).
+
+    A random share of the other patterns' models labels the texts; of those that get the label l, wanted[l] are drawn without
+    replacement, with probabilities proportional to softmax s(l|x), or all where there are not as many.
+
+    Args:
+        scores: (U, J) of each pattern's model. raters: the share, of which at least one model.
+    """
+    rng = np.random.default_rng([seed, _RATERS, generation, pattern])
+    others = np.setdiff1d(np.arange(len(scores)), [pattern])
+    chosen = np.sort(rng.choice(others, max(1, round(raters * len(others))), replace=False)).tolist()
+    p = soft_labels(ensemble_scores([scores[i] for i in chosen], [weights[i] or 1e-9 for i in chosen]), 1.0)
+    labels = p.argmax(axis=1)
+    drawn = []
+    for label, n in enumerate(wanted.tolist()):
+        candidates = np.flatnonzero(labels == label)
+        if len(candidates) > n:
+            chances = p[candidates, label]
+            candidates = np.sort(rng.choice(candidates, n, replace=False, p=chances / chances.sum()))
+        drawn.append(candidates)
+    rows = np.concatenate(drawn)
+    return rows, labels[rows]
