@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.embed import embed as embed
     from nlpkit.workflows.embed_words import embed_words as embed_words
     from nlpkit.workflows.evaluate import evaluate as evaluate
+    from nlpkit.workflows.explain_transformer import explain_transformer as explain_transformer
     from nlpkit.workflows.export import export as export
     from nlpkit.workflows.features import text_features as text_features
     from nlpkit.workflows.finetune import compare_methods as compare_methods
@@ -123,6 +124,7 @@ _HOMES = {
     "plot_effects": "workflows.effects:plot_effects",
     "permutation_effects": "workflows.permutations:permutation_effects",
     "evaluate": "workflows.evaluate:evaluate",
+    "explain_transformer": "workflows.explain_transformer:explain_transformer",
     "export": "workflows.export:export",
     "finetune": "workflows.finetune:finetune",
     "fit_bertopic": "workflows.bertopic:fit_bertopic",

@@ -79,6 +79,7 @@ COMMANDS = (
     "cluster",
     "ngram-lm",
     "generate",
+    "explain-transformer",
     "spell",
     "similar",
     "similar-words",

@@ -16,5 +16,10 @@ def read_page_code() -> PageCode:
     return PageCode(f'"use strict";(()=>{{\n{parts}\n}})();', _asset(STYLE))
 
 
+def read_page_style() -> str:
+    """Return the style of the page alone, for a page without code."""
+    return _asset(STYLE)
+
+
 def _asset(name: str) -> str:
     return (files("nlpkit.report") / "assets" / name).read_text(encoding="utf-8")
