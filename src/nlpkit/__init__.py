@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.annotate import majority as majority
     from nlpkit.workflows.annotate import make_task as make_task
     from nlpkit.workflows.annotate import score_answers as score_answers
+    from nlpkit.workflows.attention import attention as attention
     from nlpkit.workflows.bertopic import fit_bertopic as fit_bertopic
     from nlpkit.workflows.bertopic_update import update_bertopic as update_bertopic
     from nlpkit.workflows.class_terms import ctfidf as ctfidf
@@ -112,6 +113,7 @@ _HOMES = {
     "collocations": "workflows.collocations:collocations",
     "convert": "workflows.convert:convert",
     "agreement": "workflows.annotate:agreement",
+    "attention": "workflows.attention:attention",
     "correct_spelling": "workflows.spelling:correct_spelling",
     "ctfidf": "workflows.class_terms:ctfidf",
     "compare_models": "workflows.compare:compare_models",

@@ -80,6 +80,7 @@ COMMANDS = (
     "ngram-lm",
     "generate",
     "explain-transformer",
+    "attention",
     "spell",
     "similar",
     "similar-words",
