@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from nlpkit.embed.engines import quiet
 from nlpkit.errors import InputError, MissingError, UsageError, first_line, missing_extra
 from nlpkit.parameters import Param
 from nlpkit.types import Float32Array, FloatArray
@@ -77,6 +76,7 @@ def load_attending(folder: Path) -> tuple[Any, Any]:
     import torch
     from transformers import AutoModel
 
+    from nlpkit.embed.engines import quiet
     from nlpkit.finetune.network import load_tokenizer, transformer_folder
 
     place = transformer_folder(folder)
@@ -100,6 +100,8 @@ def attention_maps(model: Any, tokenizer: Any, text: str, *, max_tokens: int, na
         InputError: the model has no attention of all tokens to all; UsageError: the text has no token.
     """
     import torch
+
+    from nlpkit.embed.engines import quiet
 
     if getattr(model.config, "is_encoder_decoder", False):
         model = model.get_encoder()
