@@ -97,14 +97,14 @@ class _Shapes:
     def __init__(self, content: Mapping[str, Any], options: TransformerOptions, V: int, where: str, seed: int) -> None:
         self.content, self.where, self.seed, self.V = content, where, seed, V
         self.drawn: list[str] = []
-        self.given = self.matrices("weights")
+        self.read_weights = self.matrices("weights")
         self.tables = {name: self._table(name) for name in ("embedding", "target_embedding")}
         self.d = self._size("d", options.d, next((len(v) for t in self.tables.values() for v in t.values()), None))
-        query = self.given.get("W_Q")
+        query = self.read_weights.get("W_Q")
         heads = None if query is None else len(query) if query.ndim == 3 else 1
         self.heads = self._size("heads", options.heads, heads)
         self.d_k = self._size("d_k", options.d_k, None if query is None else query.shape[-1])
-        value, inner = self.given.get("W_V"), self.given.get("W_1")
+        value, inner = self.read_weights.get("W_V"), self.read_weights.get("W_1")
         self.d_v = self.d_k if value is None else value.shape[-1]
         self.f = 2 * self.d if inner is None or inner.ndim < 2 else inner.shape[1]
 
@@ -129,7 +129,7 @@ class _Shapes:
         d, d_k, d_v, f, h = self.d, self.d_k, self.d_v, self.f, self.heads
         attention = {"W_Q": (h, d, d_k), "W_K": (h, d, d_k), "W_V": (h, d, d_v), "W_O": (h * d_v, d)}
         network = {"W_1": (d, f), "b_1": (f,), "W_2": (f, d), "b_2": (d,)}
-        if "W_1" in self.given and "W_2" not in self.given:
+        if "W_1" in self.read_weights and "W_2" not in self.read_weights:
             if f != d:
                 raise InputError(
                     f"{self.where}: W_1 is {d} × {f}, which needs a W_2 ({f} × {d}) to come back to {d} numbers"
@@ -140,7 +140,7 @@ class _Shapes:
             wanted |= {f"decoder.{name}": shape for name, shape in {**attention, **network}.items()}
             wanted |= {f"cross.{name}": shape for name, shape in attention.items()}
             wanted["W_vocabulary"] = (d, self.V)
-        unknown = sorted(set(self.given) - set(wanted))
+        unknown = sorted(set(self.read_weights) - set(wanted))
         if unknown:
             raise InputError(f"{self.where}: weights '{unknown[0]}' have no use here; known are {', '.join(wanted)}")
         return {name: self._weight(name, shape) for name, shape in wanted.items()}
@@ -158,7 +158,7 @@ class _Shapes:
         return {name: self._array(f"{part}.{name}", value) for name, value in flat.items()}
 
     def _weight(self, name: str, shape: tuple[int, ...]) -> FloatArray:
-        matrix = self.given.get(name)
+        matrix = self.read_weights.get(name)
         if matrix is None:
             self.drawn.append(name)
             return drawn_weight(name, shape, seed=self.seed)
@@ -187,10 +187,10 @@ class _Shapes:
             raise InputError(f"{self.where}: {name} must be rows of numbers of one length, got {str(value)[:60]}")
         return array
 
-    def _size(self, name: str, usual: int, given: int | None) -> int:
-        size = int(_number(self.content, name, given or usual, self.where, whole=True))
-        if size < 1 or (given is not None and size != given):
-            raise InputError(f"{self.where}: {name} = {size}, but its matrices have {given}")
+    def _size(self, name: str, usual: int, of_matrices: int | None) -> int:
+        size = int(_number(self.content, name, of_matrices or usual, self.where, whole=True))
+        if size < 1 or (of_matrices is not None and size != of_matrices):
+            raise InputError(f"{self.where}: {name} = {size}, but its matrices have {of_matrices}")
         return size
 
 

@@ -225,19 +225,23 @@ class _Calculation:
         heads = []
         for i in range(h):
             head = f"{mark}{i + 1 if h > 1 else ''}"
-            of = f", head {i + 1}" if h > 1 else ""
-            q = self._keep(f"Query{of}", f"Q{head}", "Q = X W^Q", x @ W_Q[i], rows, _numbered(d_k))
-            k = self._keep(f"Key{of}", f"K{head}", f"K = {source} W^K", memory @ W_K[i], columns, _numbered(d_k))
+            suffix = f", head {i + 1}" if h > 1 else ""
+            q = self._keep(f"Query{suffix}", f"Q{head}", "Q = X W^Q", x @ W_Q[i], rows, _numbered(d_k))
+            k = self._keep(f"Key{suffix}", f"K{head}", f"K = {source} W^K", memory @ W_K[i], columns, _numbered(d_k))
             v = self._keep(
-                f"Value{of}", f"V{head}", f"V = {source} W^V", memory @ W_V[i], columns, _numbered(W_V.shape[2])
+                f"Value{suffix}", f"V{head}", f"V = {source} W^V", memory @ W_V[i], columns, _numbered(W_V.shape[2])
             )
-            scores = self._keep(f"Scores of the {name}attention{of}", f"S{head}", "S = Q Kᵀ", q @ k.T, rows, columns)
+            scores = self._keep(
+                f"Scores of the {name}attention{suffix}", f"S{head}", "S = Q Kᵀ", q @ k.T, rows, columns
+            )
             if mask is not None:
-                scores = self._keep(f"Masked scores{of}", f"M{head}", "M = Q Kᵀ + MASK", scores + mask, rows, columns)
-            scaled = self._keep(f"Scaled scores{of}", f"T{head}", f"{'M' if mask is not None else 'S'} / √d_k, d_k = {d_k}",
+                scores = self._keep(
+                    f"Masked scores{suffix}", f"M{head}", "M = Q Kᵀ + MASK", scores + mask, rows, columns
+                )
+            scaled = self._keep(f"Scaled scores{suffix}", f"T{head}", f"{'M' if mask is not None else 'S'} / √d_k, d_k = {d_k}",
                                 scores / np.sqrt(d_k), rows, columns)  # fmt: skip
             weights = self._keep(
-                f"Weights of the {name}attention{of}",
+                f"Weights of the {name}attention{suffix}",
                 f"A{head}",
                 "A = softmax(S / √d_k)",
                 softmax(scaled),
@@ -245,7 +249,7 @@ class _Calculation:
                 columns,
             )
             heads.append(
-                self._keep(f"Attention{of}", f"Z{head}", "Z = A V", weights @ v, rows, _numbered(W_V.shape[2]))
+                self._keep(f"Attention{suffix}", f"Z{head}", "Z = A V", weights @ v, rows, _numbered(W_V.shape[2]))
             )
         joined = np.concatenate(heads, axis=1)
         if h > 1:

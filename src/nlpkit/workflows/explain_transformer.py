@@ -205,14 +205,14 @@ def cells(step: Step) -> list[list[str]]:
 
 def remarks(step: Step) -> list[str]:
     """Return what is to be said below a matrix."""
-    said = [step.note] if step.note else []
+    lines = [step.note] if step.note else []
     if step.printed and not step.misprints:
-        said.append("as printed, to a unit of the last digit")
-    said += [
+        lines.append("as printed, to a unit of the last digit")
+    lines += [
         f"printed in row {m.row}, column {m.column}: {_number(m.printed, 4)}; calculated: {_number(m.computed, 4)}"
         for m in step.misprints
     ]
-    return said
+    return lines
 
 
 def announce(worked: WorkedTransformer, target: str) -> None:
