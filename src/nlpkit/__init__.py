@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.annotate import make_task as make_task
     from nlpkit.workflows.annotate import score_answers as score_answers
     from nlpkit.workflows.annotated_labels import labels_from_answers as labels_from_answers
+    from nlpkit.workflows.attention import attention as attention
     from nlpkit.workflows.bertopic import fit_bertopic as fit_bertopic
     from nlpkit.workflows.bertopic_update import update_bertopic as update_bertopic
     from nlpkit.workflows.class_terms import ctfidf as ctfidf
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.embed import embed as embed
     from nlpkit.workflows.embed_words import embed_words as embed_words
     from nlpkit.workflows.evaluate import evaluate as evaluate
+    from nlpkit.workflows.explain_transformer import explain_transformer as explain_transformer
     from nlpkit.workflows.export import export as export
     from nlpkit.workflows.features import text_features as text_features
     from nlpkit.workflows.finetune import compare_methods as compare_methods
@@ -114,6 +116,7 @@ _HOMES = {
     "collocations": "workflows.collocations:collocations",
     "convert": "workflows.convert:convert",
     "agreement": "workflows.annotate:agreement",
+    "attention": "workflows.attention:attention",
     "correct_spelling": "workflows.spelling:correct_spelling",
     "ctfidf": "workflows.class_terms:ctfidf",
     "compare_models": "workflows.compare:compare_models",
@@ -127,6 +130,7 @@ _HOMES = {
     "plot_effects": "workflows.effects:plot_effects",
     "permutation_effects": "workflows.permutations:permutation_effects",
     "evaluate": "workflows.evaluate:evaluate",
+    "explain_transformer": "workflows.explain_transformer:explain_transformer",
     "export": "workflows.export:export",
     "finetune": "workflows.finetune:finetune",
     "fit_bertopic": "workflows.bertopic:fit_bertopic",

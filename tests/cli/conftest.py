@@ -83,6 +83,8 @@ COMMANDS = (
     "cluster",
     "ngram-lm",
     "generate",
+    "explain-transformer",
+    "attention",
     "spell",
     "similar",
     "similar-words",

@@ -101,6 +101,12 @@ PANELS: dict[str, dict[str, Entry]] = {
     "Language models": {
         "ngram-lm": Entry("ngram_lm", "Fit an n-gram language model: Kneser-Ney, Witten-Bell, backoff, add-k."),
         "generate": Entry("generate", "Write text by a language model: drawn, greedy or by beam search.", tables=False),
+        "attention": Entry(
+            "attention", "Show what a transformer looks at in a text: a map of each head in each layer."
+        ),
+        "explain-transformer": Entry(
+            "explain_transformer", "Calculate a transformer by hand: every matrix with its formula.", tables=False
+        ),
         "spell": Entry("spell", "Find misspelled words and what was meant, by a language model.", tables=False),
     },
     "Classifiers and encoders": {

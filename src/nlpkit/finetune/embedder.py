@@ -78,9 +78,23 @@ class Embedder:
 
     def read(self, texts: Sequence[str]) -> EmbedderTexts:
         """Tokenise texts, cut to `max_tokens`."""
-        lowered = [text.lower() for text in texts] if self._lower else texts
-        prompted = [self._prompt + text for text in lowered] if self._prompt else lowered
+        prompted = [self.as_read(text)[0] for text in texts] if self._lower or self._prompt else texts
         return EmbedderTexts(self, TokenIds(self._tokenizer, prompted, self.max_tokens))
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer, which neither cuts nor pads."""
+        return self._tokenizer
+
+    @property
+    def frame(self) -> tuple[int, int]:
+        """Special tokens before and after a text."""
+        before, after = special_ids(self._tokenizer)
+        return len(before), len(after)
+
+    def as_read(self, text: str) -> tuple[str, int]:
+        """Return a text as the tokenizer reads it, and where it begins behind the prompt."""
+        return self._prompt + (text.lower() if self._lower else text), len(self._prompt)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Return vectors (u, E) of token ids (u, T) whose padding, at the end, has mask 0. Safe in several threads."""

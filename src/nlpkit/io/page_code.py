@@ -16,5 +16,16 @@ def read_page_code() -> PageCode:
     return PageCode(f'"use strict";(()=>{{\n{parts}\n}})();', _asset(STYLE))
 
 
+def read_attention_code() -> PageCode:
+    """Return the code and style of a page of attention."""
+    parts = "\n".join(map(_asset, ("base.js", "attention.js")))
+    return PageCode(f'"use strict";(()=>{{\n{parts}\n}})();', _asset(STYLE) + _asset("attention.css"))
+
+
+def read_page_style() -> str:
+    """Return the style of the page alone, for a page without code."""
+    return _asset(STYLE)
+
+
 def _asset(name: str) -> str:
     return (files("nlpkit.report") / "assets" / name).read_text(encoding="utf-8")

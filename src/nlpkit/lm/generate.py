@@ -14,7 +14,9 @@ from nlpkit.lm.trie import END_ID, START_ID, UNKNOWN_ID
 from nlpkit.parameters import Param
 from nlpkit.types import FloatArray
 
-DECODE = ("sample", "greedy", "beam")
+DRAWN = ("sample", "top-k", "top-p", "temperature")
+DECODE = (*DRAWN, "greedy", "beam")
+TOP_K, TOP_P = 50, 0.9  # of `decode=top-k` and `decode=top-p` without a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,14 @@ class GenerateOptions:
     decode: Annotated[
         str,
         Param(
-            "Way of choosing words: sample (drawn), greedy (the likeliest each time) or beam (the likeliest texts of several kept)."
+            "Way of choosing words: sample (drawn), top-k, top-p or temperature (drawn with that bound), greedy (the likeliest each time) "
+            "or beam (the likeliest texts of several kept)."
         ),
     ] = "sample"
     texts: Annotated[int, Param("Number of texts.", ("texts", "n"), metavar="N", min=1)] = 5
     max_words: Annotated[int, Param("Most words of a text, those of the prompt apart.", metavar="N", min=1)] = 50
     temperature: Annotated[
-        float, Param("sample: below 1 likelier words are drawn more often, above 1 less often.", min=0.01)
+        float, Param("sample: below 1 likelier words are drawn more often, above 1 less often.", min=0)
     ] = 1.0
     top_k: Annotated[int | None, Param("sample: draw among the N likeliest words only.", metavar="N", min=1)] = None
     top_p: Annotated[
@@ -52,12 +55,29 @@ class GenerateOptions:
         """Check the values against each other."""
         if self.decode not in DECODE:
             raise unknown_value("decode", self.decode, DECODE)
-        if self.decode != "sample":
+        if not 0.01 <= self.temperature < float("inf"):
+            raise UsageError(
+                f"`temperature={self.temperature:g}`: 0.01 or more is needed; `decode=greedy` takes the likeliest word each time",
+                parameter="temperature",
+            )
+        if not self.drawn:
             for name in ("temperature", "top_k", "top_p"):
                 if getattr(self, name) not in (None, 1.0):
                     raise UsageError(
                         f"`{name}` is of `decode=sample`, not of {self.decode}; leave it out", parameter=name
                     )
+
+    @property
+    def drawn(self) -> bool:
+        """Whether words are drawn."""
+        return self.decode in DRAWN
+
+    @property
+    def bounds(self) -> tuple[int | None, float | None]:
+        """Return top-k and top-p as they are in force."""
+        top_k = TOP_K if self.decode == "top-k" and self.top_k is None else self.top_k
+        top_p = TOP_P if self.decode == "top-p" and self.top_p is None else self.top_p
+        return top_k, top_p
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +107,12 @@ def choices(prob: FloatArray, options: GenerateOptions) -> FloatArray:
     weight = prob.copy()
     weight[UNKNOWN_ID] = 0.0
     order = np.argsort(-weight, kind="stable")
-    if options.top_k is not None:
-        weight[order[options.top_k :]] = 0.0
-    if options.top_p is not None:
+    top_k, top_p = options.bounds
+    if top_k is not None:
+        weight[order[top_k:]] = 0.0
+    if top_p is not None:
         reached = np.cumsum(weight[order]) / max(weight.sum(), 1e-300)
-        weight[order[1 + int(np.searchsorted(reached, options.top_p)) :]] = 0.0
+        weight[order[1 + int(np.searchsorted(reached, top_p)) :]] = 0.0
     top = weight.max()
     if top > 0:
         weight = np.where(weight > 0, (weight / top) ** (1 / options.temperature), 0.0)

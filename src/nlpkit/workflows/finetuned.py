@@ -8,19 +8,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.finetune.dataset import KINDS, TASK_NAMES
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.options import DEFAULT_WORDS, TASKS, HardwareOptions
 from nlpkit.finetune.predictions import predictions_of
 from nlpkit.finetune.predictor import Predictor
-from nlpkit.finetune.tasks import CLASSES, ONE_CLASS, FinetuneTask, TaskKind
+from nlpkit.finetune.tasks import CLASSES, ONE_CLASS, FinetuneTask, TaskKind, probabilities
 from nlpkit.finetune.text_inputs import check_columns, read_inputs
 from nlpkit.io.atomic import MANIFEST, atomic_directory
 from nlpkit.io.corpora import DocumentStream
@@ -31,11 +31,27 @@ from nlpkit.io.finetuned import check_not_named, load_predictor, open_model
 from nlpkit.io.run_reading import learned_from
 from nlpkit.io.runs import open_run
 from nlpkit.parameters import Execution
+from nlpkit.plain import finite_or_none
 from nlpkit.workflows.corpus import Corpus, no_documents
 from nlpkit.workflows.model import FittedModel, Predictions
 from nlpkit.workflows.predict_options import PredictOptions
 
-USED = ("probabilities", "base", "labels", "task", "pair_col", "words_col", "context_by", "encoder")
+if TYPE_CHECKING:
+    from nlpkit.finetune.attribution import Attribution
+
+USED = (
+    "probabilities",
+    "explain",
+    "explain_by",
+    "base",
+    "labels",
+    "task",
+    "pair_col",
+    "words_col",
+    "context_by",
+    "encoder",
+)
+EXPLAIN_BY = ("gradients", "omission")
 FOREIGN = tuple(
     name for name in TASKS if name not in ("ordinal", "answers")
 )  # tasks that another program's folder can be of
@@ -82,11 +98,11 @@ class FinetunedModel(FittedModel):
                     f"`probabilities` is for classes, {self.path} predicts {TASK_NAMES[predictor.task.kind]}; leave it out",
                     parameter="probabilities",
                 )
+            if options.explain:
+                _check_explained(predictor, self.path)
             predictor.check()
             with Engine(device, precision, threads=execution.n_threads()) as engine:
-                yield FinetunedPredictions(
-                    self.path, stream, execution.seed, predictor, engine, probabilities=options.probabilities
-                )
+                yield FinetunedPredictions(self.path, stream, execution.seed, predictor, engine, options)
 
     def check(self, corpus: Corpus, options: PredictOptions) -> None:
         """Refuse options and columns that `predict_batches` would refuse, without reading the weights of the model."""
@@ -120,6 +136,14 @@ class FinetunedModel(FittedModel):
         """Return the names of classes and the task that were given. Raises UsageError for options without use."""
         options.refuse_others(USED, "a fine-tuned model")
         options.encoder.refuse("a fine-tuned model reads texts as it was trained to; leave it out")
+        if options.explain_by is not None:
+            if options.explain_by not in EXPLAIN_BY:
+                raise unknown_value("explain_by", options.explain_by, EXPLAIN_BY)
+            if not options.explain:
+                raise UsageError(
+                    "`explain_by` says how `explain` does it; give the id of a document to `explain`",
+                    parameter="explain_by",
+                )
         if options.task not in FOREIGN:
             raise unknown_value("task", options.task, FOREIGN)
         kind = KINDS.get(options.task)
@@ -172,6 +196,21 @@ class FinetunedModel(FittedModel):
             )
 
 
+def _check_explained(predictor: Predictor, path: Path) -> None:
+    """Raise UsageError for a model whose predictions are not explained."""
+    columns = predictor.columns
+    reads = {"tokens": "labels words", "ordinal": "orders its classes", "answers": "finds answers"}.get(
+        predictor.task.kind
+    )
+    reads = reads or ("reads pairs of texts" if columns.get("pair") else None)
+    reads = reads or ("reads the texts before and after, too" if columns.get("context") else None)
+    if reads is not None:
+        raise UsageError(
+            f"`explain` is for models that classify or score one text; {path} {reads}; leave it out",
+            parameter="explain",
+        )
+
+
 def _check_stream(stream: DocumentStream, task: FinetuneTask, columns: Mapping[str, Any]) -> None:
     """Raise ColumnError when a column that a model reads is not among those of the documents."""
     words = columns.get("words") if task.kind == "tokens" else None
@@ -206,11 +245,13 @@ class FinetunedPredictions(Predictions):
         seed: int,
         predictor: Predictor,
         engine: Engine,
-        *,
-        probabilities: bool,
+        options: PredictOptions,
     ) -> None:
         super().__init__(str(path), stream, seed)
-        self.path, self.predictor, self.engine, self.probabilities = path, predictor, engine, probabilities
+        self.path, self.predictor, self.engine, self.probabilities = path, predictor, engine, options.probabilities
+        self._explain_by = options.explain_by or EXPLAIN_BY[0]
+        self._explained_ids = list(dict.fromkeys(options.explain))
+        self._explained: dict[str, list[dict[str, Any]]] = {}
         self.documents = self.truncated = self.empty = self.single = 0
         self.labels: Counter[str] = Counter()
 
@@ -224,6 +265,7 @@ class FinetunedPredictions(Predictions):
                 files = np.repeat(np.arange(len(self.stream.kept)), self.stream.kept)
                 inputs = read_inputs(batch, self.predictor.columns, files)
                 outputs, truncated = self.predictor.outputs(inputs, self.engine)
+                self._explain(batch, outputs)
                 columns = task_columns(
                     task,
                     predictions_of(task, outputs),
@@ -242,6 +284,34 @@ class FinetunedPredictions(Predictions):
                 update(self.documents)
         if not self.documents:
             raise no_documents(self.stream)
+        missing = [name for name in self._explained_ids if name not in self._explained]
+        if missing:
+            raise InputError(f"`explain={missing[0]}`: no document of {self.stream.where} has that id")
+
+    def _explain(self, batch: pa.RecordBatch, outputs: Any) -> None:
+        """Explain the documents of a batch that were asked for: of several labels each one that it got, or the likeliest."""
+        if len(self._explained) == len(self._explained_ids):
+            return
+        from nlpkit.finetune.attribution import explain_text
+
+        task, ids = self.predictor.task, batch.column("id").to_pylist()
+        for row in [i for i, name in enumerate(ids) if name in self._explained_ids]:
+            text = batch.column("text")[row].as_py() or ""
+            codes = np.flatnonzero(outputs[row] > 0).tolist() if task.kind == "multi" else []
+            entries = []
+            for code in codes or [int(np.argmax(outputs[row]))]:
+                part = explain_text(self.predictor, self.engine, text, code, by=self._explain_by)
+                if self._explain_by == "gradients" and not part.complete:
+                    reporting.warn(
+                        f"{ids[row]}: the contributions miss f(x) − f(0) = {part.score - part.baseline:.4f} by {part.error:.4f}"
+                    )
+                entries.append(_explanation(task, outputs[row : row + 1], code, part))
+            self._explained[ids[row]] = entries
+
+    @property
+    def explanations(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """The explanations by id, of a document one for each class that it got."""
+        return self._explained
 
     def _read(self) -> Iterator[pa.RecordBatch]:
         if self.predictor.columns.get("context"):
@@ -266,6 +336,7 @@ class FinetunedPredictions(Predictions):
         """Return the numbers of documents, and of each label, the most frequent first."""
         return {
             "documents": self.documents, "documents_cut": self.truncated, "predictions": dict(self.labels.most_common()),
+            **({"explained": self._explained} if self._explained else {}),
         }  # fmt: skip
 
     def report(self) -> None:
@@ -282,6 +353,23 @@ class FinetunedPredictions(Predictions):
             reporting.note(
                 f"{wording.counted(self.truncated, 'document')} longer than the window of the model: the end is not seen"
             )
+
+
+def _explanation(task: FinetuneTask, outputs: Any, code: int, part: Attribution) -> dict[str, Any]:
+    """Return an explanation as values that go into JSON, the strongest words first."""
+    words = [
+        {"term": word, "start": start, "end": end, "contribution": round(value, 6)}
+        for word, (start, end), value in zip(part.words, part.spans, part.values, strict=True)
+    ]
+    words.sort(key=lambda one: -abs(one["contribution"]))  # type: ignore[arg-type]
+    number = task.kind == "regression"
+    return {
+        **({"number": round(part.score, 6)} if number else {"class": task.names[code]}),
+        "prob": None if number else round(float(probabilities(task, outputs)[0, code]), 6),
+        "words": words,
+        "score": round(part.score, 6), "baseline": finite_or_none(round(part.baseline, 6)),
+        "rest": round(part.rest, 6), "completeness_error": finite_or_none(round(part.error, 9)),
+    }  # fmt: skip
 
 
 def load_finetuned(path: Path, execution: Execution) -> FinetunedModel:

@@ -128,15 +128,20 @@ class LanguageModel(RunModel):
             UsageError: the prompt has a word that the model does not have.
         """
         options, execution = with_settings((options or GenerateOptions(), execution or Execution()), settings)
-        words = self._cut(prompt or options.prompt)
+        words = self.prompt_words(prompt or options.prompt)
+        texts = generate(self.model, [self.model.ids[w] for w in words], options, seed=execution.seed)
+        return [(" ".join([*words, *(self.model.words[i] for i in one.words)]), one) for one in texts]
+
+    def prompt_words(self, prompt: str) -> list[str]:
+        """Return the words of a prompt. Raises UsageError: the model does not have one."""
+        words = self._cut(prompt)
         unknown = [word for word in words if self.model.ids.get(word, 0) < len(SPECIAL)]
         if unknown:
             raise UsageError(
                 f"{self.name} has no word {', '.join(map(repr, unknown[:5]))}; begin with words of its vocabulary",
                 parameter="prompt",
             )
-        texts = generate(self.model, [self.model.ids[w] for w in words], options, seed=execution.seed)
-        return [(" ".join([*words, *(self.model.words[i] for i in one.words)]), one) for one in texts]
+        return words
 
     def _cut(self, text: str) -> list[str]:
         if not text.strip() or self.token_settings is None:

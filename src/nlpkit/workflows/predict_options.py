@@ -31,8 +31,15 @@ class PredictOptions:
     probabilities: Annotated[bool, Param("Classes: add a column with the probability of each class.")] = False
     explain: Annotated[
         tuple[str, ...],
-        Param("classify: the words that pushed the decision on the document with this id.", metavar="ID"),
+        Param("Classes and numbers: the words that pushed the decision on the document with this id.", metavar="ID"),
     ] = ()
+    explain_by: Annotated[
+        str | None,
+        Param(
+            "Fine-tuned models, with explain: gradients (integrated gradients, the default) or omission (each word left out).",
+            metavar="HOW",
+        ),
+    ] = None
     base: Annotated[
         str | None,
         Param(

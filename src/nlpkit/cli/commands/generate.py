@@ -8,36 +8,51 @@ from typing import Annotated
 from nlpkit.cli import console
 from nlpkit.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.lm.generate import GenerateOptions
-from nlpkit.parameters import READ
+from nlpkit.parameters import READ, TABLE_WRITTEN, Param
 
 
 def generate_cli(
     *,
-    model: Annotated[Path, Argument("Run directory of nlpkit ngram-lm, or an ARPA file.", metavar="RUN"), READ],
+    model: Annotated[
+        Path, Argument("Run of ngram-lm, an ARPA file, or a folder with a causal transformer.", metavar="RUN"), READ
+    ],
     options: GenerateOptions,
+    save_probabilities: Annotated[
+        Path | None,
+        Param(
+            "Also write the likeliest words in each place, with their probabilities.", metavar="FILE", panel="Output"
+        ),
+        TABLE_WRITTEN,
+    ] = None,
+    candidates: Annotated[
+        int, Param("Words of a place in that table, the chosen one apart.", metavar="N", min=1, panel="Output")
+    ] = 5,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
     """Write text by a language model: drawn, greedy or by beam search.
 
-    Each text begins with --prompt and ends where the model ends a sentence, or after --max-words. With -o a table (id, text, words,
-    log10_prob, ended) is written. The same seed gives the same texts.
+    Each text begins with --prompt and ends where the model ends a sentence, or after --max-words (of a transformer: tokens). With -o
+    a table (id, text, words, log10_prob, ended) is written. The same seed gives the same texts. Greedy and beam search of a
+    transformer are those of transformers' generate.
 
     \b
     Examples:
       nlpkit generate lm/
       nlpkit generate lm/ --prompt "the court" --top-k 20 --temperature 0.8
-      nlpkit generate lm/ --prompt "the court" --decode beam --texts 3
+      nlpkit generate lm/ --prompt "the court" --decode beam --texts 3 --save-probabilities words.csv
     """
     from nlpkit.cli.render import language_model as render
-    from nlpkit.workflows.generate import generate_texts, load_any
+    from nlpkit.workflows.generate import generate_texts, load_writer, vocabulary_size
 
-    fitted = load_any(model, run)
+    fitted = load_writer(model, run)
     if run.dry_run:
-        console.plan({"texts": options.texts, "max_words": options.max_words, "vocabulary": len(fitted.model.words)})
+        console.plan({"texts": options.texts, "max_words": options.max_words, "vocabulary": vocabulary_size(fitted)})
         return
     target = out.given_table_target("texts.parquet")
     texts = generate_texts(fitted, options=options, execution=run)
     if target is not None:
         texts.save(target, force=out.force)
-    render.texts(texts, target)
+    if save_probabilities is not None:
+        texts.save_probabilities(save_probabilities, candidates, force=out.force)
+    render.texts(texts, target, save_probabilities)

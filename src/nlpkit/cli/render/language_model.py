@@ -36,8 +36,10 @@ def language_model(model: LanguageModel, target: str, arpa: Path | None) -> None
     reporting.note(f"wrote {target}{console.next_step('generate', target)}")
 
 
-def texts(generated: GeneratedTexts, target: str | None) -> None:
+def texts(generated: GeneratedTexts, target: str | None, probabilities: Path | None = None) -> None:
     """Print one text a line, or one JSON object."""
+    if probabilities is not None:
+        reporting.note(f"wrote {probabilities}: the likeliest words in each place")
     if target == "-":
         return
     if console.settings.json:

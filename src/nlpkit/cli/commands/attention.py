@@ -1,0 +1,57 @@
+"""nlpkit attention: what a transformer looks at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from nlpkit.cli import console
+from nlpkit.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.embed.attention import AttentionOptions
+from nlpkit.parameters import READ
+
+
+def attention_cli(
+    *,
+    model: Annotated[
+        str,
+        Argument(
+            "Run of finetune or train-encoder, a folder of transformers, or the name of a model.", metavar="MODEL"
+        ),
+        READ,
+    ],
+    text: Annotated[str, Argument("The text that the model reads.", metavar="TEXT")],
+    options: AttentionOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Show what a transformer looks at in a text: a map of each head in each layer.
+
+    -o takes a page (.html), which needs no network, or a table (.parquet, .csv …: layer, head, from, to, weight). The table on the
+    screen is the rollout (Abnar & Zuidema 2020): how much of each token is in the one that reads the text, the first, or the last of
+    a model that sees no later token.
+
+    \b
+    Examples:
+      nlpkit attention minilm "The court fined the bank." -o attention.html
+      nlpkit attention run/ "The court fined the bank." -o attention.parquet
+      nlpkit attention minilm "The court fined the bank." --max-tokens 8
+    """
+    from nlpkit.cli.render import attention as render
+    from nlpkit.io.atomic import check_target
+    from nlpkit.workflows.attention import attention, check_attention_name
+
+    target = out.output
+    if target is not None and target != "-":
+        check_attention_name(target)
+        check_target(Path(target), force=out.force)
+    elif target == "-":
+        target = out.table_target("attention.jsonl")
+    seen = attention(model, text, options=options, execution=run)
+    if run.dry_run:
+        L, H, T, _ = seen.maps.weights.shape
+        console.plan({"layers": L, "heads": H, "tokens": T, "rows": L * (H + 1) * T * T})
+        return
+    if target is not None:
+        seen.save(target, force=out.force)
+    render.attention(seen, target)
