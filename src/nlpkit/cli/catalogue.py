@@ -100,6 +100,13 @@ PANELS: dict[str, dict[str, Entry]] = {
     "Language models": {
         "ngram-lm": Entry("ngram_lm", "Fit an n-gram language model: Kneser-Ney, Witten-Bell, backoff, add-k."),
         "generate": Entry("generate", "Write text by a language model: drawn, greedy or by beam search.", tables=False),
+        "train-tokenizer": Entry(
+            "train_tokenizer", "Train a tokenizer of subwords: byte-pair encoding, WordPiece, unigram."
+        ),
+        "pretrain": Entry(
+            "pretrain",
+            "Train a language model from scratch: RNN, LSTM, transformer, BERT, GPT-2, Mamba, S4, Tokenformer.",
+        ),
         "spell": Entry("spell", "Find misspelled words and what was meant, by a language model.", tables=False),
     },
     "Classifiers and encoders": {

@@ -341,6 +341,9 @@ def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozens
         raise missing_extra("finetune", "neural")
     from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
 
+    from nlpkit.architectures.model import register
+
+    register()
     kind: Any = AutoModelForTokenClassification if task.kind == "tokens" else AutoModelForSequenceClassification
     names = list(task.names) or ["value"]
     with quiet():
