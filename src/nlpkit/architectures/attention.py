@@ -39,7 +39,7 @@ def barred_places(mask: Tensor, *, causal: bool) -> Tensor:
     return barred & ~torch.eye(T, dtype=torch.bool, device=mask.device)
 
 
-class TransformerBlock(nn.Module):
+class TransformerBlock(nn.Module):  # type: ignore[misc]
     """A layer of the paper's §3.1: LayerNorm(x + attention(x)), then LayerNorm(x + FFN(x)) with ReLU."""
 
     def __init__(self, H: int, heads: int, dropout: float) -> None:
@@ -56,7 +56,7 @@ class TransformerBlock(nn.Module):
         return self.norm_2(x + functional.dropout(self.W_2(torch.relu(self.W_1(x))), self.dropout, self.training))
 
 
-class Pattention(nn.Module):
+class Pattention(nn.Module):  # type: ignore[misc]
     """Attention of tokens to n pairs of parameter tokens, in the place of a linear layer (Wang et al. 2024, equations 3 and 4).
 
     Pattention(X, K_P, V_P) = Θ(X K_Pᵀ) V_P,  Θ(A)_ij = GELU(τ A_ij / √Σ_k A_ik²)
@@ -91,7 +91,7 @@ class Pattention(nn.Module):
         self.V_P = nn.Parameter(torch.cat([self.V_P.detach(), V.to(self.V_P)]))
 
 
-class TokenformerBlock(nn.Module):
+class TokenformerBlock(nn.Module):  # type: ignore[misc]
     """A layer whose four projections and feed-forward layer are Pattention (Wang et al. 2024, equations 5 to 7)."""
 
     def __init__(self, H: int, heads: int, n: int, dropout: float) -> None:

@@ -24,7 +24,8 @@ class ScanningMixer(MambaMixer):  # type: ignore[misc]
     ) -> Tensor:
         """Return (B, T, H); with a cache, which generates token by token, as transformers does."""
         if cache_params is not None:
-            return super().forward(hidden_states, cache_params, attention_mask, **options)  # type: ignore[no-any-return]
+            whole: Tensor = super().forward(hidden_states, cache_params, attention_mask, **options)
+            return whole
         seen = 1.0 if attention_mask is None else attention_mask[..., None].to(hidden_states.dtype)
         u, z = self.in_proj(hidden_states * seen).chunk(2, -1)
         u = self.act(self.conv1d(u.transpose(1, 2))[..., : u.shape[1]]).transpose(1, 2) * seen

@@ -72,7 +72,7 @@ class SequencePreTrained(PreTrainedModel):  # type: ignore[misc]
     main_input_name = "input_ids"
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
-    def _init_weights(self, module: nn.Module) -> None:
+    def _init_weights(self, module: Any) -> None:
         if isinstance(module, (S4, Pattention)):
             module.reset()
         elif isinstance(module, nn.Linear):
@@ -84,7 +84,7 @@ class SequencePreTrained(PreTrainedModel):  # type: ignore[misc]
         elif isinstance(module, nn.LayerNorm):
             nn.init.ones_(module.weight)
             nn.init.zeros_(module.bias)
-        elif isinstance(module, tuple(set(CELLS.values()))):
+        elif isinstance(module, nn.RNNBase):
             for name, parameter in module.named_parameters():
                 if "weight" in name:
                     nn.init.orthogonal_(parameter)

@@ -11,7 +11,7 @@ from torch.nn import functional
 CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU, "bilstm": nn.LSTM}
 
 
-class RecurrentBlock(nn.Module):
+class RecurrentBlock(nn.Module):  # type: ignore[misc]
     """A recurrent layer, forward; of bilstm another one backward, each of half the width. (B, T, H) → (B, T, H)."""
 
     def __init__(self, kind: str, H: int, dropout: float) -> None:

@@ -69,7 +69,7 @@ def by_scan(A_bar: Tensor, B_bar: Tensor, C: Tensor, u: Tensor) -> Tensor:
     return torch.stack(ys, 2)
 
 
-class S4(nn.Module):
+class S4(nn.Module):  # type: ignore[misc]
     """A state space of N dimensions for each of H channels: (B, T, H) → (B, T, H), run as a convolution."""
 
     def __init__(self, H: int, N: int) -> None:
@@ -91,12 +91,15 @@ class S4(nn.Module):
         self.B.copy_(B)
 
     def forward(self, u: Tensor) -> Tensor:
-        """Return y = K * u + D u."""
-        A_bar, B_bar = zero_order_hold(self.A, self.B, self.log_delta.exp())
-        return convolution(kernel(A_bar, B_bar, self.C, u.shape[1]), u) + self.D * u
+        """Return y = K * u + D u, computed in fp32 whatever the precision: powers of Ā need the digits."""
+        with torch.autocast(u.device.type, enabled=False):
+            A, B, C, D, x = self.A.float(), self.B.float(), self.C.float(), self.D.float(), u.float()
+            A_bar, B_bar = zero_order_hold(A, B, self.log_delta.float().exp())
+            y = convolution(kernel(A_bar, B_bar, C, x.shape[1]), x) + D * x
+        return y.to(u.dtype)
 
 
-class S4Block(nn.Module):
+class S4Block(nn.Module):  # type: ignore[misc]
     """x + GLU(W · GELU(S4(norm(x)))), as in the paper's §4 and its code."""
 
     def __init__(self, H: int, N: int, dropout: float) -> None:

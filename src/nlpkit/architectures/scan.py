@@ -75,6 +75,9 @@ def selective_scan(u: Tensor, delta: Tensor, A: Tensor, B: Tensor, C: Tensor, D:
 
     u, delta (B, T, E); A (E, N), negative; B, C (B, T, N); D (E,). The input is discretised by Δ B, as the authors' code does.
     """
-    a = torch.exp(delta[..., None] * A)
-    b = (delta * u)[..., None] * B[:, :, None, :]
-    return (recurrence(a, b) @ C[..., None]).squeeze(-1) + D * u
+    with torch.autocast(u.device.type, enabled=False):  # the state is kept in fp32, as the authors' kernel keeps it
+        x, step = u.float(), delta.float()
+        a = torch.exp(step[..., None] * A.float())
+        b = (step * x)[..., None] * B.float()[:, :, None, :]
+        y = (recurrence(a, b) @ C.float()[..., None]).squeeze(-1) + D.float() * x
+    return y.to(u.dtype)

@@ -12,6 +12,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from nlpkit.errors import InputError, missing_extra
@@ -156,7 +157,7 @@ def pair_counts(words: Counter[str], cut: dict[str, list[str]]) -> Counter[tuple
     """Return how often each pair of neighbours occurs in the words as they are cut."""
     pairs: Counter[tuple[str, str]] = Counter()
     for word, symbols in cut.items():
-        for pair in zip(symbols, symbols[1:], strict=False):
+        for pair in pairwise(symbols):
             pairs[pair] += words[word]
     return pairs
 
@@ -178,11 +179,11 @@ def _merged(
     else:
         symbols = sorted(pre_tokenizers.ByteLevel.alphabet())
     _check_room(len(symbols), options)
+    affix: dict[str, Any] = {"continuing_subword_prefix": PREFIX} if piece else {}
     trainer = trainers.BpeTrainer(
-        vocab_size=options.vocab_size, special_tokens=[*SPECIAL, *symbols], show_progress=False,
-        **({"continuing_subword_prefix": PREFIX} if piece else {}),
-    )  # fmt: skip
-    bare = Tokenizer(models.BPE(**({"continuing_subword_prefix": PREFIX} if piece else {})))
+        vocab_size=options.vocab_size, special_tokens=[*SPECIAL, *symbols], show_progress=False, **affix
+    )
+    bare = Tokenizer(models.BPE(**affix))
     bare.train_from_iterator(corpus, trainer)
     state = json.loads(bare.to_str())["model"]
     pairs = [tuple(pair if isinstance(pair, list) else pair.split(" ")) for pair in state["merges"]]

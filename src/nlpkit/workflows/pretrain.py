@@ -324,12 +324,13 @@ def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) 
 def save_model(network: Any, pooling: str, folder: Path) -> None:
     """Write a network twice: with its head for transformers, and its body with a pooling for sentence-transformers."""
     from nlpkit.embed.engines import quiet
+    from nlpkit.finetune.network import seeded
 
     model = network.model.cpu()
     network.save(folder / "transformers")
     body = folder / "body.part"
     model.config.use_cache = False  # texts are embedded whole
-    with quiet():
+    with quiet(), seeded(0):  # of a pooler that BERT's body is given
         network.body.save_pretrained(str(body))
         network.tokenizer.save_pretrained(str(body))
         from sentence_transformers import SentenceTransformer
