@@ -118,9 +118,10 @@ def test_the_same_bytes_on_any_threads_and_after_an_interruption(
             raise KeyboardInterrupt
         step(self, number, total)
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(Stop, "step", cut_off)
-        trained(arch, max_steps=8, output=tmp_path / "run")
+        with pytest.raises(KeyboardInterrupt):
+            trained(arch, max_steps=8, output=tmp_path / "run")
     assert (tmp_path / "run.checkpoint" / "state.safetensors").exists()
     result = trained(arch, max_steps=8, output=tmp_path / "run", resume=True)
     result.save(tmp_path / "run")
@@ -137,9 +138,10 @@ def test_another_seed_gives_other_weights_and_other_options_no_resume(
     trained("gru").save(tmp_path / "a")
     trained("gru", seed=7).save(tmp_path / "b")
     assert weights(tmp_path / "a") != weights(tmp_path / "b")
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(Stop, "step", _interrupt)
-        trained("gru", output=tmp_path / "c")
+        with pytest.raises(KeyboardInterrupt):
+            trained("gru", output=tmp_path / "c")
     with pytest.raises(InputError, match="arch was gru"):
         trained("rnn", output=tmp_path / "c", resume=True)
 
