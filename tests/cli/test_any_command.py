@@ -285,7 +285,8 @@ TRAINING = (
 )
 RARE = (
     "text_col id_col label_col date_col format xml_record xml_field words_col pos entities lemma model zero_shot explain probabilities "
-    "prototype update resume fixed_topics answers judgements annotators majority order threshold costs"
+    "prototype update resume fixed_topics answers judgements annotators majority order threshold costs "
+    "label_noise layer token_idf template multi_label examples choose"
 )
 BM25 = "scheme tf idf norm like bm25 k1 b slope augment"
 WAYS: dict[str, list[tuple[list[str], str]]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -114,7 +115,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "sentiment": Entry("sentiment", "Score the sentiment of texts by a lexicon, without training."),
         "zero-shot": Entry(
             "zero_shot",
-            "Give texts the nearest of some labels, or the one that a language model names, without training.",
+            "Give texts labels by their names alone: by embedding, inference, a prompt or a language model.",
         ),
         "finetune": Entry("finetune", "Fine-tune a transformer on labelled documents, or compare methods."),
         "train-encoder": Entry(
@@ -153,15 +154,10 @@ def command_panels() -> dict[str, dict[str, str]]:
 
 
 class Commands(Mapping[str, Any]):
-    """The commands as Typer has them; each is made when it is asked for."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+    """The commands as Typer has them; each is made when it is asked for, once in a process."""
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = _made(name, COMMANDS[name])
-        return self._made[name]
+        return _made(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(COMMANDS)
@@ -170,7 +166,9 @@ class Commands(Mapping[str, Any]):
         return len(COMMANDS)
 
 
-def _made(name: str, entry: Entry) -> Any:
+@cache
+def _made(name: str) -> Any:
+    entry = COMMANDS[name]
     module, app = import_module(f"nlpkit.cli.commands.{entry.module}"), typer.Typer(rich_markup_mode=None)
     if entry.members:
         group(

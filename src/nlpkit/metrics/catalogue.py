@@ -155,6 +155,16 @@ METRICS: dict[str, Metric] = {
         ("chrf", "high", "F2 of one to six characters in a row, 0 to 100 (Popović 2015)"),
     ),
     **_metrics(
+        "bertscore",
+        (
+            "bertscore_precision",
+            "high",
+            "mean cosine of a token to the nearest one of the other text (Zhang et al. 2020)",
+        ),
+        ("bertscore_recall", "high", "the same over the tokens of the text that should be (Zhang et al. 2020)"),
+        ("bertscore_f1", "high", "harmonic mean of both, without a baseline (Zhang et al. 2020)"),
+    ),
+    **_metrics(
         "calibration",
         ("ece", "low", "expected calibration error, bins of equal width (Guo et al. 2017)"),
         ("brier", "low", "squared errors of the probabilities of all classes, 0 to 2 (Brier 1950)"),

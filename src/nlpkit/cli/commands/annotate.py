@@ -213,6 +213,9 @@ def majority_cli(
         str,
         Param("votes, or dawid-skene: the most probable label, with coders weighed by how they err.", metavar="NAME"),
     ] = "votes",
+    soft: Annotated[
+        bool, Param("Add NAME_entropy, in nats, and NAME_probabilities, those of all labels or the shares of coders.")
+    ] = False,
     order: Annotated[str | None, Param("Labels from low to high: low,mid,high.", metavar="LABELS")] = None,
     encoding: Encoding = None,
     out: OutputFlags,
@@ -247,6 +250,7 @@ def majority_cli(
         column=column,
         order=order,
         method=method,
+        soft=soft,
         encoding=encoding,
         force=out.force,
     )
