@@ -81,13 +81,13 @@ class Pattention(nn.Module):  # type: ignore[misc]
         norm = torch.linalg.vector_norm(A, dim=-1, keepdim=True)
         return functional.gelu(self.tau * A / (norm + 1e-8)) @ self.V_P
 
-    def grow(self, more: int, generator: torch.Generator | None = None) -> None:
+    def grow(self, n_new: int, generator: torch.Generator | None = None) -> None:
         """Add parameter tokens whose keys are 0: their scores are 0, GELU(0) = 0, so nothing changes until they learn (§3.3).
 
         Their values are drawn; at 0 as well they would have no gradient.
         """
-        V = torch.randn(more, self.V_P.shape[1], generator=generator) * 0.02
-        self.K_P = nn.Parameter(torch.cat([self.K_P.detach(), torch.zeros(more, self.K_P.shape[1])]))
+        V = torch.randn(n_new, self.V_P.shape[1], generator=generator) * 0.02
+        self.K_P = nn.Parameter(torch.cat([self.K_P.detach(), torch.zeros(n_new, self.K_P.shape[1])]))
         self.V_P = nn.Parameter(torch.cat([self.V_P.detach(), V.to(self.V_P)]))
 
 
@@ -108,8 +108,8 @@ class TokenformerBlock(nn.Module):  # type: ignore[misc]
         x = x + functional.dropout(self.O(Z), self.dropout, self.training)
         return x + functional.dropout(self.FFN(self.norm_2(x)), self.dropout, self.training)
 
-    def grow(self, more: int, generator: torch.Generator | None = None) -> None:
+    def grow(self, n_new: int, generator: torch.Generator | None = None) -> None:
         """Add parameter tokens to each Pattention, four times as many to the feed-forward layer."""
         for part in (self.Q, self.K, self.V, self.O):
-            part.grow(more, generator)
-        self.FFN.grow(4 * more, generator)
+            part.grow(n_new, generator)
+        self.FFN.grow(4 * n_new, generator)
