@@ -27,6 +27,8 @@ CORE = (
     "kernels",
     "report",
     "words",
+    "architectures",
+    "pretrain",
 )
 MODEL_READERS = {"embed", "finetune"}
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.plot import plot as plot
     from nlpkit.workflows.predict import load as load
     from nlpkit.workflows.preprocess import preprocess as preprocess
+    from nlpkit.workflows.pretrain import pretrain as pretrain
     from nlpkit.workflows.report import report as report
     from nlpkit.workflows.rolling_lda import fit_rolling_lda as fit_rolling_lda
     from nlpkit.workflows.rolling_lda import update_rolling_lda as update_rolling_lda
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.topic_words import topic_words as topic_words
     from nlpkit.workflows.topics import topics as topics
     from nlpkit.workflows.train_encoder import train_encoder as train_encoder
+    from nlpkit.workflows.train_tokenizer import train_tokenizer as train_tokenizer
     from nlpkit.workflows.word_bias import word_bias as word_bias
     from nlpkit.workflows.word_bias import word_drift as word_drift
     from nlpkit.workflows.word_picture import plot_words as plot_words
@@ -182,6 +184,8 @@ _HOMES = {
     "sentiment": "workflows.sentiment:sentiment",
     "train_classifier": "workflows.classify:train_classifier",
     "train_encoder": "workflows.train_encoder:train_encoder",
+    "train_tokenizer": "workflows.train_tokenizer:train_tokenizer",
+    "pretrain": "workflows.pretrain:pretrain",
     "analogies": "workflows.words:analogies",
     "analogy": "workflows.words:analogy",
     "nearest_words": "workflows.words:nearest_words",

@@ -24,7 +24,14 @@ from nlpkit.cli import console
 from tests.cli.conftest import has_minilm, planted_rows, run_cli, write_embedded, write_jsonl
 
 MESSAGES = Path(__file__).with_name("messages.txt")
-NEURAL = {"bertopic", "sbert-embed", "finetune", "train-encoder"}  # sections whose commands need the extra of that name
+NEURAL = {
+    "bertopic",
+    "sbert-embed",
+    "finetune",
+    "train-encoder",
+    "train-tokenizer",
+    "pretrain",
+}  # sections whose commands need the extra of that name
 
 
 def sections(text: str) -> dict[str, str]:

@@ -107,6 +107,13 @@ PANELS: dict[str, dict[str, Entry]] = {
         "explain-transformer": Entry(
             "explain_transformer", "Calculate a transformer by hand: every matrix with its formula.", tables=False
         ),
+        "train-tokenizer": Entry(
+            "train_tokenizer", "Train a tokenizer of subwords: byte-pair encoding, WordPiece, unigram."
+        ),
+        "pretrain": Entry(
+            "pretrain",
+            "Train a language model from scratch: RNN, LSTM, transformer, BERT, GPT-2, Mamba, S4, Tokenformer.",
+        ),
         "spell": Entry("spell", "Find misspelled words and what was meant, by a language model.", tables=False),
     },
     "Classifiers and encoders": {

@@ -254,6 +254,9 @@ def load_sentence_transformer(path: Path, device: torch.device, *, command: str)
             torch.manual_seed(0)
             from sentence_transformers import SentenceTransformer
 
+            from nlpkit.architectures.model import register
+
+            register()
             model = SentenceTransformer(str(path), device=str(device), trust_remote_code=False, local_files_only=True)
     except ImportError as error:
         if error.name == "sentence_transformers":
@@ -265,6 +268,10 @@ def load_sentence_transformer(path: Path, device: torch.device, *, command: str)
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise MissingError(f"sentence-transformers cannot load the model in {path}: {lines[0]}") from None
     refuse_random_weights(path, messages)
+    if getattr(getattr(model[0], "model", None), "base_model_prefix", "") == "backbone":  # Mamba
+        from nlpkit.architectures.mamba import with_scan
+
+        with_scan(model)
     return model
 
 

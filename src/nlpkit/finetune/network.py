@@ -410,6 +410,9 @@ def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozens
         AutoModelForTokenClassification,
     )
 
+    from nlpkit.architectures.model import register
+
+    register()
     classes = {"tokens": AutoModelForTokenClassification, "answer": AutoModelForQuestionAnswering}
     kind: Any = classes.get(task.kind, AutoModelForSequenceClassification)
     names = task.output_names

@@ -119,6 +119,7 @@ class Outcome:
     seconds: float
     stopped_early: bool
     batch: int
+    diverged: int | None = None  # the step at which the loss was no number any more, and training ended
 
 
 def train(
@@ -133,6 +134,7 @@ def train(
     save: Callable[[State], None] = lambda state: None,
     save_every: float = 60.0,
     on_step: Callable[[int, int, LogPoint | None], None] = lambda step, steps, point: None,
+    keep_best: bool = False,
 ) -> Outcome:
     """Train an objective's parameters, in place.
 
@@ -145,6 +147,7 @@ def train(
         save: called with the state at least every `save_every` seconds of training, and before an interruption is passed on,
             unless that came in the middle of an update.
         on_step: called after each step with its number, the number of all, and a point of the curve where there is one.
+        keep_best: end with the best parameters so far, if there are any, where the loss is no number any more.
 
     Raises:
         OutOfMemoryError: not even the smallest batch fits. InputError: the loss is no number any more.
@@ -168,6 +171,7 @@ def train(
     order: list[LongArray] = []
     epoch = -1
     whole = True  # the state is not in the middle of a change
+    diverged: int | None = None
     objective.mode(True)
 
     def scored() -> bool:
@@ -188,6 +192,9 @@ def train(
                 draws = (seed, _DROPOUT, current.step)
                 loss = _run(objective, engine, order[current.step % per_epoch], parameters, seed=draws)
                 if not math.isfinite(loss) and engine.precision != "fp16":  # there the step is left out
+                    if keep_best and current.best:
+                        diverged = current.step + 1
+                        break
                     raise InputError(f"the loss of step {current.step + 1:,} is no number any more; lower `lr`")
                 whole = False
                 if engine.unscale(parameters):
@@ -238,6 +245,7 @@ def train(
         time.perf_counter() - clock,
         stopped and current.step < steps,
         plan.batch,
+        diverged,
     )
 
 

@@ -199,7 +199,7 @@ class FinetunedModel(FittedModel):
 def _check_explained(predictor: Predictor, path: Path) -> None:
     """Raise UsageError for a model whose predictions are not explained."""
     columns = predictor.columns
-    reads = {"tokens": "labels words", "ordinal": "orders its classes", "answers": "finds answers"}.get(
+    reads = {"tokens": "labels words", "ordinal": "orders its classes", "answer": "finds answers"}.get(
         predictor.task.kind
     )
     reads = reads or ("reads pairs of texts" if columns.get("pair") else None)

@@ -45,6 +45,8 @@ WITHOUT_PREDICTIONS = {
     "pca": "a run of tfidf `pca`, which gives documents neither topics nor classes; give new documents to tfidf",
     "embed-words": "a run of word vectors, which gives documents neither topics nor classes; give it to words",
     "finetune-encoder": "a sentence encoder, which gives documents neither topics nor classes; give new documents to sbert-embed",
+    "pretrain": "a language model from scratch, which gives documents neither topics nor classes; give new documents to sbert-embed",
+    "tokenizer": "a tokenizer, which gives documents neither topics nor classes; give it to pretrain `tokenizer`",
 }
 ARPA = "nlpkit.workflows.language_model:load_arpa_file"
 FOREIGN = "nlpkit.workflows.finetuned:load_finetuned"  # the function that loads a folder of another program

@@ -1,0 +1,193 @@
+"""The networks that transformers does not have, as models of it: saved as config.json and safetensors, loaded by its Auto classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSequenceClassification,
+    PretrainedConfig,
+    PreTrainedModel,
+)
+from transformers.modeling_outputs import BaseModelOutput, MaskedLMOutput, SequenceClassifierOutput
+
+from nlpkit.architectures.attention import (
+    Pattention,
+    TokenformerBlock,
+    TransformerBlock,
+    barred_places,
+    positional_encoding,
+)
+from nlpkit.architectures.recurrent import CELLS, RecurrentBlock
+from nlpkit.architectures.s4 import S4, S4Block
+
+MODEL_TYPE = "nlpkit"
+
+
+class SequenceConfig(PretrainedConfig):  # type: ignore[misc]
+    """Configuration. arch: one of rnn, lstm, bilstm, gru, transformer, s4, tokenformer; causal: no place sees what comes after it."""
+
+    model_type = MODEL_TYPE
+
+    def __init__(
+        self,
+        arch: str = "lstm",
+        vocab_size: int = 1000,
+        hidden_size: int = 128,
+        num_hidden_layers: int = 2,
+        num_attention_heads: int = 2,
+        max_position_embeddings: int = 128,
+        state_size: int = 32,
+        parameter_tokens: int = 128,
+        dropout: float = 0.1,
+        causal: bool = True,
+        tie_word_embeddings: bool = True,
+        **options: Any,
+    ) -> None:
+        """Take sizes: state_size N of s4, parameter_tokens n of tokenformer."""
+        self.arch, self.vocab_size, self.hidden_size, self.num_hidden_layers = (
+            arch,
+            vocab_size,
+            hidden_size,
+            num_hidden_layers,
+        )
+        self.num_attention_heads, self.max_position_embeddings = num_attention_heads, max_position_embeddings
+        self.state_size, self.parameter_tokens = state_size, parameter_tokens
+        self.dropout, self.causal, self.tie_word_embeddings = dropout, causal, tie_word_embeddings
+        super().__init__(**options)
+
+
+class SequencePreTrained(PreTrainedModel):  # type: ignore[misc]
+    """What the models have in common: their configuration and how weights begin."""
+
+    config_class = SequenceConfig
+    base_model_prefix = "body"
+    main_input_name = "input_ids"
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def _init_weights(self, module: Any) -> None:
+        if isinstance(module, (S4, Pattention)):
+            module.reset()
+        elif isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=0.02)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=0.02)
+        elif isinstance(module, nn.LayerNorm):
+            nn.init.ones_(module.weight)
+            nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.RNNBase):
+            for name, parameter in module.named_parameters():
+                if "weight" in name:
+                    nn.init.orthogonal_(parameter)
+                else:
+                    nn.init.zeros_(parameter)
+
+
+class SequenceModel(SequencePreTrained):
+    """The body: embeddings, layers, LayerNorm. ids (B, T) → vectors (B, T, H)."""
+
+    def __init__(self, config: SequenceConfig) -> None:
+        super().__init__(config)
+        H, heads, dropout = config.hidden_size, config.num_attention_heads, config.dropout
+        self.embeddings = nn.Embedding(config.vocab_size, H)
+
+        def layer() -> nn.Module:
+            if config.arch in CELLS:
+                return RecurrentBlock(config.arch, H, dropout)
+            if config.arch == "s4":
+                return S4Block(H, config.state_size, dropout)
+            if config.arch == "tokenformer":
+                return TokenformerBlock(H, heads, config.parameter_tokens, dropout)
+            if config.arch == "transformer":
+                return TransformerBlock(H, heads, dropout)
+            raise ValueError(f"there is no architecture '{config.arch}'")
+
+        self.layers = nn.ModuleList(layer() for _ in range(config.num_hidden_layers))
+        self.norm = nn.LayerNorm(H)
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Module:
+        """Return the embeddings of tokens."""
+        return self.embeddings
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Replace the embeddings of tokens."""
+        self.embeddings = value
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> BaseModelOutput:
+        """Return vectors of tokens; attention_mask (B, T): 1 for tokens, 0 for padding, which comes last."""
+        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        config, H = self.config, self.config.hidden_size
+        x = self.embeddings(input_ids)
+        if config.arch in ("transformer", "tokenformer"):
+            x = x * H**0.5 + positional_encoding(input_ids.shape[1], H).to(x)
+            barred = barred_places(mask, causal=config.causal)
+        x = functional.dropout(x, config.dropout, self.training)
+        for layer in self.layers:
+            if config.arch in CELLS:
+                x = layer(x, mask)
+            elif config.arch == "s4":
+                x = layer(x)
+            else:
+                x = layer(x, barred)
+        return BaseModelOutput(last_hidden_state=self.norm(x))
+
+
+class SequenceLM(SequencePreTrained):
+    """The body with a head that guesses tokens: the next ones, or masked ones. Its weights are the embeddings."""
+
+    _tied_weights_keys = {"lm_head.weight": "body.embeddings.weight"}  # noqa: RUF012
+
+    def __init__(self, config: SequenceConfig) -> None:
+        super().__init__(config)
+        self.body = SequenceModel(config)
+        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
+        self.post_init()
+
+    def get_output_embeddings(self) -> nn.Module:
+        """Return the head."""
+        return self.lm_head
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> MaskedLMOutput:
+        """Return logits (B, T, V)."""
+        return MaskedLMOutput(logits=self.lm_head(self.body(input_ids, attention_mask).last_hidden_state))
+
+
+class SequenceClassifier(SequencePreTrained):
+    """The body with a head for classes, on the last token where no place sees what comes after it, else on the mean."""
+
+    def __init__(self, config: SequenceConfig) -> None:
+        super().__init__(config)
+        self.body = SequenceModel(config)
+        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+        self.post_init()
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> SequenceClassifierOutput:
+        """Return logits (B, J)."""
+        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        x = self.body(input_ids, mask).last_hidden_state
+        lengths = mask.sum(1)
+        if self.config.causal:
+            pooled = x[torch.arange(len(x), device=x.device), lengths - 1]
+        else:
+            pooled = (x * mask[..., None]).sum(1) / lengths[:, None]
+        pooled = functional.dropout(pooled, self.config.dropout, self.training)
+        return SequenceClassifierOutput(logits=self.classifier(pooled))
+
+
+def register() -> None:
+    """Let transformers load these models by its Auto classes."""
+    AutoConfig.register(MODEL_TYPE, SequenceConfig, exist_ok=True)
+    AutoModel.register(SequenceConfig, SequenceModel, exist_ok=True)
+    AutoModelForCausalLM.register(SequenceConfig, SequenceLM, exist_ok=True)
+    AutoModelForMaskedLM.register(SequenceConfig, SequenceLM, exist_ok=True)
+    AutoModelForSequenceClassification.register(SequenceConfig, SequenceClassifier, exist_ok=True)

@@ -1,0 +1,55 @@
+"""nlpkit pretrain: a language model from scratch."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.finetune.options import HardwareOptions, ScheduleOptions
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.parameters import Param
+from nlpkit.pretrain.options import PretrainOptions
+
+Resume = Annotated[bool, Param("Continue the interrupted training of the same command, if there is one.", panel="Run")]
+
+
+def pretrain_cli(
+    inputs: Inputs,
+    model: PretrainOptions,
+    training: ScheduleOptions,
+    out: OutputFlags,
+    read: ReadOptions,
+    hardware: HardwareOptions,
+    run: RunFlags,
+    resume: Resume = False,
+) -> None:
+    """Train a language model from scratch: RNN, LSTM, transformer, BERT, GPT-2, Mamba, S4, Tokenformer.
+
+    \b
+    Examples:
+      nlpkit pretrain data/samples/questions.jsonl --arch "lstm(hidden=32)" --vocab-size 600 --max-steps 5 -o lstm/
+      nlpkit pretrain data/samples/questions.jsonl --arch bert --tokenizer wordpiece --vocab-size 600 --max-steps 2 -o bert/
+      nlpkit pretrain data/samples/questions.jsonl --arch gpt --tokenizer bpe --vocab-size 600 --max-steps 2 -o gpt/
+
+    Prints the learning curve and the perplexity of the documents that --holdout keeps out, per token and per word, and keeps the
+    parameters that were best on these. Leaves a run directory (<input>.pretrain/ without -o) that sbert-embed --model and finetune
+    --base take; model/transformers in it is loaded by transformers, of bert, gpt and mamba without nlpkit.
+    """
+    for record in (model, training, hardware):
+        record.check()
+    if run.dry_run:
+        dry_run(inputs, read)
+        return
+    target = out.run_target(inputs, "pretrain")
+
+    from nlpkit.cli.render import pretrain as render
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.pretrain import pretrain
+
+    result = pretrain(
+        read_corpus(*inputs, options=read), options=model, training=training, hardware=hardware, execution=run,
+        output=target, resume=resume, force=out.force,
+    )  # fmt: skip
+    result.save(target, force=out.force)
+    render.model(result, target)

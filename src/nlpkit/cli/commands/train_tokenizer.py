@@ -1,0 +1,38 @@
+"""nlpkit train-tokenizer: a tokenizer of subwords of one's own corpus."""
+
+from __future__ import annotations
+
+from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.pretrain.options import TokenizerOptions
+
+
+def train_tokenizer_cli(
+    inputs: Inputs, tokenizer: TokenizerOptions, out: OutputFlags, read: ReadOptions, run: RunFlags
+) -> None:
+    """Train a tokenizer of subwords: byte-pair encoding, WordPiece, unigram.
+
+    \b
+    Examples:
+      nlpkit train-tokenizer data/samples/news.jsonl --vocab-size 2000 -o bpe/
+      nlpkit train-tokenizer data/samples/news.jsonl --type wordpiece --lower --vocab-size 1000 -o wordpiece/
+      nlpkit train-tokenizer data/samples/news.jsonl --type unigram --vocab-size 1000 --show 50 -o unigram/
+
+    Prints the merges step by step: the pair of neighbours that was most frequent, and how often it occurred. Leaves a directory that
+    transformers loads as a tokenizer, with tokens.parquet and, but for unigram, merges.parquet; without -o it is <input>.tokenizer/
+    in the current directory. The library tokenizers trains it; its special tokens are [PAD], [UNK], [CLS], [SEP] and [MASK].
+    """
+    tokenizer.check()
+    if run.dry_run:
+        dry_run(inputs, read)
+        return
+    target = out.run_target(inputs, "tokenizer")
+
+    from nlpkit.cli.render import pretrain as render
+    from nlpkit.workflows.corpus import read_corpus
+    from nlpkit.workflows.train_tokenizer import train_tokenizer
+
+    trained = train_tokenizer(read_corpus(*inputs, options=read), options=tokenizer, execution=run)
+    trained.save(target, force=out.force)
+    render.tokenizer(trained, target)

@@ -1,0 +1,1 @@
+"""Training from scratch: tokenizers of subwords, and language models on them."""

@@ -1,0 +1,145 @@
+"""Networks that are trained from scratch: of transformers where it has them, else those of `nlpkit.architectures`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlpkit.architectures.mamba import with_scan
+from nlpkit.architectures.model import SequenceConfig, SequenceLM, register
+from nlpkit.errors import UsageError
+from nlpkit.finetune.inputs import frame_of
+from nlpkit.finetune.methods import Value
+from nlpkit.finetune.mlm import MlmNetwork
+from nlpkit.finetune.network import seeded
+from nlpkit.pretrain.options import SIZES
+
+_USUAL: dict[str, Value] = {"layers": 0, "hidden": 0, "dropout": 0.1}  # 0: by the size
+_HEADS: dict[str, Value] = {**_USUAL, "heads": 0}
+ARCHES: dict[str, dict[str, Value]] = {
+    "rnn": _USUAL,
+    "lstm": _USUAL,
+    "bilstm": _USUAL,
+    "gru": _USUAL,
+    "transformer": _HEADS,
+    "bert": _HEADS,
+    "gpt": _HEADS,
+    "mamba": {"layers": 0, "hidden": 0, "state": 16},
+    "s4": {**_USUAL, "state": 32},
+    "tokenformer": {**_HEADS, "tokens": 0},
+}
+# the first is the usual one
+OBJECTIVES = dict.fromkeys(ARCHES, ("clm",)) | {
+    "bert": ("mlm",), "bilstm": ("mlm",), "transformer": ("clm", "mlm"), "tokenformer": ("clm", "mlm"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSizes:
+    """Sizes in force."""
+
+    layers: int
+    hidden: int
+    heads: int
+
+
+def objective_of(arch: str, wanted: str | None) -> str:
+    """Return the objective of an architecture. Raises UsageError for one that it cannot learn by."""
+    known = OBJECTIVES[arch]
+    if wanted is None:
+        return known[0]
+    if wanted not in known:
+        reads = "reads the text in both directions" if known == ("mlm",) else "reads the text from left to right"
+        raise UsageError(f"`objective={wanted}`: {arch} {reads}; take {known[0]}", parameter="objective")
+    return wanted
+
+
+def sizes_of(arch: str, options: Mapping[str, Value], size: str) -> NetworkSizes:
+    """Return the sizes of an architecture. Raises UsageError for sizes that do not go together."""
+    layers, hidden = (
+        int(options[name]) or usual for name, usual in zip(("layers", "hidden"), SIZES[size], strict=True)
+    )
+    heads = int(options.get("heads", 1)) or max(1, hidden // 64)
+    for name, value in (("layers", layers), ("hidden", hidden), ("heads", heads), *_least(options)):
+        if not 1 <= value <= 4096:
+            raise UsageError(f"`arch={arch}({name}={value})`: a number from 1 to 4,096 is needed", parameter="arch")
+    parts = 2 if arch == "bilstm" else heads
+    if hidden % parts:
+        what = "two directions" if arch == "bilstm" else f"{heads} heads"
+        raise UsageError(f"`arch={arch}`: a width of {hidden} cannot be split into {what}", parameter="arch")
+    if not 0 <= float(options.get("dropout", 0.0)) < 1:
+        raise UsageError(f"`arch={arch}`: dropout is a share from 0 to below 1", parameter="arch")
+    return NetworkSizes(layers, hidden, heads)
+
+
+def _least(options: Mapping[str, Value]) -> list[tuple[str, int]]:
+    return [(name, int(options[name])) for name in ("state", "tokens") if options.get(name)]
+
+
+def new_network(
+    arch: str, options: Mapping[str, Value], objective: str, size: str, tokenizer: Any, *, max_tokens: int, seed: int
+) -> MlmNetwork:
+    """Return a network with weights drawn from the seed, for a window of `max_tokens` tokens.
+
+    Raises:
+        UsageError: sizes that do not go together, or a tokenizer without the special tokens that the objective needs.
+    """
+    register()
+    sizes = sizes_of(arch, options, size)
+    needed = (
+        ("pad_token_id", "mask_token_id") if objective == "mlm" else ("pad_token_id", "bos_token_id", "eos_token_id")
+    )
+    missing = [name.removesuffix("_id") for name in needed if getattr(tokenizer, name) is None]
+    if missing:
+        raise UsageError(f"the tokenizer has no {missing[0]}, which {objective} needs", parameter="tokenizer")
+    with seeded(seed):
+        model = _new_model(arch, options, objective, sizes, tokenizer, max_tokens)
+    special = np.unique(np.array(tokenizer.all_special_ids, np.int64))
+    ordinary = np.setdiff1d(np.arange(len(tokenizer)), special)
+    mask_id = -1 if tokenizer.mask_token_id is None else int(tokenizer.mask_token_id)
+    trained = dict(model.named_parameters())
+    frame = frame_of(tokenizer, typed=False)
+    return MlmNetwork(model.eval(), tokenizer, frame, mask_id, ordinary, max_tokens, False, frozenset(), trained)
+
+
+def _new_model(
+    arch: str, options: Mapping[str, Value], objective: str, sizes: NetworkSizes, tokenizer: Any, window: int
+) -> Any:
+    from transformers import (
+        BertConfig,
+        BertForMaskedLM,
+        GPT2Config,
+        GPT2LMHeadModel,
+        MambaConfig,
+        MambaForCausalLM,
+    )
+
+    H, L, dropout = sizes.hidden, sizes.layers, float(options.get("dropout", 0.0))
+    ends = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("pad", "bos", "eos")}
+    common = {"vocab_size": len(tokenizer), **ends}
+    if arch == "bert":
+        config = BertConfig(
+            hidden_size=H, num_hidden_layers=L, num_attention_heads=sizes.heads, intermediate_size=4 * H,
+            max_position_embeddings=window, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, **common,
+        )  # fmt: skip
+        return BertForMaskedLM(config)
+    if arch == "gpt":
+        config = GPT2Config(
+            n_embd=H, n_layer=L, n_head=sizes.heads, n_positions=window, resid_pdrop=dropout, embd_pdrop=dropout,
+            attn_pdrop=dropout, **common,
+        )  # fmt: skip
+        return GPT2LMHeadModel(config)
+    if arch == "mamba":
+        config = MambaConfig(
+            hidden_size=H, num_hidden_layers=L, state_size=int(options["state"]), tie_word_embeddings=True, **common
+        )
+        return with_scan(MambaForCausalLM(config))
+    config = SequenceConfig(
+        arch, hidden_size=H, num_hidden_layers=L, num_attention_heads=sizes.heads, max_position_embeddings=window,
+        state_size=int(options.get("state", 32)), parameter_tokens=int(options.get("tokens", 0)) or H, dropout=dropout,
+        causal=objective == "clm", **common,
+    )  # fmt: skip
+    return SequenceLM(config)

@@ -1,0 +1,109 @@
+"""Options of tokenizers and of training from scratch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from nlpkit.embed.pooling import MODES
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parameters import READ, Param
+
+TYPES = ("bpe", "wordpiece", "unigram")
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+LEAST_VOCABULARY = len(SPECIAL) + 2
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerOptions:
+    """Kind and size of a tokenizer of subwords."""
+
+    PANEL: ClassVar[str] = "Tokenizer"
+
+    type: Annotated[
+        str,
+        Param(
+            "Kind of the subwords: bpe (merged bytes), wordpiece (merged characters, BERT's cut) or unigram.",
+            metavar="TYPE",
+        ),
+    ] = "bpe"
+    vocab_size: Annotated[int, Param("Number of tokens, special ones included.", metavar="N", min=LEAST_VOCABULARY)] = (
+        8000
+    )
+    lower: Annotated[bool, Param("Lower-case texts before they are cut.", off="")] = False
+
+    def check(self) -> None:
+        """Raise UsageError for a kind there is not, or a vocabulary that is too small for it."""
+        if self.type not in TYPES:
+            raise unknown_value("type", self.type, TYPES)
+        least = 256 + len(SPECIAL) if self.type == "bpe" else LEAST_VOCABULARY
+        if self.vocab_size < least:
+            raise UsageError(
+                f"`vocab_size={self.vocab_size}`: {self.type} needs at least {least} tokens"
+                + (", 256 for the bytes and 5 special ones" if self.type == "bpe" else ""),
+                parameter="vocab_size",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainOptions:
+    """Architecture, objective and tokenizer of a language model that is trained from scratch."""
+
+    PANEL: ClassVar[str] = "Model"
+
+    arch: Annotated[
+        str,
+        Param(
+            "Architecture: rnn, lstm, bilstm, gru, transformer, bert, gpt, mamba, s4 or tokenformer, with options as in "
+            "lstm(layers=1,hidden=64).",
+            metavar="NAME",
+        ),
+    ] = "gpt"
+    objective: Annotated[
+        str | None,
+        Param(
+            "Objective: clm (guess the next token) or mlm (guess masked tokens); default: mlm for bert and bilstm, else clm.",
+            metavar="clm|mlm",
+        ),
+    ] = None
+    size: Annotated[
+        str, Param("Size: tiny (2 layers of 128), mini (4 of 256) or small (4 of 512).", metavar="SIZE")
+    ] = "tiny"
+    tokenizer: Annotated[
+        str,
+        Param(
+            "Tokenizer: bpe, wordpiece or unigram, which is trained on the corpus, or a folder with one.",
+            metavar="TOKENIZER",
+        ),
+        READ,
+    ] = "wordpiece"
+    vocab_size: Annotated[
+        int, Param("Number of tokens of a tokenizer that is trained here.", metavar="N", min=LEAST_VOCABULARY)
+    ] = 4000
+    holdout: Annotated[
+        float, Param("Share of the documents that are held out; perplexity is measured on them.", metavar="SHARE")
+    ] = 0.1
+    pooling: Annotated[
+        str,
+        Param(
+            "Pooling of token vectors when the model embeds texts: mean, max, cls, lasttoken, weightedmean.",
+            metavar="NAME",
+        ),
+    ] = "mean"
+
+    def check(self) -> None:
+        """Raise UsageError for values that are out of range."""
+        if self.size not in SIZES:
+            raise unknown_value("size", self.size, tuple(SIZES))
+        if self.pooling not in MODES:
+            raise unknown_value("pooling", self.pooling, MODES)
+        if not 0 < self.holdout < 1:
+            raise UsageError(
+                f"`holdout={self.holdout:g}`: a share of the documents between 0 and 1 is needed", parameter="holdout"
+            )
+        if self.objective not in (None, "clm", "mlm"):
+            raise unknown_value("objective", self.objective, ("clm", "mlm"))
+
+
+# layers and width; tiny, mini and small are those of Turc et al. (2019)
+SIZES = {"tiny": (2, 128), "mini": (4, 256), "small": (4, 512)}

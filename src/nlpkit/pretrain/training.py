@@ -1,0 +1,113 @@
+"""Training of a language model from scratch on texts, and its perplexity on texts that are held out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.inputs import Inputs
+from nlpkit.finetune.mlm import MlmNetwork, MlmObjective, cut_windows, perplexity
+from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
+from nlpkit.pretrain.causal import ClmObjective, count_words, cut_sequences, negative_log_likelihood
+
+SHARE = 0.15  # of the tokens that mlm masks
+PLAN = Schedule(epochs=10, batch=32, rate=1e-3, warmup=0.06, weight_decay=0.01)
+_SCORES = 10  # of a training at least
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutPerplexity:
+    """Perplexity on held-out texts.
+
+    per_token: exp(−Σ log p / tokens); of clm over all tokens and the end of each text, of mlm over the masked tokens alone, which is no
+    perplexity of a language model. per_word: exp(−Σ log p / words), words between blanks and the end of each text; None for mlm.
+    Only per_word can be compared between tokenizers.
+    """
+
+    per_token: float
+    per_word: float | None
+    tokens: int
+    words: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """Texts as windows of tokens. n_cut: how many texts are longer than a window."""
+
+    inputs: Inputs
+    n_cut: int
+
+
+def cut_texts(network: MlmNetwork, texts: Sequence[str], objective: str) -> Sequences:
+    """Return texts as the windows that an objective learns from. Raises InputError when there is no token at all."""
+    if objective == "clm":
+        return Sequences(*cut_sequences(network, texts))
+    windows, empty = cut_windows(network, texts)
+    return (
+        Sequences(windows, 0)
+        if len(windows.lengths) <= len(texts) - empty
+        else Sequences(windows, _n_cut(network, texts))
+    )
+
+
+def _n_cut(network: MlmNetwork, texts: Sequence[str]) -> int:
+    from nlpkit.embed.tokens import iterate_ids
+
+    room = network.max_tokens - network.frame.single
+    return sum(len(ids) > room for ids in iterate_ids(network.tokenizer.backend_tokenizer, list(texts)))
+
+
+def train_network(
+    network: MlmNetwork,
+    sequences: Sequences,
+    held_out: Sequences,
+    objective: str,
+    *,
+    plan: Schedule,
+    engine: Engine,
+    seed: int,
+    state: State | None = None,
+    save: Callable[[State], None] = lambda state: None,
+    on_step: Callable[[int, int, LogPoint | None], None] = lambda step, steps, point: None,
+) -> Outcome:
+    """Train a network in place; it ends with the parameters whose loss on the held-out texts is lowest.
+
+    Where the loss is no number any more, training ends with these, too, and the outcome says at which step.
+
+    Raises:
+        InputError: the loss is no number before there was a score; OutOfMemoryError: not even the smallest batch fits.
+    """
+    learned = (ClmObjective if objective == "clm" else MlmObjective)(network, sequences.inputs)
+    return train(
+        learned, engine, plan, seed=seed, score=lambda: {"loss": held_out_loss(network, held_out, objective, engine, seed)},
+        better="loss", state=state, save=save, on_step=on_step, keep_best=True,
+    )  # fmt: skip
+
+
+def held_out_loss(network: MlmNetwork, held_out: Sequences, objective: str, engine: Engine, seed: int) -> float:
+    """Return the mean −log p of the tokens that are guessed."""
+    if objective == "mlm":
+        return math.log(perplexity(network, held_out.inputs, engine, seed=seed, share=SHARE))
+    total, n = negative_log_likelihood(network, held_out.inputs, engine)
+    return total / n
+
+
+def held_out_perplexity(
+    network: MlmNetwork, held_out: Sequences, texts: Sequence[str], objective: str, engine: Engine, seed: int
+) -> HeldOutPerplexity:
+    """Return the perplexity of held-out texts, per token and, of clm, per word."""
+    if objective == "mlm":
+        masked = MlmObjective(network, held_out.inputs, SHARE)
+        value = perplexity(network, held_out.inputs, engine, seed=seed, share=SHARE)
+        return HeldOutPerplexity(value, None, int(masked.weight(np.arange(masked.n))), None)
+    total, n = negative_log_likelihood(network, held_out.inputs, engine)
+    words = count_words(texts)
+    return HeldOutPerplexity(_exp(total / n), _exp(total / words), n, words)
+
+
+def _exp(value: float) -> float:
+    return math.exp(min(value, 700.0))

@@ -1,0 +1,155 @@
+"""Architectures: no look ahead, padding without effect, Mamba and attention as transformers and torch compute them, growth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from nlpkit.architectures.attention import Pattention, TransformerBlock, attention, barred_places, positional_encoding  # noqa: E402
+from nlpkit.architectures.mamba import with_scan  # noqa: E402
+from nlpkit.architectures.model import SequenceConfig, SequenceLM, register  # noqa: E402
+from nlpkit.errors import UsageError  # noqa: E402
+from nlpkit.pretrain.networks import ARCHES, OBJECTIVES, objective_of, sizes_of  # noqa: E402
+
+CAUSAL = ("rnn", "lstm", "gru", "transformer", "s4", "tokenformer")
+
+
+def model(arch: str, *, causal: bool = True) -> SequenceLM:
+    torch.manual_seed(0)
+    config = SequenceConfig(arch, 50, 16, 2, 2, state_size=8, parameter_tokens=12, causal=causal)
+    return SequenceLM(config).eval()
+
+
+@pytest.mark.parametrize("arch", CAUSAL)
+def test_no_place_sees_what_comes_after_it(arch: str) -> None:
+    network, ids = model(arch), torch.arange(20)[None] + 5
+    changed = ids.clone()
+    changed[:, 12:] = 3
+    with torch.no_grad():
+        a, b = network(ids).logits, network(changed).logits
+    torch.testing.assert_close(a[:, :12], b[:, :12], atol=1e-5, rtol=1e-5)
+    assert float((a[:, 12:] - b[:, 12:]).abs().max()) > 1e-4
+
+
+@pytest.mark.parametrize(("arch", "causal"), [*((a, True) for a in CAUSAL), ("bilstm", False), ("transformer", False)])
+def test_padding_changes_nothing(arch: str, causal: bool) -> None:
+    network, ids = model(arch, causal=causal), torch.arange(20)[None] + 5
+    mask = torch.ones_like(ids)
+    mask[:, 13:] = 0
+    with torch.no_grad():
+        torch.testing.assert_close(network(ids, mask).logits[:, :13], network(ids[:, :13]).logits, atol=1e-5, rtol=1e-5)
+
+
+def test_bilstm_and_masked_transformer_see_what_comes_after() -> None:
+    ids = torch.arange(20)[None] + 5
+    changed = ids.clone()
+    changed[:, -1] = 3
+    for arch in ("bilstm", "transformer"):
+        network = model(arch, causal=False)
+        with torch.no_grad():
+            assert float((network(ids).logits[:, 0] - network(changed).logits[:, 0]).abs().max()) > 0
+
+
+@pytest.mark.parametrize("arch", [*CAUSAL, "bilstm"])
+def test_a_saved_model_is_loaded_by_the_auto_classes(arch: str, tmp_path: Path) -> None:
+    from transformers import AutoModel, AutoModelForCausalLM
+
+    register()
+    network, ids = model(arch, causal=arch != "bilstm"), torch.arange(9)[None]
+    network.save_pretrained(str(tmp_path))
+    assert not list(tmp_path.glob("*.bin"))
+    again, body = (kind.from_pretrained(str(tmp_path)).eval() for kind in (AutoModelForCausalLM, AutoModel))
+    with torch.no_grad():
+        torch.testing.assert_close(again(ids).logits, network(ids).logits, atol=0, rtol=0)
+        torch.testing.assert_close(body(ids).last_hidden_state, network.body(ids).last_hidden_state, atol=0, rtol=0)
+
+
+def test_mamba_by_the_scan_has_the_logits_and_gradients_of_transformers() -> None:
+    from transformers import MambaConfig, MambaForCausalLM
+
+    torch.manual_seed(0)
+    network = MambaForCausalLM(MambaConfig(vocab_size=40, hidden_size=16, num_hidden_layers=2, state_size=4)).eval()
+    ids, mask = torch.randint(0, 40, (2, 11)), torch.ones(2, 11, dtype=torch.long)
+    mask[1, 8:] = 0
+
+    def run() -> tuple[torch.Tensor, list[torch.Tensor]]:
+        logits = network(ids, attention_mask=mask, use_cache=False).logits
+        return logits, list(torch.autograd.grad(logits.square().sum(), list(network.parameters())))
+
+    theirs, ours = run(), (with_scan(network), run())[1]
+    assert type(network.backbone.layers[0].mixer).__name__ == "ScanningMixer"
+    torch.testing.assert_close(ours[0], theirs[0], atol=1e-5, rtol=1e-5)
+    for a, b in zip(ours[1], theirs[1], strict=True):
+        torch.testing.assert_close(a, b, atol=1e-3, rtol=1e-3)
+
+
+def test_attention_is_that_of_torch() -> None:
+    torch.manual_seed(0)
+    Q, K, V = torch.randn(3, 2, 7, 12)
+    mask = torch.ones(2, 7, dtype=torch.long)
+    mask[1, 5:] = 0
+    barred = barred_places(mask, causal=True)
+    heads = [x.view(2, 7, 3, 4).transpose(1, 2) for x in (Q, K, V)]
+    theirs = torch.nn.functional.scaled_dot_product_attention(*heads, attn_mask=~barred)
+    torch.testing.assert_close(attention(Q, K, V, heads=3, barred=barred), theirs.transpose(1, 2).reshape(2, 7, 12))
+
+
+def test_a_layer_is_torchs_encoder_layer() -> None:
+    torch.manual_seed(0)
+    ours, theirs = TransformerBlock(12, 3, 0.0), torch.nn.TransformerEncoderLayer(12, 3, 48, 0.0, batch_first=True)
+    with torch.no_grad():
+        theirs.self_attn.in_proj_weight.copy_(torch.cat([ours.W_Q.weight, ours.W_K.weight, ours.W_V.weight]))
+        theirs.self_attn.in_proj_bias.copy_(torch.cat([ours.W_Q.bias, ours.W_K.bias, ours.W_V.bias]))
+        for a, b in ((theirs.self_attn.out_proj, ours.W_O), (theirs.linear1, ours.W_1), (theirs.linear2, ours.W_2)):
+            a.load_state_dict(b.state_dict())
+    x = torch.randn(2, 5, 12)
+    mask = torch.ones(2, 5, dtype=torch.long)
+    torch.testing.assert_close(ours(x, barred_places(mask, causal=False)), theirs(x), atol=1e-5, rtol=1e-5)
+
+
+def test_the_positions_of_the_lecture() -> None:
+    """L3620 ff., d = 6: position 1 is sin 1, cos 1, sin 0.0464, cos 0.0464, sin 0.0022, cos 0.0022."""
+    PE = positional_encoding(2, 6)
+    torch.testing.assert_close(PE[0], torch.tensor([0.0, 1, 0, 1, 0, 1]))
+    torch.testing.assert_close(PE[1], torch.tensor([0.8415, 0.5403, 0.0464, 0.9989, 0.0022, 1.0]), atol=5e-5, rtol=0)
+
+
+def test_a_tokenformer_grows_without_changing_its_function() -> None:
+    network, ids = model("tokenformer"), torch.arange(9)[None]
+    n_before = sum(p.numel() for p in network.parameters())
+    with torch.no_grad():
+        before = network(ids).logits
+        for layer in network.body.layers:
+            layer.grow(5, torch.Generator().manual_seed(1))
+        torch.testing.assert_close(network(ids).logits, before, atol=1e-6, rtol=1e-6)
+    assert sum(p.numel() for p in network.parameters()) > n_before
+    loss = network(ids).logits.square().sum()
+    added = network.body.layers[0].Q.K_P
+    assert float(torch.autograd.grad(loss, added)[0][-5:].abs().max()) > 0  # the new keys learn
+
+
+def test_with_another_temperature_growth_would_change_it() -> None:
+    torch.manual_seed(0)
+    layer, x = Pattention(4, 4, 6), torch.randn(3, 4)
+    with torch.no_grad():
+        layer.reset()
+        before = layer(x)
+        layer.grow(3)
+        torch.testing.assert_close(layer(x), before)
+        layer.tau.fill_(9**0.5)
+        assert float((layer(x) - before).abs().max()) > 1e-4
+
+
+def test_objectives_and_sizes_are_checked() -> None:
+    assert set(OBJECTIVES) == set(ARCHES)
+    assert [objective_of(a, None) for a in ("bert", "bilstm", "gpt", "mamba")] == ["mlm", "mlm", "clm", "clm"]
+    for arch, objective in (("bert", "clm"), ("gpt", "mlm"), ("lstm", "mlm")):
+        with pytest.raises(UsageError, match=arch):
+            objective_of(arch, objective)
+    for options in ({"hidden": 30, "heads": 4}, {"layers": -1}, {"dropout": 1.0}):
+        with pytest.raises(UsageError, match="transformer"):
+            sizes_of("transformer", {**ARCHES["transformer"], **options}, "tiny")
