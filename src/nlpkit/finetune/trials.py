@@ -18,6 +18,7 @@ from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_network, fit_set
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.predictions import TaskPredictions, empty_predictions
+from nlpkit.finetune.quantized import Quantization
 from nlpkit.finetune.scores import dev_score
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.train import LogPoint, State
@@ -110,6 +111,7 @@ class TrialRunner:
     engine: Engine
     store: TrialStore
     write_model: ModelWriter
+    quantization: Quantization | None = None
     truncation_reported: bool = False
 
     def run_round(
@@ -168,7 +170,8 @@ class TrialRunner:
             else:
                 trained = fit_network(
                     self.base, config.method, task, dataset.text_inputs, y, train_rows=train_rows, dev_rows=dev_rows,
-                    predict_rows=rows, score=lambda at, outputs: dev_score(dataset, task, at, outputs), **common,
+                    predict_rows=rows, score=lambda at, outputs: dev_score(dataset, task, at, outputs),
+                    quantization=self.quantization, **common,
                 )  # fmt: skip
         facts = _facts(config, trained, len(train_rows), len(dev_rows))
         facts["bytes"] = self.write_model(config.method, trained, task, keep=keep)

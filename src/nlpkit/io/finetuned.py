@@ -59,7 +59,7 @@ class ModelFolder:
         holder = trained.network or trained.embedder
         config = TunedConfig(
             FORMATS[family], task, method.spelling, base_name(self.files), weights_fingerprint(self.files.path),
-            int(holder.max_tokens), self.columns, __version__,
+            int(holder.max_tokens), self.columns, __version__, quantization=getattr(holder, "quantization", None),
         )  # fmt: skip
         self.checkpoint.begin()
         directory = self.checkpoint.path  # what a kill leaves there goes with it

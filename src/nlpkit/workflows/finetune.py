@@ -89,7 +89,8 @@ def estimate_finetuning(data: Any, *, gates: GateRules | None = None, **options:
     loads = loads_of(
         job.dataset, job.methods, job.sizes, seeds=len(job.seeds), training=job.training, seed=job.execution.seed
     )
+    quantization = job.options.quantization()
     return estimate(
         loads, job.files.path, job.dataset.texts, dropped=len(job.provenance.dropped), threads=job.execution.n_threads(),
-        gpu=job.device.type != "cpu", window=job.training.max_tokens,
+        gpu=job.device.type != "cpu", window=job.training.max_tokens, bits=32.0 if quantization is None else quantization.bits,
     )  # fmt: skip
