@@ -12,7 +12,7 @@ import pytest
 import nlpkit as nk
 from nlpkit.errors import InputError
 from nlpkit.finetune.options import TrainingOptions
-from tests.cli.conftest import run_cli, write_jsonl
+from tests.cli.conftest import read, run_cli, write_jsonl
 from tests.cli.finetune_data import base_model, chances, rows, tune
 
 
@@ -72,6 +72,17 @@ def test_the_model_card_says_so(run: Path) -> None:
         assert "trained on a quantised base" in card
         assert "nf4 with double quantisation" in card
         assert said in card
+
+
+@pytest.mark.parametrize("method", ["ia3", "houlsby"])
+def test_other_methods_come_back_as_they_were_trained(method: str, base: Path) -> None:
+    table = write_jsonl(Path("train.jsonl"), rows())
+    tune(table, "--quantize", "int8", "--probabilities", "-q", "-o", "run", base=base, method=method, steps=3)
+    documents = read("run/documents.parquet")
+    seen = set(documents.column("id").to_pylist())
+    write_jsonl(Path("new.jsonl"), [row for row in rows() if row["id"] in seen])
+    run_cli("predict", "run", "new.jsonl", "--probabilities", "--threads", "1", "-q", "-o", "p.parquet")
+    np.testing.assert_allclose(chances("p.parquet"), chances("run/documents.parquet"), atol=1e-5)
 
 
 @pytest.mark.parametrize("quantize", ["nf4", "int8"])

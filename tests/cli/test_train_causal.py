@@ -173,6 +173,22 @@ def test_rows_with_equal_answers_are_left_out(base: Path) -> None:
     assert "1 row with the same chosen and rejected answer, first row odd: left out" in done.err
 
 
+def test_held_out_pairs_end_the_training_early(base: Path) -> None:
+    own = [{**row, "part": ["train", "train", "dev", "test"][i % 4]} for i, row in enumerate(preferences())]
+    table = write_jsonl(Path("parts.jsonl"), own)
+    words = [*DPO, "--split", "part", "--patience", "1", "--lr", "1", "--epochs", "9", "--base", base, "--threads", "1"]
+    done = run_cli("train-encoder", table, *words, "--json", "-o", "run").json()
+    assert done["training"]["stopped_early"]
+    assert done["training"]["best_step"] < done["training"]["steps"]
+
+
+def test_a_changed_run_is_no_base(base: Path) -> None:
+    train(*SFT, "-q", "-o", "run", base=base, steps=1)
+    file = Path("run/model/transformers/model.safetensors")
+    file.write_bytes(file.read_bytes() + b" ")
+    assert "model/transformers/model.safetensors" in train(*DPO, "-o", "next", base=Path("run"), code=3).error()
+
+
 def test_a_dry_run_tells_the_steps(base: Path) -> None:
     plan = train(*DPO, "--dry-run", "--json", "-o", "run", base=base).json()
     assert plan["plan"][0]["method"] == "dpo"

@@ -89,7 +89,8 @@ class Answers:
     @property
     def counts(self) -> LongArray:
         """Tokens of each answer that have a loss (n,)."""
-        return np.maximum(self.inputs.lengths - self.first, 0)
+        counts: LongArray = np.maximum(self.inputs.lengths - self.first, 0)
+        return counts
 
 
 def check_causal(folder: Path) -> None:

@@ -30,7 +30,7 @@ from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_tables import curve_lines
 from nlpkit.io.model_cards import write_encoder_cards
 from nlpkit.io.run_reading import check_encoder
-from nlpkit.io.runs import RunTables, new_run
+from nlpkit.io.runs import RunTables, new_run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.version import __version__
 from nlpkit.workflows.base_models import SAMPLE, find_base, warn_unknown_tokens
@@ -224,7 +224,7 @@ def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> 
         dataset, provenance = read_pairs(corpus, held_out, columns, name, seed=execution.seed)
     if name == "sbert-softmax":
         check_classes(dataset, held_out)
-    base = _base(options.base, name)
+    base = _base(options.base, name, verify=execution.verify)
     if name == "static":  # the base embeds, and is not trained
         check_encoder(base, verify=execution.verify)
         files = find_model(base, offline=hardware.offline)
@@ -280,11 +280,11 @@ def _check(method: Method, training: ScheduleOptions, name: str, objective_optio
             )
 
 
-def _base(name: str, objective: str) -> str:
+def _base(name: str, objective: str, *, verify: bool) -> str:
     """Return the base to learn from: of a run the model of transformers in it, which for mlm has the head that guesses words."""
     whole = Path(name) / "model" / "transformers"
     if objective in ("mlm", *CAUSAL) and (Path(name) / MANIFEST).is_file() and (whole / "config.json").is_file():
-        return str(whole)
+        return str(open_run(Path(name), verify=verify).folder("model/transformers"))
     return name
 
 
