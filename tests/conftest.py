@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +26,11 @@ settings.load_profile("repeatable")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let a worker of pytest-xdist, which ignores Ctrl-C, hear the one that a test sends to itself or to a command."""
+    """Let a worker of pytest-xdist, which ignores Ctrl-C, hear the one that a test sends to itself or to a command.
+
+    And wait for no disk: no test cuts the power, and a tenth of the time of many went into it.
+    """
+    os.fsync = lambda descriptor: None
     if hasattr(config, "workerinput"):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
