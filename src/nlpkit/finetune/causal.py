@@ -103,7 +103,7 @@ def check_causal(folder: Path) -> None:
         ) from None
     if not any(str(name).endswith(ENDINGS) for name in named):
         raise UsageError(
-            f"the objectives sft and dpo train a causal language model, such as a GPT-2 or Llama; {folder} holds "
+            f"the objectives sft and dpo train a causal language model, such as a GPT-2 or Llama; the base holds "
             f"{', '.join(map(str, named)) or 'no model that is named'}. Choose another `base`",
             parameter="base",
         )
