@@ -174,9 +174,29 @@ def test_rows_with_equal_answers_are_left_out(base: Path) -> None:
 
 
 def test_held_out_pairs_end_the_training_early(base: Path) -> None:
-    own = [{**row, "part": ["train", "train", "dev", "test"][i % 4]} for i, row in enumerate(preferences())]
+    """Dev rows prefer the opposite, so their loss grows from the first score on."""
+    swapped = {"chosen": "rejected", "rejected": "chosen"}
+    own = [
+        {swapped.get(name, name) if part == "dev" else name: value for name, value in row.items()} | {"part": part}
+        for i, row in enumerate(preferences())
+        for part in [["train", "train", "dev", "test"][i % 4]]
+    ]
     table = write_jsonl(Path("parts.jsonl"), own)
-    words = [*DPO, "--split", "part", "--patience", "1", "--lr", "1", "--epochs", "9", "--base", base, "--threads", "1"]
+    words = [
+        *DPO,
+        "--split",
+        "part",
+        "--patience",
+        "1",
+        "--lr",
+        "0.01",
+        "--epochs",
+        "9",
+        "--base",
+        base,
+        "--threads",
+        "1",
+    ]
     done = run_cli("train-encoder", table, *words, "--json", "-o", "run").json()
     assert done["training"]["stopped_early"]
     assert done["training"]["best_step"] < done["training"]["steps"]
