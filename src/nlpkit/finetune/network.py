@@ -218,19 +218,8 @@ def dress(
     typed = int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
     frame = frame_of(tokenizer, typed=typed)
     return Network(
-        model,
-        tokenizer,
-        frame,
-        task,
-        method,
-        max_tokens,
-        own_heads,
-        trained,
-        inserted,
-        n_parameters,
-        n_virtual,
-        quantization,
-    )
+        model, tokenizer, frame, task, method, max_tokens, own_heads, trained, inserted, n_parameters, n_virtual, quantization
+    )  # fmt: skip
 
 
 def beside_virtual(model: Any, max_tokens: int) -> tuple[int, int]:

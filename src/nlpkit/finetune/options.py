@@ -23,15 +23,6 @@ TASKS = ("auto", "classes", "labels", "regression", "words")
 CODES = ("nf4", "int8")  # of quantised weights
 DEFAULT_WORDS = "words"
 LEAST_STEPS, MOST_EPOCHS, EPOCHS, BATCH_SIZE, WARMUP, WEIGHT_DECAY = 200, 50, 3, 16, 0.1, 0.01
-_PAIR, _NEGATIVE, _ANSWERS = ("pair_col",), ("pair_col", "negative_col"), ("chosen_col", "rejected_col")
-READS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # of each objective the columns beside the text, and those that it needs
-    "mlm": ((), ()), "static": ((), ()), "sbert-softmax": (_PAIR, _PAIR), "cosine": (_PAIR, _PAIR), "mnrl": (_NEGATIVE, _PAIR),
-    "triplet": (_NEGATIVE, _NEGATIVE), "sft": (("prompt_col",), ()), "dpo": (_ANSWERS, _ANSWERS),
-}  # fmt: skip
-MEANINGS = {
-    "pair_col": "the second text of pairs", "negative_col": "the text unlike the first", "chosen_col": "the better answer",
-    "rejected_col": "the worse answer",
-}  # fmt: skip
 MANY_CLASSES_RATE = 2e-3  # of the head
 Shots = str | int | Sequence[int | str | None] | None
 
@@ -238,12 +229,11 @@ class FinetuneOptions:
 
     def quantization(self) -> Quantization | None:
         """Return how the frozen base is stored, None for plain weights. Raises UsageError."""
+        if self.quantize is None and self.double_quant:
+            raise UsageError(
+                "`double_quant` needs a quantised base; add `quantize=nf4` or int8", parameter="double_quant"
+            )
         if self.quantize is None:
-            if self.double_quant:
-                raise UsageError(
-                    "`double_quant` is for the scales of a quantised base; add `quantize=nf4` or int8",
-                    parameter="double_quant",
-                )
             return None
         if self.quantize not in CODES:
             raise unknown_value("quantize", self.quantize, CODES)
@@ -408,68 +398,3 @@ class HardwareOptions:
         if self.precision == "auto" and device.type == "cpu":
             return device, "fp32"
         return device, choose_precision(self.precision, device)
-
-
-@dataclass(frozen=True, slots=True)
-class TrainEncoderOptions:
-    """Base and objective of encoder training."""
-
-    PANEL: ClassVar[str] = "Model"
-
-    objective: Annotated[
-        str,
-        Param(
-            "Objective of the training: mlm, sbert-softmax, triplet, mnrl, cosine or static (fast token vectors that stand for the base); "
-            "of causal language models sft (answers) or dpo (better and worse answers); with options as in triplet(margin=1).",
-            metavar="NAME",
-        ),
-    ] = "mlm"
-    base: Annotated[
-        str,
-        Param("Encoder that is trained: a folder, or a name on the hub.", ("base", "model"), metavar="MODEL"),
-        READ,
-    ] = DEFAULT_ENCODER
-    method: Annotated[
-        str,
-        Param(
-            "What is trained: full, or lora as in lora(r=8,alpha=16), with the objectives mlm, sft and dpo; with mlm also dora and ia3.",
-            metavar="NAME(…)",
-        ),
-    ] = "full"
-    prompt_col: Annotated[
-        str | None,
-        Param("Column with the text before an answer, for the objective sft.", metavar="COL", panel="Data"),
-    ] = None
-    chosen_col: Annotated[
-        str | None,
-        Param("Column with the better answer to the text, for the objective dpo.", metavar="COL", panel="Data"),
-    ] = None
-    rejected_col: Annotated[
-        str | None,
-        Param("Column with the worse answer to the text, for the objective dpo.", metavar="COL", panel="Data"),
-    ] = None
-    negative_col: Annotated[
-        str | None,
-        Param("Column with a text unlike the first, for the objectives triplet and mnrl.", metavar="COL", panel="Data"),
-    ] = None
-
-    def columns(self, name: str, pair_col: str | None) -> dict[str, str | None]:
-        """Return the columns that an objective reads beside the text, by the parameters that name them: of a second text, and a third.
-
-        Raises:
-            UsageError: one that it needs is missing, or one is given that it does not read.
-        """
-        given = {
-            "pair_col": pair_col, "negative_col": self.negative_col, "prompt_col": self.prompt_col, "chosen_col": self.chosen_col,
-            "rejected_col": self.rejected_col,
-        }  # fmt: skip
-        read, needed = READS[name]
-        for parameter, column in given.items():
-            if column is not None and parameter not in read:
-                raise UsageError(f"`objective={name}` does not read `{parameter}`; leave it out", parameter=parameter)
-            if column is None and parameter in needed:
-                raise UsageError(
-                    f"`objective={name}` needs the column of {MEANINGS[parameter]}: `{parameter}=COL`",
-                    parameter=parameter,
-                )
-        return {parameter: given[parameter] for parameter in read}

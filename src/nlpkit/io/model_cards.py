@@ -132,11 +132,11 @@ def _quantized(name: str, parameters: Mapping[str, Any]) -> list[str]:
     if code is None:
         return []
     way = f"{code} with double quantisation" if parameters["double_quant"] else str(code)
-    told = f"- trained on a quantised base: the matrices of its layers were frozen in {way}, blocks of 64 (QLoRA, Dettmers et al. 2023)."
+    line = f"- trained on a quantised base: the matrices of its layers were frozen in {way}, blocks of 64 (QLoRA, Dettmers et al. 2023)."
     if name == "merged":
-        return [f"{told} The weights here are what the blocks stand for, with the updates added"]
+        return [f"{line} The weights here are what the blocks stand for, with the updates added"]
     return [
-        f"{told} nlpkit quantises the base again when it predicts; on the base in full precision the outputs differ a little"
+        f"{line} nlpkit quantises the base again when it predicts; on the base in full precision the outputs differ a little"
     ]
 
 

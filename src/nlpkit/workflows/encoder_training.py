@@ -15,10 +15,11 @@ import numpy as np
 from nlpkit import reporting
 from nlpkit.classify.splits import DEV, TEST, TRAIN
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
+from nlpkit.finetune.encoder_options import TrainEncoderOptions
 from nlpkit.finetune.encoders import Scorer, train_on_pairs
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Method, Value
-from nlpkit.finetune.options import HeldOutOptions, ScheduleOptions, TrainEncoderOptions
+from nlpkit.finetune.options import HeldOutOptions, ScheduleOptions
 from nlpkit.finetune.pair_dataset import PairDataset
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, train
 from nlpkit.finetune.trials import load_resume_state, warn_truncation

@@ -16,12 +16,13 @@ from nlpkit.embed.models import find_model
 from nlpkit.embed.options import LEAST_SAMPLE
 from nlpkit.errors import UsageError
 from nlpkit.finetune.causal import check_causal, check_method
+from nlpkit.finetune.encoder_options import TrainEncoderOptions
 from nlpkit.finetune.encoders import ADAPTED_RATE, OPTIONS, PLANS, check_options
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.estimate import estimate, loads_of_encoder
 from nlpkit.finetune.methods import Method, Value, parse_method, parse_options
 from nlpkit.finetune.mlm import MERGED
-from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions, TrainEncoderOptions
+from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions
 from nlpkit.finetune.pair_dataset import check_classes
 from nlpkit.finetune.train import LogPoint
 from nlpkit.io.atomic import MANIFEST

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
-from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions, TrainEncoderOptions
+from nlpkit.finetune.encoder_options import TrainEncoderOptions
+from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
 
