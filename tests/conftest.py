@@ -61,6 +61,29 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         )
 
 
+_loaded: dict[tuple[Any, ...], Any] = {}  # encoders
+
+
+@pytest.fixture(autouse=True)
+def load_encoder_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands that run in this process share the encoder that comes as a package; loading it takes most of a second."""
+    if request.path.name == "test_sbert_embed.py":  # which takes away what it needs
+        return
+    from nlpkit.embed.options import DEFAULT_ENCODER, EncoderOptions
+
+    load = EncoderOptions.load
+
+    def remembered(options: EncoderOptions, threads: int) -> Any:
+        if options.name != DEFAULT_ENCODER or options.cache is not None:
+            return load(options, threads)
+        key = (repr(options), threads)
+        if key not in _loaded:
+            _loaded[key] = load(options, threads)
+        return _loaded[key]
+
+    monkeypatch.setattr(EncoderOptions, "load", remembered)
+
+
 _embedded: dict[tuple[Any, ...], Any] = {}  # what an encoder gave
 
 
