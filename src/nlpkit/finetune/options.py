@@ -233,13 +233,11 @@ class FinetuneOptions:
             raise UsageError(
                 "`double_quant` needs a quantised base; add `quantize=nf4` or int8", parameter="double_quant"
             )
-        if self.quantize is None:
-            return None
-        if self.quantize not in CODES:
+        if self.quantize is not None and self.quantize not in CODES:
             raise unknown_value("quantize", self.quantize, CODES)
         from nlpkit.finetune.quantized import Quantization
 
-        return Quantization(self.quantize, self.double_quant)
+        return None if self.quantize is None else Quantization(self.quantize, self.double_quant)
 
     def methods(self) -> list[Method] | None:
         """Return the methods; None for `auto`. Raises UsageError."""
