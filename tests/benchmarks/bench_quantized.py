@@ -34,7 +34,7 @@ def measure(base: str, way: str, steps: int, batch: int, tokens: int, threads: i
     from nlpkit.finetune.inputs import encode
     from nlpkit.finetune.methods import parse_method
     from nlpkit.finetune.network import ClassifierObjective, load_network
-    from nlpkit.finetune.quantized import Quantization
+    from nlpkit.finetune.quantization import Quantization
     from nlpkit.finetune.tasks import FinetuneTask, Targets
     from nlpkit.finetune.train import Schedule, train
 

@@ -19,11 +19,9 @@ from nlpkit.finetune.fit import Trained, fit_network
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import load_network
 from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.quantization import ABSMAX_BLOCK, BLOCK, Quantization
 from nlpkit.finetune.quantized import (
-    ABSMAX_BLOCK,
-    BLOCK,
     BlockStore,
-    Quantization,
     QuantizedLinear,
     codebook,
     dequantize,

@@ -18,7 +18,7 @@ from nlpkit.finetune.inputs import spread
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.network import Network, load_network, predict
 from nlpkit.finetune.options import TrainingOptions
-from nlpkit.finetune.quantized import Quantization
+from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.setfit import SetFitModel, train_setfit
 from nlpkit.finetune.tasks import IGNORED, FinetuneTask, Targets, balanced
 from nlpkit.finetune.text_inputs import TextInputs

@@ -20,7 +20,8 @@ from nlpkit.finetune.architectures import MODEL_TYPES, head_parameters, position
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.quantized import Quantization, quantize
+from nlpkit.finetune.quantization import Quantization
+from nlpkit.finetune.quantized import quantize
 from nlpkit.finetune.tasks import FinetuneTask, Targets
 from nlpkit.types import FloatArray, LongArray
 

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from nlpkit.embed.options import DEFAULT_ENCODER
 from nlpkit.errors import UsageError, unknown_value
+from nlpkit.finetune.quantization import CODES, Quantization
 from nlpkit.parameters import FOLDER_WRITTEN, READ, Param
 
 if TYPE_CHECKING:
     import torch
 
     from nlpkit.finetune.methods import Method
-    from nlpkit.finetune.quantized import Quantization
     from nlpkit.finetune.train import Schedule
 
 TASKS = ("auto", "classes", "labels", "regression", "words")
-CODES = ("nf4", "int8")  # of quantised weights
 DEFAULT_WORDS = "words"
 LEAST_STEPS, MOST_EPOCHS, EPOCHS, BATCH_SIZE, WARMUP, WEIGHT_DECAY = 200, 50, 3, 16, 0.1, 0.01
 MANY_CLASSES_RATE = 2e-3  # of the head
@@ -235,7 +234,6 @@ class FinetuneOptions:
             )
         if self.quantize is not None and self.quantize not in CODES:
             raise unknown_value("quantize", self.quantize, CODES)
-        from nlpkit.finetune.quantized import Quantization
 
         return None if self.quantize is None else Quantization(self.quantize, self.double_quant)
 

@@ -16,7 +16,6 @@ The values agree with bitsandbytes 0.50, `quantize_4bit` with `compress_statisti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -26,32 +25,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nlpkit.errors import InputError
-from nlpkit.finetune.options import CODES
+from nlpkit.finetune.quantization import ABSMAX_BLOCK, BLOCK, Quantization
 
-BLOCK, ABSMAX_BLOCK = 64, 256
 OFFSET = 0.9677083  # of the outermost quantile: the mean of 1 - 1/32 and 1 - 1/30
-
-
-@dataclass(frozen=True, slots=True)
-class Quantization:
-    """How the frozen weights of a base are stored. code: nf4 or int8; double: their absmax in 8 bits, too."""
-
-    code: str
-    double: bool = False
-
-    def __post_init__(self) -> None:
-        if self.code not in CODES:
-            raise ValueError(f"unknown code '{self.code}'")
-
-    @property
-    def bits(self) -> float:
-        """Bits of a weight, its share of absmax among them."""
-        absmax = 8 / BLOCK + 32 / (BLOCK * ABSMAX_BLOCK) if self.double else 32 / BLOCK
-        return (4 if self.code == "nf4" else 8) + absmax
-
-    def __str__(self) -> str:
-        """Return it as people read it."""
-        return f"{self.code} with double quantisation" if self.double else self.code
 
 
 def normal_float() -> Tensor:

@@ -18,7 +18,7 @@ from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_network, fit_set
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.predictions import TaskPredictions, empty_predictions
-from nlpkit.finetune.quantized import Quantization
+from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.scores import dev_score
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.train import LogPoint, State

@@ -16,7 +16,8 @@ from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import Network, beside_virtual, load_network, state_of
-from nlpkit.finetune.quantized import Quantization, dequantize
+from nlpkit.finetune.quantization import Quantization
+from nlpkit.finetune.quantized import dequantize
 from nlpkit.finetune.tasks import FinetuneTask, TaskKind
 from nlpkit.finetune.weights import tensor_shapes
 from nlpkit.plain import to_json
