@@ -22,10 +22,13 @@ from nlpkit.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from nlpkit.parameters import Execution as Execution
+    from nlpkit.workflows.active import propose_texts as propose_texts
+    from nlpkit.workflows.active_curve import compare_strategies as compare_strategies
     from nlpkit.workflows.annotate import agreement as agreement
     from nlpkit.workflows.annotate import majority as majority
     from nlpkit.workflows.annotate import make_task as make_task
     from nlpkit.workflows.annotate import score_answers as score_answers
+    from nlpkit.workflows.annotated_labels import labels_from_answers as labels_from_answers
     from nlpkit.workflows.bertopic import fit_bertopic as fit_bertopic
     from nlpkit.workflows.bertopic_update import update_bertopic as update_bertopic
     from nlpkit.workflows.class_terms import ctfidf as ctfidf
@@ -114,6 +117,7 @@ _HOMES = {
     "correct_spelling": "workflows.spelling:correct_spelling",
     "ctfidf": "workflows.class_terms:ctfidf",
     "compare_models": "workflows.compare:compare_models",
+    "compare_strategies": "workflows.active_curve:compare_strategies",
     "edit": "workflows.edit:edit",
     "edits_template": "workflows.edit:edits_template",
     "diff": "workflows.diff:diff",
@@ -147,6 +151,7 @@ _HOMES = {
     "info": "workflows.info:info",
     "judge_task": "workflows.judge:judge_task",
     "kwic": "workflows.kwic:kwic",
+    "labels_from_answers": "workflows.annotated_labels:labels_from_answers",
     "load": "workflows.predict:load",
     "majority": "workflows.annotate:majority",
     "make_task": "workflows.annotate:make_task",
@@ -154,6 +159,7 @@ _HOMES = {
     "merge": "workflows.merge:merge",
     "name_topics": "workflows.name_topics:name_topics",
     "plot": "workflows.plot:plot",
+    "propose_texts": "workflows.active:propose_texts",
     "preprocess": "workflows.preprocess:preprocess",
     "read_corpus": "workflows.corpus:read_corpus",
     "report": "workflows.report:report",

@@ -73,6 +73,8 @@ COMMANDS = (
     "classify",
     "sentiment",
     "zero-shot",
+    "active",
+    "active-curve",
     "finetune",
     "evaluate",
     "stats",

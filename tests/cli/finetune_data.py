@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 
-from tests.cli.conftest import Done, run_cli
+from tests.cli.conftest import Done, files, run_cli
 from tests.finetune.tiny import tiny_sentence_model
 
 SPORT = ["the team won the match", "a goal in the match", "the coach and the team", "fans of a goal"]
@@ -69,3 +72,27 @@ def chances(path: Path | str) -> np.ndarray:
     """The probabilities (D, J) in a table of predictions, classes in order of their names."""
     found = [dict(own) for own in pq.ParquetFile(path).read().column("probabilities").to_pylist()]
     return np.array([[own[name] for name in sorted(own)] for own in found])
+
+
+def without_clocks(run: str) -> dict[str, bytes]:
+    return {n: b for n, b in files(Path(run)).items() if n not in ("manifest.json", "metrics.json", "curve.jsonl")}
+
+
+def stop_at(step: int, monkeypatch: pytest.MonkeyPatch, *, cell: int = 0) -> None:
+    """Let Ctrl-C come in the middle of the update of a step of a training, by the signal itself."""
+    import torch
+
+    usual = torch.optim.AdamW.step
+    seen: list[int] = []
+    trainings: list[Any] = []  # the optimisers themselves: of one that is gone, the next may have the id
+
+    def told(self: Any, *args: Any, **more: Any) -> Any:
+        if all(self is not other for other in trainings):
+            trainings.append(self)
+            seen.clear()
+        seen.append(1)
+        if len(trainings) == cell + 1 and len(seen) == step:
+            os.kill(os.getpid(), signal.SIGINT)
+        return usual(self, *args, **more)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", told)

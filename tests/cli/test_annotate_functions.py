@@ -463,3 +463,29 @@ def test_dawid_skene_weighs_coders(capsys: pytest.CaptureFixture[str]) -> None:
         majority("t.csv", ["good", "also"], method="vote")
     with pytest.raises(UsageError, match="has a column 'good' already"):
         majority("t.csv", ["good", "also"], column="good", method="dawid-skene")
+
+
+def test_soft_labels() -> None:
+    Path("t.csv").write_text("id,a,b,c,d\nu,x,x,y,\nv,y,y,y,y\nw,,,,\n")
+    coders = ["a", "b", "c", "d"]
+    table, _ = majority(Path("t.csv"), coders, soft=True)
+    assert table.column_names[-4:] == ["label", "label_share", "label_entropy", "label_probabilities"]
+    assert table.column("label_probabilities").to_pylist() == [
+        {"x": pytest.approx(2 / 3), "y": pytest.approx(1 / 3)},
+        {"x": 0.0, "y": 1.0},
+        None,
+    ]
+    entropy = -(2 / 3) * np.log(2 / 3) - (1 / 3) * np.log(1 / 3)
+    assert table.column("label_entropy").to_pylist() == [pytest.approx(entropy), 0.0, None]
+    skene, _ = majority(Path("t.csv"), coders, soft=True, method="dawid-skene")
+    names = ["label", "label_prob", "label_entropy", "label_probabilities"]
+    assert skene.column_names[-4:] == names
+    first = skene.column("label_probabilities").to_pylist()
+    assert first[2] is None
+    for row, prob in zip(first[:2], skene.column("label_prob").to_pylist(), strict=False):
+        assert sum(row.values()) == pytest.approx(1.0)
+        assert max(row.values()) == prob
+    write_majority("t.csv", coders, output="out.parquet", soft=True)
+    assert footer(Path("out.parquet"))["parameters"]["soft"] is True
+    with pytest.raises(UsageError, match="already"):
+        majority(Path("out.parquet"), coders, column="label_probabilities"[:5], soft=True)

@@ -285,8 +285,10 @@ TRAINING = (
 )
 RARE = (
     "text_col id_col label_col date_col format xml_record xml_field words_col pos entities lemma model zero_shot explain probabilities "
-    "prototype update resume fixed_topics answers judgements annotators majority order threshold costs"
+    "prototype update resume fixed_topics answers judgements annotators majority order threshold costs "
+    "label_noise layer token_idf template multi_label examples choose"
 )
+ONE_TASK = "crf calibrate answer_start_col answer_tokens overlap"
 BM25 = "scheme tf idf norm like bm25 k1 b slope augment"
 WAYS: dict[str, list[tuple[list[str], str]]] = {
     "bertopic": [(["--k", "3"], RARE), ([], RARE)],
@@ -316,7 +318,10 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     ],
     "sentiment": [(["--lexicon", "LEXICON.tsv"], RARE)],
     "zero-shot": [(["--labels", "sports,politics", "--encoder", "TINY"], RARE)],
-    "finetune": [(["--method", "head"], RARE), (["--method", "lora"], RARE)],
+    "active": [(["--vectors", "tfidf", "--relabel"], f"{RARE} by labels labelled page vectors"), (["--by", "random", "--relabel"],
+    f"{RARE} by labels labelled page")],
+    "active-curve": [(["--by", "margin", "--vectors", "tfidf", "--rounds", "2", "--batch-size", "4", "--seeds", "1"], f"{RARE} by plot")],
+    "finetune": [(["--method", "head"], f"{RARE} {ONE_TASK}"), (["--method", "lora"], f"{RARE} {ONE_TASK}")],
     "train-encoder": [(["--objective", "mlm"], RARE)],
     "evaluate": [(["LDA"], RARE), (["TOPICS"], RARE), (["PREDICTED"], RARE), (["CORPUS"], RARE), (["LDA",
     "TOPICS"], RARE)],
@@ -352,7 +357,7 @@ SUFFIXES = {
     "evaluate": [".json", ".parquet"], "tfidf": [".parquet", ".npz"],
 }  # fmt: skip
 COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "prediction_col",
-           "prob_col", "topic_col", "positive", "majority", "xml_record", "xml_field")  # fmt: skip
+           "answer_start_col", "prob_col", "topic_col", "positive", "majority", "xml_record", "xml_field")  # fmt: skip
 FIXED = (
     "workers",
     "ray",
@@ -403,6 +408,8 @@ CHEAP = {
     "classify": [("--offline",)],
     "zero-shot": [("--offline",)],
     "cluster": [("--offline",)],
+    "active": [("--offline",)],
+    "active-curve": [("--offline",)],
     "similar": [("--offline",)],
     "embed-words": [("--dimensions", "4")],
     "finetune": [("--offline",), ("--base", "TINY"), ("--max-steps", "2"), ("--batch-size", "4")],

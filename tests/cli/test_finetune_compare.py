@@ -19,7 +19,7 @@ import pytest
 
 from nlpkit.interrupts import Stop, between_steps
 from tests.cli.conftest import files, nlpkit_process, read, run_cli, write_jsonl
-from tests.cli.finetune_data import base_model, rows, tune
+from tests.cli.finetune_data import base_model, rows, stop_at, tune, without_clocks
 
 
 @pytest.fixture(scope="module")
@@ -196,30 +196,6 @@ def test_seeds_of_one_method(base: Path) -> None:
 
 
 # ---------------------------------------------------------------- stopped, and gone on
-
-
-def without_clocks(run: str) -> dict[str, bytes]:
-    return {n: b for n, b in files(Path(run)).items() if n not in ("manifest.json", "metrics.json", "curve.jsonl")}
-
-
-def stop_at(step: int, monkeypatch: pytest.MonkeyPatch, *, cell: int = 0) -> None:
-    """Let Ctrl-C come in the middle of the update of a step of a training, by the signal itself."""
-    import torch
-
-    usual = torch.optim.AdamW.step
-    seen: list[int] = []
-    trainings: list[Any] = []  # the optimisers themselves: of one that is gone, the next may have the id
-
-    def told(self: Any, *args: Any, **more: Any) -> Any:
-        if all(self is not other for other in trainings):
-            trainings.append(self)
-            seen.clear()
-        seen.append(1)
-        if len(trainings) == cell + 1 and len(seen) == step:
-            os.kill(os.getpid(), signal.SIGINT)
-        return usual(self, *args, **more)
-
-    monkeypatch.setattr(torch.optim.AdamW, "step", told)
 
 
 @pytest.mark.parametrize("method", ["full", "pfeiffer(r=4)", "lora(r=2)", "setfit(R=2)"])

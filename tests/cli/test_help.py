@@ -118,6 +118,8 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("classify"),
         pytest.param("sentiment"),
         pytest.param("zero-shot", marks=needs_minilm),
+        pytest.param("active"),
+        pytest.param("active-curve"),
         pytest.param("evaluate"),
         pytest.param("annotate"),
         pytest.param("stats"),

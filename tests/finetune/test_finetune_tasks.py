@@ -26,6 +26,7 @@ WORDS = [np.array(y, np.int64) for y in ([0, -100, 2], [1], [-100, -100], [2, 2,
 def targets(kind: TaskKind, weights: Tensor | None = None) -> Targets:
     y: Any = {
         "single": np.array([0, 1, 2, 2, 1, 0, 0]),
+        "ordinal": np.array([0, 1, 2, 2, 1, 0, 0]),
         "multi": RNG.integers(0, 2, (D, J)).astype(np.float32),
         "regression": RNG.normal(size=D).astype(np.float32),
         "tokens": WORDS,
@@ -34,7 +35,8 @@ def targets(kind: TaskKind, weights: Tensor | None = None) -> Targets:
 
 
 def logits(kind: TaskKind, rows: Any) -> Tensor:
-    return WORD_LOGITS[rows] if kind == "tokens" else LOGITS[rows][:, :1] if kind == "regression" else LOGITS[rows]
+    width = {"regression": 1, "ordinal": J - 1}.get(kind, J)
+    return WORD_LOGITS[rows] if kind == "tokens" else LOGITS[rows][:, :width]
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
@@ -59,6 +61,27 @@ def test_several_classes_by_hand(weights: Tensor | None) -> None:
     w = np.ones(J) if weights is None else weights.numpy()
     expected = -(w * y * np.log(p) + (1 - y) * np.log(1 - p)).mean()
     assert (own.loss(LOGITS[ROWS], ROWS) / own.weight(ROWS)).item() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_ordered_classes_by_hand(weights: Tensor | None) -> None:
+    own = targets("ordinal", weights)
+    p = 1 / (1 + np.exp(-LOGITS[ROWS][:, :2].numpy()))
+    total = weight = 0.0
+    for i, row in enumerate(ROWS):
+        k = own.y[row]
+        w = 1.0 if weights is None else float(weights[k])
+        total -= w * sum(np.log(p[i, j] if k > j else 1 - p[i, j]) for j in range(2)) / 2
+        weight += w
+    assert own.weight(ROWS) == pytest.approx(weight)
+    assert own.loss(LOGITS[ROWS][:, :2], ROWS).item() == pytest.approx(total, abs=1e-5)
+
+
+def test_probabilities_of_ordered_classes() -> None:
+    task = FinetuneTask("ordinal", ("bad", "ok", "good"))
+    assert (task.n_outputs, task.output_names) == (2, (">bad", ">ok"))
+    above = np.log(np.array([[0.75 / 0.25, 0.2 / 0.8], [0.3 / 0.7, 0.6 / 0.4]]))  # the second rises, and is lowered
+    np.testing.assert_allclose(probabilities(task, above), [[0.25, 0.55, 0.2], [0.7, 0.0, 0.3]], atol=1e-12)
 
 
 def test_squared_error_of_a_number() -> None:
@@ -98,7 +121,7 @@ def test_texts_without_a_label_weigh_nothing() -> None:
     assert own.loss(WORD_LOGITS[[2, 4]], np.array([2, 4])).item() == 0
 
 
-@pytest.mark.parametrize("kind", ["single", "multi", "regression", "tokens"])
+@pytest.mark.parametrize("kind", ["single", "multi", "ordinal", "regression", "tokens"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 def test_parts_sum_to_the_whole(kind: TaskKind, weights: Tensor | None) -> None:
     own = targets(kind, None if kind == "regression" else weights)

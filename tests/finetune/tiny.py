@@ -22,6 +22,7 @@ def tiny_bert(
     layers: int = 2,
     max_positions: int = 64,
     architecture: str = "BertModel",
+    labels: Sequence[str] = (),
 ) -> Path:
     """Write config.json, model.safetensors, tokenizer.json and tokenizer_config.json, and return the folder.
 
@@ -30,6 +31,7 @@ def tiny_bert(
 
     Args:
         architecture: a class of transformers; such as BertForSequenceClassification, for a folder with a head.
+        labels: names of the classes of such a head.
     """
     from safetensors.torch import save_file
     from transformers import BertConfig
@@ -41,6 +43,9 @@ def tiny_bert(
         intermediate_size=2 * hidden, max_position_embeddings=max_positions, pad_token_id=0,
     )  # fmt: skip
     config.architectures = [architecture]
+    if labels:
+        config.id2label = dict(enumerate(labels))
+        config.label2id = {name: i for i, name in enumerate(labels)}
     config.save_pretrained(str(folder))
     save_file(_weights(config, architecture, seed), folder / "model.safetensors", metadata={"format": "pt"})
     _write_tokenizer(folder, vocab, max_positions)

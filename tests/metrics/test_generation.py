@@ -7,7 +7,17 @@ import random
 import numpy as np
 import pytest
 
-from nlpkit.metrics.generation import bleu, bleu_counts, chrf, chrf_counts, cut_13a, rouge_l, rouge_n
+from nlpkit.metrics.generation import (
+    answer_exact,
+    answer_f1,
+    bleu,
+    bleu_counts,
+    chrf,
+    chrf_counts,
+    cut_13a,
+    rouge_l,
+    rouge_n,
+)
 
 ONCE = np.ones((1, 1))
 SENTENCE = "the cat sat on a mat, dog. 3.5 1,000 U.S. it's well-known (yes) &quot;no&quot; 10-12 end! é naïve x/y"
@@ -72,3 +82,40 @@ def test_weights_count_pairs_several_times() -> None:
     again = ([references[i] for i in (0, 0, 2, 3)], [written[i] for i in (0, 0, 2, 3)])
     for count, score in ((bleu_counts, bleu), (chrf_counts, chrf)):
         assert score(count(references, written))(weights) == pytest.approx(score(count(*again))(np.ones((1, 4))))
+
+
+def squad(true: str, predicted: str) -> tuple[float, float]:
+    """Exact match and F1 by the rules of evaluate-v2.0.py, step by step."""
+    import re
+    import string
+
+    def normalised(text: str) -> str:
+        text = "".join(c for c in text.lower() if c not in set(string.punctuation))
+        return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
+
+    gold, words = normalised(true).split(), normalised(predicted).split()
+    exact = float(normalised(true) == normalised(predicted))
+    if not gold or not words:
+        return exact, float(gold == words)
+    same = sum(min(gold.count(w), words.count(w)) for w in set(gold))
+    if not same:
+        return exact, 0.0
+    precision, recall = same / len(words), same / len(gold)
+    return exact, 2 * precision * recall / (precision + recall)
+
+
+def test_answers_by_hand() -> None:
+    true = ["the Eiffel Tower", "1889", "", "", "a red, red rose", "The"]
+    written = ["Eiffel tower!", "in 1889", "", "Paris", "red rose", ""]
+    assert answer_exact(true, written).tolist() == [1, 0, 1, 0, 0, 1]
+    assert answer_f1(true, written) == pytest.approx([1, 2 / 3, 1, 0, 4 / 5, 1])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_answers_by_the_rules_of_squad(seed: int) -> None:
+    rng = random.Random(seed)
+    words = [*WORDS, "The", "An", "a", "Theatre", "don't", "—", "U.S.A."]
+    pairs = [[" ".join(rng.choices(words, k=rng.randint(0, 5))) for _ in range(2)] for _ in range(50)]
+    true, written = [a for a, _ in pairs], [b for _, b in pairs]
+    expected = np.array([squad(a, b) for a, b in pairs])
+    np.testing.assert_allclose(np.column_stack([answer_exact(true, written), answer_f1(true, written)]), expected)

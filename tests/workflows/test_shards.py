@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
-from nlpkit.classify.sentiment_options import SentimentOptions, ZeroShotOptions
+from nlpkit.classify.sentiment_options import SentimentOptions
+from nlpkit.classify.zero_shot_options import ZeroShotOptions
 from nlpkit.embed.options import DocumentMethodOptions, EncoderOptions, SbertOptions
 from nlpkit.errors import InputError, NlpkitError, OutputExistsError, UsageError
 from nlpkit.evaluation.options import GateOptions

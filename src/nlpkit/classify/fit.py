@@ -180,6 +180,26 @@ def fit_model(
             raise UsageError(f"{options.kind} gives documents no class", parameter="model")
 
 
+def fit_soft(
+    X: Features, shares: FloatArray, options: ModelOptions, *, weights: FloatArray | None = None, threads: int = 1
+) -> Model:
+    """Return a classifier of soft labels, which only logreg learns from; see `logistic.fit_soft_logistic`.
+
+    Args:
+        X: as in `fit_model`. shares: (D, J), each class with a share of some document. weights: (D,) of the documents.
+
+    Raises:
+        UsageError: a model of another kind.
+    """
+    if options.kind != "logreg":
+        raise UsageError(
+            f"{options.kind} learns from one label a document; logreg learns from shares", parameter="model"
+        )
+    from nlpkit.classify.logistic import fit_soft_logistic
+
+    return fit_soft_logistic(X, shares, C=options.C, weights=weights, max_steps=options.max_iter, threads=threads)
+
+
 def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: int = 0, threads: int = 1) -> Model:
     """Return a classifier that gives each document any number of J labels: those whose score is above 0.
 

@@ -25,7 +25,8 @@ class Labels:
     codes (D,) int32, -1 for none, of documents with one label; sets (D, J) bool of those with several; numbers (D,) float64, NaN
     for none, of a regression, which has no classes; two of the three are None. scale: all labels of ordered classes, the lowest
     first, of which `names` are those of training; empty where classes have no order. groups (D,) int32: documents of one group
-    stay in one fold; None for no groups.
+    stay in one fold; None for no groups. shares (D, J) float64: of soft labels, how many of its coders gave a document each label, rows
+    summing to 1; None where a document simply has the label of its code.
     """
 
     names: tuple[str, ...]
@@ -35,6 +36,7 @@ class Labels:
     numbers: FloatArray | None = None
     scale: tuple[str, ...] = ()
     groups: IntArray | None = None
+    shares: FloatArray | None = None
 
     @property
     def multiple(self) -> bool:

@@ -110,7 +110,7 @@ def score_of_draws(
             rank = np.array([labels.scale.index(name) for name in data.class_names], np.int32)
             statistics.append(ordinal.statistics(rank[data.true], rank[data.assigned])[metric])
     elif labels.multiple:
-        names, sets = label_sets(dataset, rows)
+        names, sets = label_sets(dataset.raw_labels, dataset.labels.names, rows)
         statistics = []
         for predicted in predictions:
             assert predicted.sets is not None

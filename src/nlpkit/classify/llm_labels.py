@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,18 +17,31 @@ class LabelAnswer:
     problem: str = ""
 
 
-def question_of(labels: Mapping[str, Sequence[str]], text: str, *, budget: int, complaint: str = "") -> Messages:
+def question_of(
+    labels: Mapping[str, Sequence[str]],
+    text: str,
+    *,
+    budget: int,
+    complaint: str = "",
+    examples: Sequence[tuple[str, str]] = (),
+) -> Messages:
     """Return the messages that ask for the label of a text.
 
     Args:
-        labels: with their descriptions. budget: tokens of the text. complaint: what was wrong with the answer before.
+        labels: with their descriptions. budget: tokens of the text, and of each example. complaint: what was wrong with the answer
+            before. examples: texts with their labels.
     """
     lines = [f"- {name}" + (f": {'; '.join(described)}" if described else "") for name, described in labels.items()]
     system = (
         "You classify texts. The labels are:\n" + "\n".join(lines) + "\nAnswer with one JSON object and nothing else: "
         '{"label": "..."}. The label is the one of these that fits the text best, written exactly as it is here.'
     )
-    return conversation(system, [f"Text: {''.join(fitted_documents([text], budget))}"], complaint)
+
+    def shown(document: str) -> str:
+        return f"Text: {''.join(fitted_documents([document], budget))}"
+
+    answered = [(shown(document), json.dumps({"label": label}, ensure_ascii=False)) for document, label in examples]
+    return conversation(system, [shown(text)], complaint, answered)
 
 
 def read_label(text: str, names: Sequence[str]) -> LabelAnswer:

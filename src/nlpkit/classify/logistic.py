@@ -76,6 +76,32 @@ def fit_logistic(
     return LinearModel("logreg", np.ascontiguousarray(rows[:-1]), rows[-1].copy(), "softmax", converged=converged)
 
 
+def fit_soft_logistic(
+    X: Features,
+    Q: FloatArray,
+    *,
+    C: float = 1.0,
+    weights: FloatArray | None = None,
+    max_steps: int = MOST_STEPS,
+    threads: int = 1,
+) -> LinearModel:
+    """Return the logistic regression with the least C · Σ_d s_d · -Σ_c q_dc log P(c | x_d) + ½ Σ w²: soft labels as targets.
+
+    A document counts once for each label that it has a share of, with that share as its weight. Where every document has one label, it is
+    `fit_logistic` of these labels, to the byte (Peterson et al. 2019 train on the labels of several people so).
+
+    Args:
+        X: as in `fit_logistic`. Q: (D, J) shares, at least two columns, each with a share of some document.
+        weights: s (D,) of the documents; None = 1 each.
+        C, max_steps, threads: as in `fit_logistic`.
+    """
+    rows, y = np.nonzero(Q)
+    s = Q[rows, y] if weights is None else Q[rows, y] * weights[rows]
+    return fit_logistic(
+        checked_features(X)[rows], y.astype(np.int32), Q.shape[1], C=C, weights=s, max_steps=max_steps, threads=threads
+    )
+
+
 def fit_label_logistic(
     X: Features,
     Y: BoolArray,

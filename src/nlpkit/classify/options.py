@@ -141,6 +141,14 @@ class ClassifierOptions:
             metavar="COL,…",
         ),
     ] = None
+    annotators: Annotated[
+        str | tuple[str, ...] | None,
+        Param(
+            "Columns of several coders, such as anna,ben,chiara: logreg learns the shares of their labels (soft labels) instead of one "
+            "label for each text.",
+            metavar="COLS",
+        ),
+    ] = None
     rules: Annotated[
         Path | None,
         Param(
@@ -225,6 +233,12 @@ class ClassifierOptions:
             if value is not None and value not in known:
                 run = "; a run of nlpkit classify predicts with: nlpkit predict RUN INPUT" if name == "model" else ""
                 raise unknown_value(name, value, known, run)
+        if self.coders() and (self.model != "logreg" or self.task not in ("auto", "classes") or self.rules is not None):
+            raise UsageError(
+                "`annotators` make soft labels, which logreg learns from; take `model=logreg`, or write one label for each text with "
+                "nlpkit annotate majority",
+                parameter="annotators",
+            )
         self.values("cost")
         self.values("alpha")
         parse_thresholds(self.threshold)
@@ -249,6 +263,10 @@ class ClassifierOptions:
                 f"`priors={self.priors}`: empirical, uniform or a probability for each class, such as 0.3,0.7",
                 parameter="priors",
             ) from None
+
+    def coders(self) -> list[str]:
+        """Return the columns of coders, none where documents have one label."""
+        return names_in(self.annotators)
 
     @property
     def labels_in_order(self) -> list[str]:

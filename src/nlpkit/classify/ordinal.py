@@ -51,10 +51,7 @@ class OrdinalModel:
         """Return the probability (D, J) of each class."""
         above = self.above.probabilities(X)
         assert above is not None
-        above = np.minimum.accumulate(above, axis=1)
-        ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
-        p: FloatArray = -np.diff(np.hstack([ends[0], above, ends[1]]), axis=1)
-        return p
+        return class_probabilities(above)
 
     def decision(self, X: Features) -> FloatArray:
         """Return the log-probability (D, J) of each class."""
@@ -96,6 +93,14 @@ def fit_ordinal(
     above = y[:, None] > np.arange(n_classes - 1)
     of_places = None if weights is None else np.repeat(weights[:, None], n_classes - 1, axis=1)
     return OrdinalModel(fit_label_logistic(X, above, C=C, weights=of_places, max_steps=max_steps, threads=threads))
+
+
+def class_probabilities(above: FloatArray) -> FloatArray:
+    """Return the probabilities (D, J) of ordered classes from G (D, J-1), P(y > k), which is lowered where it rises."""
+    falling = np.minimum.accumulate(above, axis=1)
+    ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
+    p: FloatArray = -np.diff(np.hstack([ends[0], falling, ends[1]]), axis=1)
+    return p
 
 
 def median_class(probabilities: FloatArray) -> IntArray:

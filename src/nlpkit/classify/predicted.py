@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +51,12 @@ class Predicted:
             whole, part = getattr(self, name), getattr(predicted, name)
             if whole is not None and part is not None:
                 whole[rows] = part
+
+
+def joined(parts: Sequence[Predicted]) -> Predicted:
+    """Return the predictions of parts that follow one another."""
+    columns = ([getattr(part, name) for part in parts] for name in ("decision", "probabilities", "codes", "sets"))
+    return Predicted(*(None if column[0] is None else np.concatenate(column) for column in columns))  # type: ignore[arg-type]
 
 
 def objective(labels: Labels) -> str:

@@ -116,7 +116,7 @@ def _result(
         return result
     if predicted.sets is not None:
         result = TargetResult(name, "sets of predictions against 'label'")
-        names, true = label_sets(dataset, rows)
+        names, true = label_sets(dataset.raw_labels, dataset.labels.names, rows)
         assigned = np.zeros(true.shape, bool)
         assigned[:, : len(dataset.labels.names)] = predicted.sets[rows]
         add_multilabel(result, names, true, assigned, FEW_MULTILABEL if few else MULTILABEL, uncertainty)
@@ -133,18 +133,19 @@ def _result(
     return result
 
 
-def label_sets(dataset: LabelledDataset, rows: LongArray) -> tuple[tuple[str, ...], BoolArray]:
-    """Return the labels of training and test documents, and which of them each of some rows has (n, J').
+def label_sets(
+    raw_labels: Sequence[Sequence[str] | None], known: Sequence[str], rows: LongArray
+) -> tuple[tuple[str, ...], BoolArray]:
+    """Return the labels of some documents beside those known, and which of them each has (n, J').
 
-    Labels that no training document has are counted, and never predicted.
+    Labels that are not known, as those that no training document has, are counted, and never predicted.
     """
-    known = dataset.labels.names
-    unseen = sorted({label for d in rows for label in dataset.raw_labels[d] or ()} - set(known))
+    unseen = sorted({label for d in rows for label in raw_labels[d] or ()} - set(known))
     names = (*known, *unseen)
     code = {name: j for j, name in enumerate(names)}
     true = np.zeros((len(rows), len(names)), bool)
     for i, d in enumerate(rows):
-        for label in dataset.raw_labels[d] or ():
+        for label in raw_labels[d] or ():
             true[i, code[label]] = True
     return names, true
 

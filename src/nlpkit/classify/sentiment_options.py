@@ -1,15 +1,13 @@
-"""Options of sentiment by lexicon, and of labels by their names, as plain data."""
+"""Options of sentiment by lexicon, as plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.classify.options import confidence_level
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.lm.chat_options import LlmOptions
 from nlpkit.parameters import READ_LIST, Param
 from nlpkit.text.options import TextOptions
 
@@ -205,33 +203,3 @@ class SentimentTextOptions:
     def text_options(self) -> TextOptions:
         """Return them as options of every step from texts to words."""
         return TextOptions(**{one.name: getattr(self, one.name) for one in fields(self)})
-
-
-@dataclass(frozen=True, slots=True)
-class ZeroShotOptions(LlmOptions):
-    """The labels, by their names or descriptions, and the language model that gives them, where one does."""
-
-    PANEL: ClassVar[str] = "Labels"
-
-    labels: Annotated[
-        str | Sequence[str] | Mapping[str, str | Sequence[str]] | None,
-        Param(
-            "Labels: 'sports,politics', 'sports: games, …; politics: …', or a table with the columns label and description.",
-            metavar="NAMES|FILE",
-        ),
-        READ_LIST,
-    ] = None
-    probabilities: Annotated[bool, Param("Add a column with the probability of each label.")] = False
-    ci: Annotated[float, Param("Level of the confidence intervals of scores; 0 = none.", metavar="LEVEL")] = 0.95
-
-    budget: Annotated[
-        int,
-        Param("Number of tokens of a text that a language model is shown.", metavar="N", min=1, panel="Language model"),
-    ] = 1000
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for a level that is none, and for probabilities of a language model."""
-        confidence_level(self.ci)
-        LlmOptions.__post_init__(self)
-        if self.llm is not None and self.probabilities:
-            raise UsageError("`probabilities`: labels by `llm` have none; leave it out", parameter="probabilities")

@@ -108,7 +108,11 @@ PANELS: dict[str, dict[str, Entry]] = {
         "sentiment": Entry("sentiment", "Score the sentiment of texts by a lexicon, without training."),
         "zero-shot": Entry(
             "zero_shot",
-            "Give texts the nearest of some labels, or the one that a language model names, without training.",
+            "Give texts labels by their names alone: by embedding, inference, a prompt or a language model.",
+        ),
+        "active": Entry("active", "Choose the texts to label next, and write a page for the people who label them."),
+        "active-curve": Entry(
+            "active_curve", "Compare strategies of active learning with random choice, on documents that are labelled."
         ),
         "finetune": Entry("finetune", "Fine-tune a transformer on labelled documents, or compare methods."),
         "train-encoder": Entry(
@@ -120,7 +124,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         "annotate": Entry(
             "annotate",
             "Write tasks for people, score their answers, and measure how far coders agree.",
-            members=("task", "judge", "score", "agree", "majority"),
+            members=("task", "judge", "labels", "score", "agree", "majority"),
         ),
     },
     "Saved models and files": {

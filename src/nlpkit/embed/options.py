@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -94,6 +95,12 @@ class EncoderOptions:
         """Raise UsageError when one of these options is given and would change nothing."""
         if self.requested():
             raise UsageError(f"{', '.join(self.requested())}: {why}")
+
+    def refuse_others(self, used: Sequence[str], why: str) -> None:
+        """Raise UsageError when an option that is not among those used is given, and would change nothing."""
+        for one in fields(self):
+            if one.name not in used and getattr(self, one.name) != one.default:
+                raise UsageError(f"`{one.name}`: {why}", parameter=one.name)
 
     def static_sample(self) -> int | None:
         """Return the number of texts that a static encoder is tuned on, None where `engine` is another. Raises UsageError."""

@@ -190,6 +190,31 @@ def _add_votes(result: TargetResult, annotations: Annotations) -> None:
         result.notes.append(f"{wording.counted(unrated, 'unit')} without any judgement")
 
 
+def soft_labels(names: Sequence[str], probabilities: FloatArray) -> dict[str, pa.Array]:
+    """Return the columns of soft labels: entropy, in nats, and probabilities, a struct with a field for each label; null where unknown.
+
+    Args:
+        probabilities: (U, J) of the labels, or shares of votes; rows of NaN without judgements.
+    """
+    known = np.isfinite(probabilities).all(axis=1)
+    logs = np.log(probabilities, out=np.zeros_like(probabilities), where=probabilities > 0)
+    entropy = np.abs((probabilities * logs).sum(axis=1))
+    fields = [pa.array(column.astype(np.float32), from_pandas=True) for column in probabilities.T]
+    return {
+        "entropy": pa.array(np.where(known, entropy, np.nan), pa.float32(), from_pandas=True),
+        "probabilities": pa.StructArray.from_arrays(fields, list(names), mask=pa.array(~known)),
+    }
+
+
+def vote_shares(annotations: Annotations) -> FloatArray:
+    """Return the share (U, J) of its coders who gave a unit each label; NaN without judgements."""
+    codes, J = annotations.codes, len(annotations.names)
+    votes = np.stack([(codes == j).sum(axis=1) for j in range(J)], axis=1).astype(np.float64)
+    totals = votes.sum(axis=1, keepdims=True)
+    shares: FloatArray = np.divide(votes, totals, out=np.full_like(votes, np.nan), where=totals > 0)
+    return shares
+
+
 def majority_labels(
     annotations: Annotations, *, ties: Literal["none", "first"] = "none"
 ) -> tuple[pa.Array, pa.Array, dict[str, int]]:
@@ -205,14 +230,15 @@ def majority_labels(
 
 
 def dawid_skene_labels(
-    annotations: Annotations, *, ties: Literal["none", "first"] = "none"
+    annotations: Annotations, *, ties: Literal["none", "first"] = "none", soft: bool = False
 ) -> tuple[dict[str, pa.Array], dict[str, Any]]:
     """Return the most probable label of each unit by Dawid & Skene, and what was counted and estimated.
 
     Returns:
-        the columns "" (labels), prob (of the label) and entropy (of the true label, in nats), (U,) each, null without judgements; and
-        how many units are labelled, tied and unrated, the shares of the labels, and for each coder the number of judgements, the
-        accuracy and the confusion: of units of a label (first key) the share that was given each label (second key).
+        the columns "" (labels), prob (of the label) and entropy (of the true label, in nats), (U,) each, null without judgements;
+        with `soft` also probabilities (of all labels); and how many units are labelled, tied and unrated, the shares of the labels, and
+        for each coder the number of judgements, the accuracy and the confusion: of units of a label (first key) the share that was
+        given each label (second key).
     """
     model = dawid_skene(annotations.codes, len(annotations.names))
     winner, tie = model.labels()
@@ -221,8 +247,10 @@ def dawid_skene_labels(
     columns = {
         "": pa.array(labels, pa.string()),
         "prob": pa.array(model.probabilities.max(axis=1, initial=-1.0, where=model.probabilities >= 0), pa.float32()),
-        "entropy": pa.array(model.entropy, pa.float32(), from_pandas=True),
+        **soft_labels(names, model.probabilities),
     }
+    if not soft:
+        del columns["probabilities"]
     rated = winner >= 0
     columns["prob"] = pc.if_else(pa.array(rated), columns["prob"], None)
     n_judged = (annotations.codes >= 0).sum(axis=0).tolist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,15 +10,28 @@ from nlpkit import wording
 from nlpkit.errors import InputError
 from nlpkit.evaluation.labels import PredictionTable
 from nlpkit.evaluation.results import TargetResult
-from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.catalogue import METRICS, in_group
 from nlpkit.metrics.generation import OF_CORPUS, PER_PAIR
 from nlpkit.metrics.score import Uncertainty, mean_score, statistic_score
+from nlpkit.types import FloatArray
+
+BERTSCORE = in_group("bertscore")
+TokenScores = Callable[[Sequence[str], Sequence[str]], tuple[FloatArray, dict[str, object]]]
 
 
-def add_generated(result: TargetResult, table: PredictionTable, names: Sequence[str], uncertainty: Uncertainty) -> None:
+def add_generated(
+    result: TargetResult,
+    table: PredictionTable,
+    names: Sequence[str],
+    uncertainty: Uncertainty,
+    token_scores: TokenScores | None = None,
+) -> None:
     """Add scores of written texts to a result.
 
     A document without a text that should be is left out; one without a written text counts as an empty one.
+
+    Args:
+        token_scores: gives BERTScore's precision, recall and F (D, 3) of references and texts, and its parameters; needed for these.
 
     Raises:
         InputError: there is no text that should be, or a column holds other than texts.
@@ -36,14 +49,18 @@ def add_generated(result: TargetResult, table: PredictionTable, names: Sequence[
         if n:
             result.notes.append(f"{wording.counted(n, 'document')} without a {what}")
     once = np.ones(len(texts), np.int64)
-    for name in names:
+    of_tokens = [name for name in names if name in BERTSCORE]
+    if of_tokens:
+        assert token_scores is not None
+        columns, parameters = token_scores(references, texts)
+        for name in of_tokens:
+            values = columns[:, BERTSCORE.index(name)]
+            result.add(mean_score(METRICS[name], values, uncertainty, over="documents", parameters=parameters))
+    for name in [name for name in names if name not in BERTSCORE]:
         if name in PER_PAIR:
             values = PER_PAIR[name](references, texts)
-            result.add(
-                mean_score(
-                    METRICS[name], values, uncertainty, over="documents", parameters={"words": "letters and digits"}
-                )
-            )
+            cut = "at spaces, without punctuation and articles" if name.startswith("answer") else "letters and digits"
+            result.add(mean_score(METRICS[name], values, uncertainty, over="documents", parameters={"words": cut}))
         else:
             statistic = OF_CORPUS[name](references, texts)
             result.add(statistic_score(METRICS[name], statistic, once, uncertainty, over="documents"))

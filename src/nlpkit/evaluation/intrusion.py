@@ -9,7 +9,7 @@ import numpy as np
 from nlpkit import wording
 from nlpkit.evaluation.agreement import PEOPLE, agreement_scores, measurement
 from nlpkit.evaluation.results import TargetResult, detail_table
-from nlpkit.evaluation.tasks import RATINGS, Answers, Task
+from nlpkit.evaluation.tasks import LABEL, RATINGS, Answers, Task, choices
 from nlpkit.metrics.intrusion import model_precision, topic_log_odds
 from nlpkit.metrics.intrusion_design import RATING, TOPIC
 from nlpkit.metrics.score import Uncertainty, mean_score
@@ -20,7 +20,7 @@ def task_result(task: Task, answers: Answers, level: str | None, uncertainty: Un
     """Return the scores of the answers to a task.
 
     Precision, or the mean rating, is the mean over topics (documents in a topic intrusion), and its interval is over them.
-    Agreement is that on the option chosen, whether it is right or not.
+    Agreement is that on the option chosen, whether it is right or not. Labels of texts are only compared: none is known to be right.
 
     Args:
         level: of measurement for alpha; by default ordinal for ratings and nominal for intruders.
@@ -32,6 +32,8 @@ def task_result(task: Task, answers: Answers, level: str | None, uncertainty: Un
     ratings = np.where(answers.chosen >= 0, answers.chosen + 1.0, np.nan)
     if task.kind == RATING:
         _add_ratings(result, task, answers, ratings, uncertainty)
+    elif task.kind == LABEL:
+        _add_labels(result, task, answers)
     else:
         _add_precision(result, task, answers, uncertainty)
     measured = measurement(level or ("ordinal" if task.kind == RATING else "nominal"))
@@ -105,6 +107,18 @@ def _add_ratings(
         result.tables["Names that coders gave"] = detail_table(("topic", "coder", "name"), labels)
         result.facts["labels"] = [dict(zip(("topic", "coder", "label"), row, strict=True)) for row in labels]
     _add_coders(result, answers, "rating", [float(np.nanmean(ratings[:, c])) for c in _coders(answers)])
+
+
+def _add_labels(result: TargetResult, task: Task, answers: Answers) -> None:
+    """Add how often each coder gave each label."""
+    labels = choices(task.kind, task.design.items[0])
+    counts = [[int((answers.chosen[:, c] == j).sum()) for c in _coders(answers)] for j in range(len(labels))]
+    result.tables["Labels"] = detail_table(
+        ("label", *answers.coders), [[name, *row] for name, row in zip(labels, counts, strict=True)]
+    )
+    result.facts["by_label"] = [
+        {"label": name, **dict(zip(answers.coders, row, strict=True))} for name, row in zip(labels, counts, strict=True)
+    ]
 
 
 def _coders(answers: Answers) -> range:

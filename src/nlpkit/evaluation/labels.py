@@ -64,6 +64,7 @@ class LabelSets:
 class PredictionTable:
     """The columns of a table that are scored, as they stand there, None for empty cells: label, prediction or topic, probability, id.
 
+    annotators: the labels of each annotator, where several are named, annotator_cols: their columns.
     prob, ids: None where there is no such column; label_col, assigned_col: their names, for messages; probabilities: of all classes, by
     name.
     """
@@ -77,6 +78,8 @@ class PredictionTable:
     label_col: str
     assigned_col: str
     probabilities: Sequence[Any] | None = None
+    annotators: Sequence[Sequence[Any]] | None = None
+    annotator_cols: Sequence[str] = ()
 
 
 def labelled_predictions(columns: PredictionTable, scale: Sequence[str] = ()) -> LabelledPredictions:

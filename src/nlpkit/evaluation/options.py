@@ -102,6 +102,31 @@ class EvaluationOptions(IntervalOptions):
         int, Param("Number of particles of the left-to-right estimator of perplexity.", min=1, panel=DEFINITION)
     ] = 100
     beta: Annotated[float, Param("Weight of recall against precision in F scores.", panel=DEFINITION)] = 1.0
+    label_noise: Annotated[
+        str | float | None,
+        Param(
+            "Errors of the labels that scores are corrected for: a rate such as 0.05, or a table with label, given and share.",
+            metavar="RATE|FILE",
+            panel=TARGETS,
+        ),
+        READ,
+    ] = None
+    annotators: Annotated[
+        str | tuple[str, ...] | None,
+        Param(
+            "Columns of several annotators instead of one of labels: a,b,c; intervals are over them, too.",
+            metavar="NAMES",
+            panel=TARGETS,
+        ),
+    ] = None
+    layer: Annotated[
+        int | None,
+        Param("Layer of `encoder` whose token vectors bertscore compares; default: the last.", min=0, panel=DEFINITION),
+    ] = None
+    token_idf: Annotated[
+        bool,
+        Param("Weigh tokens of bertscore by their inverse frequency in the texts that should be.", panel=DEFINITION),
+    ] = False
     target_format: Annotated[
         str,
         Param(
@@ -206,6 +231,30 @@ class EvaluationOptions(IntervalOptions):
     def absent_rule(self) -> Literal["worst", "skip"]:
         """Return `absent` as the metrics take it."""
         return cast(Literal["worst", "skip"], self.absent)
+
+    def annotator_columns(self) -> list[str]:
+        """Return the columns of annotators. Raises UsageError for one alone or one named twice, and where noise is named, too."""
+        columns = names_in(self.annotators)
+        if self.annotators is not None and (len(columns) < 2 or len(set(columns)) < len(columns)):
+            raise UsageError(
+                "`annotators` needs the columns of two annotators or more, each once, such as a,b",
+                parameter="annotators",
+            )
+        if columns and self.label_noise is not None:
+            raise UsageError("`label_noise` and `annotators` do not go together", parameter="label_noise")
+        return columns
+
+    def refuse_noise(self) -> None:
+        """Raise UsageError where there are no predictions and labels, of which alone noise can be told."""
+        for name in ("label_noise", "annotators"):
+            if getattr(self, name) is not None:
+                raise UsageError(f"`{name}` is for tables with predictions; leave it out", parameter=name)
+
+    def refuse_token_options(self) -> None:
+        """Raise UsageError for options of BERTScore where it is not made."""
+        for name in ("layer", "token_idf"):
+            if getattr(self, name) not in (None, False):
+                raise UsageError(f"`{name}` is for `metrics=bertscore`; leave it out", parameter=name)
 
     def refuse_separator(self) -> None:
         """Raise UsageError where there is nothing to split at `label_sep`."""

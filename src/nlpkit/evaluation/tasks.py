@@ -1,4 +1,4 @@
-"""Tasks for people: questions about the topics of a model, and the answers of coders."""
+"""Tasks for people: questions about the topics of a model, or about texts to be labelled, and the answers of coders."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from nlpkit.metrics.intrusion_design import (
 )
 from nlpkit.types import IntArray
 
+LABEL = "label"  # of a task about texts; those of KINDS are about topics
 KIND_NAMES = {**{kind: kind for kind in KINDS}, "intrusion": WORD, "word": WORD, "topic": TOPIC, "word-set": SET}
 RATINGS = ("not related", "somewhat related", "very related")
 QUESTIONS = {
@@ -32,6 +33,7 @@ QUESTIONS = {
     TOPIC: "Which group of words does not belong to the text?",
     SET: "Which group of words does not belong to the others?",
     RATING: "How much are these words related to each other?",
+    LABEL: "Which label fits the text?",
 }
 INSTRUCTIONS = {
     WORD: "All words but one are of one topic. Choose the one that is not; if you cannot tell, choose the likeliest.",
@@ -40,6 +42,7 @@ INSTRUCTIONS = {
     SET: "All groups of words but one are of one topic. Choose the one that is not; if you cannot tell, choose the likeliest.",
     RATING: "The words are those of one topic. Very related: you see at once what they have in common. "
     "Not related: they could as well come from anywhere.",
+    LABEL: "Choose the label that fits the text best. Leave the question open if none does.",
 }
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _KEPT = 10  # words of a topic in the key
@@ -86,6 +89,13 @@ def task_of(
     names = [str(k) for k in range(len(topics))] if topic_names is None else topic_names
     kept = tuple((name_, tuple(words[:_KEPT])) for name_, words in zip(names, topics, strict=True))
     return Task(name, design, ids, mark, kept)
+
+
+def label_task(name: str, documents: Sequence[tuple[str, str]], labels: Sequence[str]) -> Task:
+    """Return the task to give each document (its id and text) one of two labels or more; no answer is the right one."""
+    options = tuple((label,) for label in labels)
+    items = tuple(Item(-1, options, document=id_, text=text) for id_, text in documents)
+    return task_of(name, Design(LABEL, 0, items, {}), [])
 
 
 @dataclass(frozen=True, slots=True)

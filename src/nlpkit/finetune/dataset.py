@@ -1,4 +1,4 @@
-"""Documents with labels of four kinds (a class, several labels, a number, a label for each word), each in a split."""
+"""Documents with labels of any kind (a class, one on a scale, several, a number, one for each word, an answer), each in a split."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nlpkit.classify.labels import Labels, encode_sets, encode_single
 from nlpkit.classify.splits import DEV, TEST, TRAIN, UNUSED, held_out, stratified_folds
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.options import DatasetOptions
-from nlpkit.finetune.tasks import IGNORED, FinetuneTask, TaskKind
+from nlpkit.finetune.tasks import CLASSES, IGNORED, ONE_CLASS, FinetuneTask, TaskKind
 from nlpkit.finetune.text_inputs import TextInputs, texts_of
 from nlpkit.types import BoolArray, FloatArray, LongArray
 
@@ -23,8 +23,10 @@ Tags = list[list[str | None] | None]  # of each document the labels of its words
 TASK_NAMES: dict[TaskKind, str] = {
     "single": "classes",
     "multi": "labels",
+    "ordinal": "ordinal",
     "regression": "regression",
     "tokens": "words",
+    "answer": "answers",
 }
 KINDS = {name: kind for kind, name in TASK_NAMES.items()}
 
@@ -33,9 +35,10 @@ KINDS = {name: kind for kind, name in TASK_NAMES.items()}
 class FinetuneDataset(LabelledDataset):
     """Documents with labels of any kind, each in a split.
 
-    kind: "single", "multi", "regression" or "tokens". Of a regression `values` (D,), NaN for none; of words `words` and `tags`
+    kind: see `TaskKind`. Of a regression `values` (D,), NaN for none; of words `words` and `tags`
     (D,) lists, and `tag_names`. Of these two `labels` has one class, for documents that have a label at all.
-    second (D,): the other text of pairs; context: texts before and after each document.
+    second (D,): the other text of pairs; context: texts before and after each document. crf, longest: see `FinetuneTask`.
+    answers (D, 2): where they stand, see `answers.span_of`; overlap: see `TextInputs`.
     """
 
     kind: TaskKind
@@ -45,6 +48,10 @@ class FinetuneDataset(LabelledDataset):
     tag_names: tuple[str, ...] = ()
     second: list[str] | None = None
     context: tuple[list[str], list[str]] | None = None
+    crf: bool = False
+    answers: LongArray | None = None
+    overlap: int | None = None
+    longest: int = 30
     _draws: dict[tuple[int, int], FinetuneDataset] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -61,7 +68,7 @@ class FinetuneDataset(LabelledDataset):
     @property
     def text_inputs(self) -> TextInputs:
         """The texts of the documents as a model reads them."""
-        return TextInputs(self.texts, self.second, self.context, self.words)
+        return TextInputs(self.texts, self.second, self.context, self.words, self.overlap)
 
     @property
     def plain(self) -> bool:
@@ -71,7 +78,13 @@ class FinetuneDataset(LabelledDataset):
     @property
     def names(self) -> tuple[str, ...]:
         """The classes, or the labels of words."""
+        if self.kind == "answer":
+            return ("answer", "none") if bool(self._without_answer[self.train].any()) else ("answer",)
         return self.tag_names if self.kind == "tokens" else self.labels.names
+
+    @property
+    def _without_answer(self) -> BoolArray:
+        return np.array([raw is not None and not raw.strip() for raw in self.raw_labels])
 
     @property
     def empty(self) -> BoolArray:
@@ -83,7 +96,7 @@ class FinetuneDataset(LabelledDataset):
     @property
     def dev(self) -> LongArray:
         """Rows that decide when training stops."""
-        known = self.labels.known if self.labels.multiple or self.kind != "single" else self.labels.codes >= 0  # type: ignore[operator]
+        known = self.labels.known if self.labels.multiple or self.kind not in ONE_CLASS else self.labels.codes >= 0  # type: ignore[operator]
         return np.flatnonzero((self.split == DEV) & known) if not self.n_folds else np.zeros(0, np.int64)
 
     def drawn(self, shots: int | None, *, seed: int) -> FinetuneDataset:
@@ -94,7 +107,7 @@ class FinetuneDataset(LabelledDataset):
         """
         if shots is None:
             return self
-        if self.kind not in ("single", "multi"):
+        if self.kind not in CLASSES:
             raise UsageError(
                 "`shots` counts documents of classes; of numbers and of words there are none: use `limit`",
                 parameter="shots",
@@ -105,9 +118,9 @@ class FinetuneDataset(LabelledDataset):
 
     def task_and_targets(self, train: LongArray) -> tuple[FinetuneTask, Any]:
         """Return the task and the targets of all documents; those of rows that have none are never looked at."""
-        if self.kind == "single":
+        if self.kind in ONE_CLASS:
             assert self.labels.codes is not None
-            return FinetuneTask("single", self.labels.names), np.maximum(self.labels.codes, 0).astype(np.int64)
+            return FinetuneTask(self.kind, self.labels.names), np.maximum(self.labels.codes, 0).astype(np.int64)
         if self.kind == "multi":
             assert self.labels.sets is not None
             return FinetuneTask("multi", self.labels.names), self.labels.sets.astype(np.float32)
@@ -118,28 +131,39 @@ class FinetuneDataset(LabelledDataset):
             return FinetuneTask("regression", (), mean, scale), np.nan_to_num((self.values - mean) / scale).astype(
                 np.float32
             )
+        if self.kind == "answer":
+            assert self.answers is not None
+            return FinetuneTask("answer", self.names, longest=self.longest), self.answers
         assert self.tags is not None
         code = {name: j for j, name in enumerate(self.tag_names)}
         targets = [
             np.array([IGNORED if t is None else code.get(t, IGNORED) for t in tags or ()], np.int64)
             for tags in self.tags
         ]  # the network looks at the first token of a word
-        return FinetuneTask("tokens", self.tag_names), targets
+        return FinetuneTask("tokens", self.tag_names, crf=self.crf), targets
 
     def describe_task(self) -> str:
         """Return what the labels were taken for."""
         return {
             "single": wording.counted(len(self.names), "class", "classes"),
+            "ordinal": f"{wording.counted(len(self.names), 'class', 'classes')} in an order",
             "multi": f"several of {wording.counted(len(self.names), 'label')} a document",
             "regression": "numbers",
+            "answer": "answers to questions",
             "tokens": f"{wording.counted(len(self.names), 'label')} of words",
         }[self.kind]
 
 
-def encode_labels(kind: TaskKind, raw: list[Any], known: BoolArray, train: BoolArray) -> Labels:
-    """Return labels as classes, which are those of the documents to learn from. Raises InputError where there are none."""
-    if kind == "single":
-        return encode_single(raw, train)
+def encode_labels(
+    kind: TaskKind, raw: list[Any], known: BoolArray, train: BoolArray, scale: Sequence[str] = ()
+) -> Labels:
+    """Return labels as classes, which are those of the documents to learn from. Raises InputError where there are none.
+
+    Args:
+        scale: of ordered classes, all labels, the lowest first.
+    """
+    if kind in ONE_CLASS:
+        return encode_single(raw, train, scale)
     if kind == "multi":
         return encode_sets(raw, train)
     if not train.any():
@@ -178,8 +202,8 @@ def deal(dataset: FinetuneDataset, options: DatasetOptions, *, seed: int) -> Non
         len(sizes) == 1 and sizes[0] is not None
     )  # what a single number of shots leaves over is the test; several share one
     has_test = (dataset.split == TEST).any() or rest
-    if dataset.kind in ("single", "multi") and (options.cv or not has_test):
-        if dataset.kind == "single":
+    if dataset.kind in CLASSES and (options.cv or not has_test):
+        if dataset.kind in ONE_CLASS:
             reject_singleton_classes(dataset, rows)
         else:
             rows = warn_singleton_labels(dataset, rows, folds=bool(options.cv))

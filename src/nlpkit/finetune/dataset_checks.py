@@ -10,8 +10,11 @@ import numpy as np
 from nlpkit import reporting, wording
 from nlpkit.classify.splits import DEV, TEST
 from nlpkit.errors import InputError
+from nlpkit.finetune.crf import breaks_bio
 from nlpkit.finetune.dataset import FinetuneDataset, first_names
 from nlpkit.finetune.options import DatasetOptions
+from nlpkit.finetune.tasks import CLASSES
+from nlpkit.metrics.spans import are_bio
 from nlpkit.types import LongArray
 
 
@@ -80,10 +83,32 @@ def _test_name(options: DatasetOptions) -> str:
     return options.name_of("test") if options.test is not None else "the test"
 
 
+def check_sequences(dataset: FinetuneDataset) -> None:
+    """Refuse sequences of labels that a CRF of BIO labels cannot learn, and note where labels are no BIO scheme.
+
+    Raises:
+        InputError: of a training document an I- label does not follow a label of its span.
+    """
+    if not are_bio(dataset.tag_names):
+        other = next((name for name in dataset.tag_names if name != "O" and name[:2] not in ("B-", "I-")), "")
+        reporting.note(f"labels are no BIO scheme (such as '{other}'): the CRF may put any label after any other")
+        return
+    assert dataset.tags is not None
+    for d in dataset.train.tolist():
+        labels = dataset.tags[d] or []
+        i = breaks_bio(labels)
+        if i is not None:
+            before = f"after '{labels[i - 1]}'" if i else "at the start"
+            raise InputError(
+                f"document {dataset.table.column('id')[d].as_py()}, word {i + 1}: the label '{labels[i]}' {before} is no BIO scheme, in "
+                f"which a span starts with 'B-{str(labels[i])[2:]}'; write it so, or leave `crf` out"
+            )
+
+
 def _label_counts(dataset: FinetuneDataset, rows: LongArray) -> Counter[str]:
     """Return how often some documents, or their words, have each label; numbers are none."""
     counts: Counter[str] = Counter()
-    if dataset.kind != "regression":
+    if dataset.kind in (*CLASSES, "tokens"):
         for d in rows.tolist():
             raw = dataset.raw_labels[d]
             counts.update(v for v in (raw if isinstance(raw, list) else [raw]) if v is not None)
@@ -108,7 +133,13 @@ def note_dataset(dataset: FinetuneDataset) -> None:
     without = int(((split < 0) & ~dataset.labels.known).sum())
     if without:
         reporting.note(f"{wording.counted(without, 'document')} without a label: left out")
-    if dataset.kind != "regression":
+    if dataset.kind == "answer" and not dataset.n_folds:
+        train, test = dataset.rounds[0]
+        known = {dataset.texts[d] for d in train.tolist()}
+        shared = sum(dataset.texts[d] in known for d in test.tolist())
+        if shared:
+            reporting.note(f"{wording.counted(shared, 'test document')} with a text of training: other questions to it")
+    if dataset.kind in (*CLASSES, "tokens"):
         unseen = dataset.unseen_labels(dataset.tag_names)
         if unseen:
             reporting.warn(

@@ -12,18 +12,19 @@ import numpy as np
 
 from nlpkit.classify.labels import Labels
 from nlpkit.errors import UsageError
+from nlpkit.finetune.answers import window_targets, windows_to_learn
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import objective_of
-from nlpkit.finetune.inputs import spread
+from nlpkit.finetune.inputs import spread, word_places
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.network import Network, load_network, predict
+from nlpkit.finetune.network import Network, divide_outputs, load_network, predict
 from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.setfit import SetFitModel, train_setfit
-from nlpkit.finetune.tasks import IGNORED, FinetuneTask, Targets, balanced
+from nlpkit.finetune.tasks import CLASSES, IGNORED, FinetuneTask, Targets, balanced, fit_temperature
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
-from nlpkit.types import LongArray
+from nlpkit.types import IntArray, LongArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ class Trained:
     network: Network | None = None
     embedder: Any = None
     model: SetFitModel | None = None
+    unfit: int = 0  # documents that were not learned from: no window has all of their answer
+    temperature: float | None = None  # that the outputs are divided by
 
 
 def fit_network(
@@ -97,15 +100,17 @@ def fit_network(
     y = y[used] if isinstance(y, np.ndarray) else [y[d] for d in used.tolist()]
     cut = int((inputs.cut > 0).sum()), float(inputs.cut.sum() / max(1, inputs.counts.sum()))
     callbacks.on_truncation(*cut)
+    unfit = 0
+    if inputs.documents is not None:
+        spans, y = y, window_targets(inputs, y)
+        learn, unfit = windows_to_learn(inputs, spans, y, learn)
     if inputs.words is not None:
-        y = [
-            spread(words, word_labels, IGNORED) if len(word_labels) else words * 0 + IGNORED
-            for words, word_labels in zip(inputs.words, y, strict=True)
-        ]
+        targets_of = _sequence if task.crf else _token_targets
+        y = [targets_of(words, word_labels) for words, word_labels in zip(inputs.words, y, strict=True)]
     weights = None
     if training.balanced and task.kind != "regression":
         weights = balanced(_sizes(task, y, learn), len(learn), positive=task.kind == "multi")
-    plan = training.schedule(method, len(learn), len(task.names) if task.kind in ("single", "multi") else 0)
+    plan = training.schedule(method, len(learn), len(task.names) if task.kind in CLASSES else 0)
 
     def dev_score() -> Mapping[str, float]:
         assert score is not None
@@ -115,11 +120,15 @@ def fit_network(
     start = time.perf_counter() - (
         callbacks.state.seconds if callbacks.state else 0.0
     )  # of a training that goes on, what it took
-    objective = objective_of(network, inputs, Targets(task, y, weights), learn, engine)
+    objective = objective_of(network, inputs, Targets(task, y, weights, network.crf), learn, engine)
     outcome = train(
         objective, engine, plan, seed=seed, score=dev_score if len(dev) and score is not None else None, better="score",
         state=callbacks.state, save=callbacks.save, on_step=callbacks.on_step,
     )  # fmt: skip
+    temperature = None
+    if training.calibrate:
+        temperature = fit_temperature(task, predict(network, inputs, dev, engine), y[dev])
+        divide_outputs(network, temperature or 1.0)
     seconds = time.perf_counter() - start
     outputs = predict(network, inputs, ask, engine)
     spent = time.perf_counter() - start - seconds
@@ -134,6 +143,8 @@ def fit_network(
         cut,
         method.options,
         network=network,
+        temperature=temperature,
+        unfit=unfit,
     )
 
 
@@ -144,6 +155,7 @@ def fit_setfit(
     text_inputs: TextInputs,
     *,
     train_rows: LongArray,
+    dev_rows: LongArray,
     predict_rows: LongArray,
     training: TrainingOptions,
     engine: Engine,
@@ -172,14 +184,30 @@ def fit_setfit(
         embedder, text_inputs.texts, labels, train_rows, plan=plan, options=options, engine=engine, seed=seed,
         state=callbacks.state, save=callbacks.save, on_step=callbacks.on_step,
     )  # fmt: skip
+    temperature = None
+    if training.calibrate:
+        held_out = embedder.read([text_inputs.texts[d] for d in dev_rows.tolist()])
+        scores = model.decision(embed_all(embedder, held_out, engine))
+        temperature = fit_temperature(FinetuneTask("single", labels.names), scores, labels.targets(dev_rows))
+        model = model.divided_by(temperature or 1.0)
     seconds = time.perf_counter() - start
     outputs = model.decision(embed_all(embedder, asked, engine))
     spent = time.perf_counter() - start - seconds
     n_trained = sum(p.numel() for p in embedder.parameters().values()) + sum(a.size for a in model.arrays().values())
     n_all = sum(p.numel() for p in embedder.model.parameters())
     return Trained(
-        outputs, outcome, plan, seconds, spent, n_trained, n_all, cut, options, embedder=embedder, model=model
-    )
+        outputs, outcome, plan, seconds, spent, n_trained, n_all, cut, options, embedder=embedder, model=model, temperature=temperature
+    )  # fmt: skip
+
+
+def _token_targets(words: IntArray, word_labels: LongArray) -> LongArray:
+    return spread(words, word_labels, IGNORED) if len(word_labels) else np.full(len(words), IGNORED, np.int64)
+
+
+def _sequence(words: IntArray, word_labels: LongArray) -> LongArray:
+    """Return the places of words and their labels (2, W), as `Targets` has them for a CRF; without labels none."""
+    places = word_places(words) if len(word_labels) else np.zeros(0, np.int64)
+    return np.stack([places, word_labels[: len(places)]])
 
 
 def _sizes(task: FinetuneTask, y: Any, rows: LongArray) -> LongArray:

@@ -101,7 +101,11 @@ def objective_of(
 
     Of kinds of models that are not in the table of architectures it is not known which states the head reads: their bodies are run.
     """
-    if network.method.name == "head" and network.model.config.model_type in MODEL_TYPES:
+    if (
+        network.method.name == "head"
+        and network.task.kind != "answer"
+        and network.model.config.model_type in MODEL_TYPES
+    ):
         n = int(inputs.lengths[rows].sum()) if reads_all_tokens(network) else len(rows)
         if 4 * n * int(network.model.config.hidden_size) <= MOST_BYTES:
             return FrozenBodyObjective(network, inputs, targets, rows, engine)

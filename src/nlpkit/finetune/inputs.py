@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,10 @@ class Inputs:
     frame: Frame
     words: tuple[IntArray, ...] | None = None
     n_words: LongArray | None = None  # (n,) words of each example, also those the cut took
+    documents: LongArray | None = None  # (n,) of windows: the document that each is of
+    offsets: tuple[IntArray, ...] | None = (
+        None  # of windows: characters (T, 2) of each token of the text, -1 for all others
+    )
 
     def batch(self, rows: LongArray, device: torch.device) -> dict[str, Tensor]:
         """Return what the network takes for some rows (B,), each padded to the longest of them (T): int64 (B, T)."""
@@ -158,17 +162,46 @@ def encode_words(tokenizer: Any, frame: Frame, texts: Sequence[Sequence[str]], *
                 yield encoding.ids[:room], None, len(encoding.ids), max(0, len(encoding.ids) - room)
 
     inputs = _lay_out(rows(), frame)
-    return Inputs(
-        inputs.flat,
-        inputs.types,
-        inputs.starts,
-        inputs.lengths,
-        inputs.counts,
-        inputs.cut,
-        frame,
-        tuple(words),
-        np.array([len(text) for text in texts], np.int64),
-    )
+    return replace(inputs, words=tuple(words), n_words=np.array([len(text) for text in texts], np.int64))
+
+
+def encode_answers(
+    tokenizer: Any, frame: Frame, questions: Sequence[str], texts: Sequence[str], *, max_tokens: int, overlap: int
+) -> Inputs:
+    """Return `[question] <sep> [window of the text]` as inputs: as many windows for a text as it takes.
+
+    A question is cut to half of what has room. Two windows in a row have `overlap` tokens in common, at most half a window.
+    """
+    room = max_tokens - frame.single - len(frame.between)
+    _check_room(room - 1, max_tokens)
+    documents: list[int] = []
+    offsets: list[IntArray] = []
+    edges = len(frame.before), len(frame.after)
+
+    def rows() -> Iterator[tuple[list[int], list[int] | None, int, int]]:
+        d = 0
+        for start in range(0, len(texts), _CHUNK):
+            chunk = [encodable(text) for text in texts[start : start + _CHUNK]]
+            question_ids = _ids(tokenizer, questions[start : start + _CHUNK])
+            for question, encoding in zip(
+                question_ids, tokenizer.backend_tokenizer.encode_batch(chunk, add_special_tokens=False), strict=True
+            ):
+                kept = question[: room // 2]
+                width = room - len(kept)
+                step = width - min(overlap, width // 2)
+                for at in range(0, max(1, len(encoding.ids) - width + step), step):
+                    part = slice(at, at + width)
+                    before = edges[0] + len(kept) + len(frame.between)
+                    of_window = np.array(encoding.offsets[part], np.int32).reshape(-1, 2)
+                    around = np.full((before, 2), -1, np.int32), np.full((edges[1], 2), -1, np.int32)
+                    offsets.append(np.concatenate([around[0], of_window, around[1]]))
+                    documents.append(d)
+                    cut = len(question) - len(kept) if not at else 0
+                    yield kept, encoding.ids[part], len(question) + len(of_window), cut
+                d += 1
+
+    inputs = _lay_out(rows(), frame)
+    return replace(inputs, documents=np.array(documents, np.int64), offsets=tuple(offsets))
 
 
 def first_tokens(words: IntArray) -> LongArray:
@@ -178,7 +211,15 @@ def first_tokens(words: IntArray) -> LongArray:
     return np.flatnonzero(first & (words >= 0))
 
 
-def spread(words: IntArray, y: Sequence[int], ignored: int) -> LongArray:
+def word_places(words: IntArray) -> LongArray:
+    """Return the first token (W,) of each word up to the last that the tokens (T,) are of; -1 for one that has no token."""
+    first = first_tokens(words)
+    places = np.full(int(words.max(initial=-1)) + 1, -1, np.int64)
+    places[words[first]] = first
+    return places
+
+
+def spread(words: IntArray, y: Sequence[int] | LongArray, ignored: int) -> LongArray:
     """Return targets of tokens (T,) from those of words: a word's is that of its first token, the others are `ignored`."""
     targets = np.full(len(words), ignored, np.int64)
     first = first_tokens(words)

@@ -16,16 +16,24 @@ from torch import Tensor
 
 from nlpkit.embed.engines import quiet
 from nlpkit.errors import MissingError, UsageError, first_line, missing_extra
+from nlpkit.finetune.answers import answer_outputs
 from nlpkit.finetune.architectures import MODEL_TYPES, head_parameters, positions_of
+from nlpkit.finetune.crf import LinearChainCRF, bio_bars, of_words
 from nlpkit.finetune.engine import Engine, autocast_if_supported
-from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of
+from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of, word_places
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.quantized import quantize
 from nlpkit.finetune.tasks import FinetuneTask, Targets
+from nlpkit.metrics.spans import are_bio
 from nlpkit.types import FloatArray, LongArray
 
-_PROBLEMS = {"single": "single_label_classification", "multi": "multi_label_classification", "regression": "regression"}
+_PROBLEMS = {
+    "single": "single_label_classification", "multi": "multi_label_classification", "ordinal": "multi_label_classification",
+    "regression": "regression",
+}  # fmt: skip
+NOWHERE = -1e4  # logit of a token that no answer starts or ends at
+_CRF = "crf."  # before the names of its parameters
 NO_END = 1e9  # transformers writes a larger number for a tokenizer that takes texts of any length
 _SPARSE_ROWS = 4096  # embeddings of at least so many tokens have sparse gradients
 
@@ -47,6 +55,7 @@ class Network:
     n_virtual: int = 0  # vectors that stand before the tokens of a text
     quantization: Quantization | None = None  # of the frozen matrices
     made_up: frozenset[str] = frozenset()  # names of the head's parameters that its folder did not have
+    crf: LinearChainCRF | None = None  # over the labels of words
 
     @property
     def n_trained(self) -> int:
@@ -66,8 +75,46 @@ class Network:
         """Return the outputs (B, J) of some rows, or of their tokens (B, T, J)."""
         batch = inputs.batch(rows, next(iter(self.trained.values())).device)
         with autocast_if_supported(self.model):
-            logits: Tensor = self.model(**batch).logits
+            outputs = self.model(**batch)
+        if self.task.kind == "answer":
+            both = torch.stack([outputs.start_logits, outputs.end_logits], dim=-1)[:, self.n_virtual :]
+            return both.masked_fill(~_can_answer(inputs, rows, both)[..., None], NOWHERE)
+        logits: Tensor = outputs.logits
         return logits[:, self.n_virtual :] if self.task.kind == "tokens" and self.n_virtual else logits
+
+    def word_outputs(self, inputs: Inputs, rows: LongArray) -> list[FloatArray]:
+        """Return the outputs of the words of some rows: (n_words, J), NaN for words beyond the window.
+
+        Of a CRF (n_words, J + 1): the log-probabilities of the labels, then the label of the most probable sequence.
+        """
+        assert inputs.words is not None
+        assert inputs.n_words is not None
+        logits = self.logits(inputs, rows).float()
+        tokens = [inputs.words[row] for row in rows.tolist()]
+        if self.crf is None:
+            places = [first_tokens(words) for words in tokens]
+            seen = [words[place] for words, place in zip(tokens, places, strict=True)]
+            values: Any = [z[place] for z, place in zip(logits.cpu().numpy(), places, strict=True)]
+        else:
+            places = [word_places(words) for words in tokens]
+            seen = [np.arange(len(place)) for place in places]
+            emissions, mask = of_words(logits, places)
+            best = self.crf.viterbi(emissions, mask)[..., None]
+            values = torch.cat([self.crf.log_marginals(emissions, mask), best.float()], dim=-1).cpu().numpy()
+        outputs = []
+        for row, words, value in zip(rows.tolist(), seen, values, strict=True):
+            every = np.full((int(inputs.n_words[row]), value.shape[-1]), np.nan)
+            every[words] = value[: len(words)]
+            outputs.append(every)
+        return outputs
+
+    def add_crf(self) -> None:
+        """Put a CRF over the labels of words; it is trained with the head, and bars what BIO bars where the labels are BIO."""
+        names, device = self.task.names, next(self.model.parameters()).device
+        bars = bio_bars(names) if are_bio(names) else (None, None)
+        self.crf = LinearChainCRF(len(names), barred_start=bars[0], barred=bars[1]).to(device)
+        weights = {f"{_CRF}{name}": parameter for name, parameter in self.crf.named_parameters()}
+        self.trained, self.heads = self.trained | weights, self.heads | weights.keys()
 
 
 @dataclass(slots=True)
@@ -115,9 +162,31 @@ class ClassifierObjective:
         return self.targets.loss(self.network.logits(self.inputs, input_rows), input_rows)
 
 
+def _can_answer(inputs: Inputs, rows: LongArray, logits: Tensor) -> Tensor:
+    """Return the tokens (B, T) that an answer can start and end at: those of the text, and the first, which stands for no answer."""
+    assert inputs.offsets is not None
+    places = np.zeros(logits.shape[:2], bool)
+    for i, row in enumerate(rows.tolist()):
+        places[i, : len(inputs.offsets[row])] = inputs.offsets[row][:, 0] >= 0
+    places[:, 0] = True
+    return torch.from_numpy(places).to(logits.device)
+
+
 def predict(network: Network, inputs: Inputs, rows: LongArray, engine: Engine) -> Any:
-    """Return the outputs of some rows in their order: (n, J) float64; of words one array (n_words, J) per row, NaN for cut words."""
+    """Return the outputs of some rows in their order: (n, J) float64; of words one array per row, see `Network.word_outputs`.
+
+    Of answers rows are documents, of which all windows are looked at; see `answers.answer_outputs`.
+    """
     network.mode(False)
+    if inputs.documents is not None:
+        windows = np.flatnonzero(np.isin(inputs.documents, rows))
+        by_window: list[FloatArray] = [np.zeros((0, 2))] * len(windows)
+        for part, logits in engine.run(
+            lambda batch: network.logits(inputs, windows[batch]).float().cpu().numpy(), inputs.lengths[windows]
+        ):
+            for place, z in zip(part.tolist(), logits, strict=True):
+                by_window[place] = z
+        return answer_outputs(inputs, windows, by_window, rows, network.task.longest)
     lengths = inputs.lengths[rows]
     J = network.task.n_outputs
     if network.task.kind != "tokens":
@@ -127,15 +196,9 @@ def predict(network: Network, inputs: Inputs, rows: LongArray, engine: Engine) -
         ):
             out[part] = logits
         return out
-    assert inputs.words is not None
-    assert inputs.n_words is not None
     by_row: list[FloatArray] = [np.zeros((0, J))] * len(rows)
-    for part, logits in engine.run(lambda batch: network.logits(inputs, rows[batch]).float().cpu().numpy(), lengths):
-        for place, token_logits in zip(part.tolist(), logits, strict=True):
-            words = inputs.words[int(rows[place])]
-            first = first_tokens(words)
-            values = np.full((int(inputs.n_words[rows[place]]), J), np.nan)
-            values[words[first]] = token_logits[first]
+    for part, outputs in engine.run(lambda batch: network.word_outputs(inputs, rows[batch]), lengths):
+        for place, values in zip(part.tolist(), outputs, strict=True):
             by_row[place] = values
     return by_row
 
@@ -177,6 +240,8 @@ def load_network(
             f"{network.max_tokens} tokens of a text"
         )
     network.made_up = made_up
+    if task.crf:
+        network.add_crf()
     return network
 
 
@@ -349,10 +414,15 @@ def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozens
     """Return a model for a task, and the names of the parameters its folder did not have."""
     if any(importlib.util.find_spec(module) is None for module in ("torch", "transformers", "peft")):
         raise missing_extra("finetune", "neural")
-    from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
+    from transformers import (
+        AutoModelForQuestionAnswering,
+        AutoModelForSequenceClassification,
+        AutoModelForTokenClassification,
+    )
 
-    kind: Any = AutoModelForTokenClassification if task.kind == "tokens" else AutoModelForSequenceClassification
-    names = list(task.names) or ["value"]
+    classes = {"tokens": AutoModelForTokenClassification, "answer": AutoModelForQuestionAnswering}
+    kind: Any = classes.get(task.kind, AutoModelForSequenceClassification)
+    names = task.output_names
     with quiet():
         try:
             model, info = kind.from_pretrained(
@@ -360,7 +430,7 @@ def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozens
                 num_labels=len(names),
                 id2label=dict(enumerate(names)),
                 label2id={name: i for i, name in enumerate(names)},
-                **({} if task.kind == "tokens" else {"problem_type": _PROBLEMS[task.kind]}),
+                **({"problem_type": _PROBLEMS[task.kind]} if task.kind in _PROBLEMS else {}),
                 dtype=torch.float32,
                 local_files_only=True,
                 trust_remote_code=False,
@@ -394,6 +464,19 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
+def output_layer(model: torch.nn.Module, n_outputs: int) -> Any:
+    """Return the last layer of a network; of peft the one that was trained, which comes after the given one."""
+    return [m for m in model.modules() if isinstance(m, torch.nn.Linear) and m.out_features == n_outputs][-1]
+
+
+def divide_outputs(network: Network, temperature: float) -> None:
+    """Divide the outputs of a network by a temperature, in the weights of its last layer: what other programs load is calibrated, too."""
+    layer = output_layer(network.model, network.task.n_outputs)
+    with torch.no_grad():
+        layer.weight.div_(temperature)
+        layer.bias.div_(temperature)
+
+
 def state_of(network: Network) -> Mapping[str, Tensor]:
-    """Return the trained parameters, detached, by name."""
-    return {name: p.detach() for name, p in network.trained.items()}
+    """Return the trained parameters of the transformer and its head, detached, by name."""
+    return {name: p.detach() for name, p in network.trained.items() if not name.startswith(_CRF)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from nlpkit.embed.options import DEFAULT_ENCODER
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.finetune.quantization import CODES, Quantization
-from nlpkit.parameters import FOLDER_WRITTEN, READ, Param
+from nlpkit.parameters import FOLDER_WRITTEN, READ, Param, names_in
 
 if TYPE_CHECKING:
     import torch
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nlpkit.finetune.methods import Method
     from nlpkit.finetune.train import Schedule
 
-TASKS = ("auto", "classes", "labels", "regression", "words")
+TASKS = ("auto", "classes", "labels", "ordinal", "regression", "words", "answers")
 DEFAULT_WORDS = "words"
 LEAST_STEPS, MOST_EPOCHS, EPOCHS, BATCH_SIZE, WARMUP, WEIGHT_DECAY = 200, 50, 3, 16, 0.1, 0.01
 MANY_CLASSES_RATE = 2e-3  # of the head
@@ -94,10 +94,14 @@ class DatasetOptions(HeldOutOptions):
     task: Annotated[
         str,
         Param(
-            "Kind of the labels: classes, labels (several for each document), regression, or words (one label for each word); auto "
-            "takes the kind from the labels."
+            "Kind of the labels: classes, labels (several for each document), ordinal (classes in an order), regression, words (one "
+            "label for each word) or answers (to the question of `pair_col`); auto takes the kind from the labels."
         ),
     ] = "auto"
+    order: Annotated[
+        str | tuple[str, ...] | None,
+        Param("All labels of `task=ordinal`, the lowest first: bad,ok,good; numbers need no order.", metavar="LABEL,…"),
+    ] = None
     words_col: Annotated[
         str,
         Param(
@@ -109,6 +113,20 @@ class DatasetOptions(HeldOutOptions):
         Param("Number of documents before and after each one that the model reads with it.", metavar="N", min=0),
     ] = 0
     context_by: Annotated[str | None, Param("Column at whose changes the context ends.", metavar="COL")] = None
+    answer_start_col: Annotated[
+        str | None,
+        Param(
+            "Column with the character at which the answer starts, from 0; default: where it first occurs.",
+            metavar="COL",
+        ),
+    ] = None
+    answer_tokens: Annotated[int, Param("Number of tokens of an answer at most.", metavar="N", min=1)] = 30
+    overlap: Annotated[
+        int,
+        Param(
+            "Number of tokens that two windows of a long text have in common, to find answers in.", metavar="N", min=0
+        ),
+    ] = 128
     label_sep: Annotated[
         str | None,
         Param(
@@ -134,6 +152,19 @@ class DatasetOptions(HeldOutOptions):
             raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
         if self.task not in TASKS:
             raise unknown_value("task", self.task, TASKS)
+        if self.order is not None and self.task != "ordinal":
+            raise UsageError(
+                "`order` is of the labels of `task=ordinal`; leave it out, or give `task=ordinal`", parameter="order"
+            )
+        usual = DatasetOptions()
+        for name in ("answer_start_col", "answer_tokens", "overlap"):
+            if self.task != "answers" and getattr(self, name) != getattr(usual, name):
+                raise UsageError(f"`{name}` is of `task=answers`; leave it out, or give `task=answers`", parameter=name)
+        if self.task == "answers" and self.pair_col is None:
+            raise UsageError(
+                "`task=answers` needs the questions to the texts; name their column with `pair_col`",
+                parameter="pair_col",
+            )
         if self.context and self.pair_col is not None:
             raise UsageError("`context` and `pair_col` each bring a second text; keep one", parameter="context")
         if self.context_by is not None and not self.context:
@@ -141,6 +172,11 @@ class DatasetOptions(HeldOutOptions):
                 "`context_by` says where the context of `context` ends; add `context=1`", parameter="context_by"
             )
         self.sizes()
+
+    @property
+    def labels_in_order(self) -> list[str]:
+        """The labels of `order`; those of numbers are not listed."""
+        return names_in(self.order)
 
     def scored_on(self) -> list[str]:
         """Return the options that say what the model is scored on, as messages name them."""
@@ -176,7 +212,8 @@ class DatasetOptions(HeldOutOptions):
         return {
             **files, "split": self.split, "cv": self.cv, "holdout": self.holdout, "pair_col": self.pair_col, "negative_col": None,
             "words_col": self.words_col, "context": self.context, "context_by": self.context_by, "label_sep": self.label_sep,
-            "twins": self.twins,
+            "twins": self.twins, "order": self.labels_in_order,
+            "answer_start_col": self.answer_start_col, "answer_tokens": self.answer_tokens, "overlap": self.overlap,
         }  # fmt: skip
 
 
@@ -207,6 +244,12 @@ class FinetuneOptions:
     ] = None
     double_quant: Annotated[
         bool, Param("Store the scales of the quantised blocks in 8 bits as well: 0.13 instead of 0.5 bits a weight.")
+    ] = False
+    crf: Annotated[
+        bool,
+        Param(
+            "Lay a linear-chain CRF over the labels of words: the most probable sequence, for BIO labels a valid one."
+        ),
     ] = False
     seeds: Annotated[
         int, Param("Number of trainings with consecutive seeds; scores get a mean and a deviation.", min=1)
@@ -328,6 +371,10 @@ class TrainingOptions(ScheduleOptions):
         Param("Weighting of the classes: none, or balanced (every class weighs the same).", metavar="none|balanced"),
     ] = "none"
 
+    calibrate: Annotated[
+        bool, Param("Fit a temperature on the dev documents, so that probabilities are as often right as they say.")
+    ] = False
+
     def check(self) -> None:
         """Raise UsageError for values that are out of range."""
         if self.class_weight not in ("none", "balanced"):
@@ -366,6 +413,7 @@ class TrainingOptions(ScheduleOptions):
             "epochs": self.epochs, "max_steps": self.max_steps, "batch": self.batch_size or BATCH_SIZE, "rate": self.lr,
             "warmup": WARMUP if self.warmup is None else self.warmup, "weight_decay": self.weight_decay, "patience": self.patience,
             "class_balance": self.balanced, "max_tokens": self.max_tokens, "head_rate": self.head_lr,
+            "calibrate": self.calibrate,
         }  # fmt: skip
 
 

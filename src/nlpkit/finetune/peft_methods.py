@@ -132,7 +132,11 @@ def _need(good: bool, method: str, name: str, value: Any, needed: str) -> None:
 
 
 def _task_type(model: Any) -> str:
-    kinds = {"ForSequenceClassification": "SEQ_CLS", "ForTokenClassification": "TOKEN_CLS"}
+    kinds = {
+        "ForSequenceClassification": "SEQ_CLS",
+        "ForTokenClassification": "TOKEN_CLS",
+        "ForQuestionAnswering": "QUESTION_ANS",
+    }
     return next((task for end, task in kinds.items() if type(model).__name__.endswith(end)), "FEATURE_EXTRACTION")
 
 

@@ -31,7 +31,7 @@ class Predictor:
 
     def check(self) -> None:
         """Raise InputError when weights are NaN or infinite, as of a damaged file: every document would get the first class."""
-        parts = {} if self.network is None else dict(self.network.model.named_parameters())
+        parts = {} if self.network is None else {**dict(self.network.model.named_parameters()), **self.network.trained}
         if self.embedder is not None:
             parts |= self.embedder.parameters()
         heads = {} if self.setfit is None else self.setfit.linear.arrays()

@@ -1,4 +1,4 @@
-"""Scores of a fine-tuned model on documents it has not seen, of all four tasks, each beside a guess without any text."""
+"""Scores of a fine-tuned model on documents it has not seen, of all tasks, each beside a guess without any text."""
 
 from __future__ import annotations
 
@@ -9,26 +9,35 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.classify.scores import MAJORITY, MEAN, MODEL, ClassifierScores, score_predictions
+from nlpkit.classify.ordinal import median_class
+from nlpkit.classify.scores import MAJORITY, MEAN, MODEL, OF_ORDERED, ClassifierScores, score_predictions
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.multilabel import SCORES
+from nlpkit.evaluation.ordinal import ORDINAL
 from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION
 from nlpkit.evaluation.regression import REGRESSION, add_numbers
 from nlpkit.evaluation.results import Bound, TargetResult
 from nlpkit.evaluation.token_labels import SPANS, WORDS, add_words
+from nlpkit.finetune.answers import answers_of
 from nlpkit.finetune.dataset import FinetuneDataset
-from nlpkit.finetune.predictions import TaskPredictions
-from nlpkit.finetune.tasks import FinetuneTask
+from nlpkit.finetune.predictions import TaskPredictions, predictions_of
+from nlpkit.finetune.tasks import CLASSES, FinetuneTask, probabilities, word_labels
+from nlpkit.metrics import ordinal
+from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.generation import PER_PAIR, answer_f1
 from nlpkit.metrics.regression import statistics
-from nlpkit.metrics.score import Uncertainty
+from nlpkit.metrics.score import Uncertainty, mean_score
 from nlpkit.metrics.spans import are_bio
 from nlpkit.types import BoolArray, FloatArray, LongArray
 
+ANSWERS, NO_ANSWER = ("answer_exact", "answer_f1"), "no answer"
 MAIN = {
     "single": "accuracy",
     "multi": "micro_f1",
+    "ordinal": "quadratic_kappa",
     "regression": "spearman",
     "tokens": "macro_f1",
+    "answer": "answer_f1",
 }  # what methods are ranked by
 
 
@@ -46,7 +55,7 @@ def score_task(
     Raises:
         InputError: no test document has a label.
     """
-    if dataset.kind in ("single", "multi"):
+    if dataset.kind in CLASSES:
         assert predictions.predicted is not None
         return score_predictions(dataset, predictions.predicted, has_near_duplicate, uncertainty)
     rows = dataset.labelled(dataset.tested())
@@ -64,6 +73,13 @@ def score_task(
             _of_numbers(MEAN, dataset.values[rows], mean[rows], no_interval),
             None,
         )
+    if dataset.kind == "answer":
+        answers = answers_of(dataset.texts, predictions.spans)
+        return ClassifierScores(
+            _of_answers(MODEL, dataset, answers, rows, uncertainty),
+            _of_answers(NO_ANSWER, dataset, [""] * len(answers), rows, no_interval),
+            None,
+        )
     assert predictions.tags is not None
     assert dataset.tags is not None
     most = _most_frequent_tag(dataset)
@@ -76,10 +92,19 @@ def score_task(
 
 
 def dev_score(dataset: FinetuneDataset, task: FinetuneTask, rows: LongArray, outputs: Any) -> float:
-    """Return the score on dev documents that early stopping looks at: accuracy, micro-F1, Spearman's rho, or accuracy of words."""
+    """Return the score on dev documents that early stopping looks at.
+
+    Accuracy, of ordered classes quadratic kappa, of several labels micro-F1, of numbers Spearman's rho, of words their accuracy,
+    of answers F1.
+    """
     if task.kind == "single":
         assert dataset.labels.codes is not None
         return float((outputs.argmax(axis=1) == dataset.labels.codes[rows]).mean())
+    if task.kind == "ordinal":
+        assert dataset.labels.codes is not None
+        ranks = median_class(probabilities(task, outputs))
+        kappa = ordinal.statistics(dataset.labels.codes[rows], ranks)["quadratic_kappa"](np.ones((1, len(rows))))[0]
+        return float(kappa) if np.isfinite(kappa) else -1.0
     if task.kind == "multi":
         assert dataset.labels.sets is not None
         both = dataset.labels.sets[rows] & (outputs > 0)
@@ -88,13 +113,17 @@ def dev_score(dataset: FinetuneDataset, task: FinetuneTask, rows: LongArray, out
         assert dataset.values is not None
         rho = statistics(dataset.values[rows], outputs[:, 0])["spearman"](np.ones((1, len(rows))))[0]
         return float(rho) if np.isfinite(rho) else -1.0
+    if task.kind == "answer":
+        predicted = predictions_of(task, outputs).spans
+        texts = [dataset.texts[d] for d in rows.tolist()]
+        answers = [answer or "" for answer in answers_of(texts, predicted)]
+        return float(answer_f1([dataset.raw_labels[d] for d in rows.tolist()], answers).mean())
     assert dataset.tags is not None
     hits = n = 0
     for row, logits in zip(rows.tolist(), outputs, strict=True):
         true = dataset.tags[row] or []
-        seen = np.isfinite(logits).all(axis=1)  # the window ends before the others
-        best: Any = np.where(seen, np.nan_to_num(logits).argmax(axis=1), -1) if len(logits) else []
-        hits += sum(j >= 0 and a == task.names[j] for a, j in zip(true, best, strict=False))
+        best, _ = word_labels(task, logits)
+        hits += sum(j >= 0 and a == task.names[j] for a, j in zip(true, best.tolist(), strict=False))
         n += sum(a is not None for a in true)
     return hits / max(1, n)
 
@@ -102,7 +131,8 @@ def dev_score(dataset: FinetuneDataset, task: FinetuneTask, rows: LongArray, out
 def check_bounds(bounds: Sequence[Bound], dataset: FinetuneDataset) -> None:
     """Raise UsageError for a gate on a score that this task does not have, before training."""
     possible = {
-        "single": (*DEFAULT_CLASSIFICATION, *CALIBRATION), "multi": SCORES, "regression": REGRESSION,
+        "single": (*DEFAULT_CLASSIFICATION, *CALIBRATION), "multi": SCORES, "ordinal": (*ORDINAL, *OF_ORDERED, *CALIBRATION),
+        "regression": REGRESSION, "answer": ANSWERS,
         "tokens": (*WORDS, *(SPANS if are_bio(dataset.tag_names) else ())),
     }[dataset.kind]  # fmt: skip
     for bound in bounds:
@@ -139,6 +169,16 @@ def with_means(result: TargetResult, spread: Mapping[str, Any] | None) -> Target
 def _of_numbers(name: str, true: FloatArray, predicted: FloatArray, uncertainty: Uncertainty) -> TargetResult:
     result = TargetResult(name, "numbers against 'label'")
     add_numbers(result, true, predicted, uncertainty)
+    return result
+
+
+def _of_answers(
+    name: str, dataset: FinetuneDataset, answers: Sequence[str | None], rows: LongArray, uncertainty: Uncertainty
+) -> TargetResult:
+    result = TargetResult(name, "answers against 'label'")
+    true, predicted = [dataset.raw_labels[d] for d in rows.tolist()], [answers[d] or "" for d in rows.tolist()]
+    for metric in ANSWERS:
+        result.add(mean_score(METRICS[metric], PER_PAIR[metric](true, predicted), uncertainty, over="documents"))
     return result
 
 

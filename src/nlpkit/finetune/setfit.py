@@ -61,6 +61,12 @@ class SetFitModel:
         """Whether a document may have several labels."""
         return self.linear.multi_label
 
+    def divided_by(self, temperature: float) -> SetFitModel:
+        """Return the classifier whose logits are those of this one divided by a temperature."""
+        linear = self.linear
+        scaled = replace(linear, coef=linear.coef / temperature, intercept=linear.intercept / temperature)
+        return replace(self, linear=scaled)
+
     def decision(self, embeddings: Float32Array, names: Sequence[str] | None = None) -> FloatArray:
         """Return logits (D, J) of embeddings (D, E), columns in the order of `names`; None = of `self.names`.
 

@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextInputs:
-    """D documents as a model reads them: texts, and beside them the second of pairs, the texts before and after, or lists of words."""
+    """D documents as a model reads them: texts, and beside them the second of pairs, the texts before and after, or lists of words.
+
+    overlap: the second texts are questions to the texts, which are read in windows that have so many tokens in common.
+    """
 
     texts: Sequence[str]
     second: Sequence[str] | None = None
     context: tuple[Sequence[str], Sequence[str]] | None = None
     words: Sequence[Sequence[str]] | None = None
+    overlap: int | None = None
 
     @property
     def plain(self) -> bool:
@@ -57,15 +61,19 @@ class TextInputs:
             None if self.second is None else those(self.second),
             None if self.context is None else (those(self.context[0]), those(self.context[1])),
             None if self.words is None else those(self.words),
+            self.overlap,
         )
 
     def inputs(self, network: Network) -> Inputs:
         """Return the token ids of all documents."""
-        from nlpkit.finetune.inputs import encode, encode_context, encode_words
+        from nlpkit.finetune.inputs import encode, encode_answers, encode_context, encode_words
 
         tokenizer, frame, most = network.tokenizer, network.frame, network.max_tokens
         if self.words is not None:
             return encode_words(tokenizer, frame, self.words, max_tokens=most)
+        if self.overlap is not None:
+            assert self.second is not None
+            return encode_answers(tokenizer, frame, self.second, self.texts, max_tokens=most, overlap=self.overlap)
         if self.context is not None:
             return encode_context(tokenizer, frame, self.texts, *self.context, max_tokens=most)
         return encode(tokenizer, frame, self.texts, self.second, max_tokens=most)
@@ -137,7 +145,8 @@ def read_inputs(table: pa.RecordBatch, columns: Mapping[str, Any], files: LongAr
         context = context_of(table, files, int(columns["context"]), columns.get("context_by"))
     if columns.get("task") == "tokens":
         words = words_of(table, columns.get("words", DEFAULT_WORDS))
-    return TextInputs(texts_of(table), second, context, words)
+    overlap = int(columns["overlap"]) if columns.get("task") == "answer" else None
+    return TextInputs(texts_of(table), second, context, words, overlap)
 
 
 def check_columns(names: Sequence[str], columns: Mapping[str, Any], where: str) -> None:

@@ -165,7 +165,8 @@ class TrialRunner:
             }  # fmt: skip
             if config.method.kind.family == "setfit":
                 trained = fit_setfit(
-                    self.base, config.method, dataset.labels, dataset.text_inputs, train_rows=train_rows, predict_rows=rows, **common
+                    self.base, config.method, dataset.labels, dataset.text_inputs, train_rows=train_rows, dev_rows=dev_rows,
+                    predict_rows=rows, **common,
                 )  # fmt: skip
             else:
                 trained = fit_network(
@@ -174,6 +175,18 @@ class TrialRunner:
                     quantization=self.quantization, **common,
                 )  # fmt: skip
         facts = _facts(config, trained, len(train_rows), len(dev_rows))
+        if trained.unfit:
+            reporting.warn(
+                f"{config.title}: {wording.counted(trained.unfit, 'answer')} in no window whole, so not learned from; take more "
+                "`max_tokens` or `overlap`"
+            )
+        if self.options.calibrate:
+            facts["temperature"] = trained.temperature
+            if trained.temperature is None:
+                reporting.warn(
+                    f"{config.title}: no error among {wording.counted(len(dev_rows), 'dev document')}, so no temperature is the best; "
+                    "probabilities stay as they are: give more dev documents"
+                )
         facts["bytes"] = self.write_model(config.method, trained, task, keep=keep)
         curve = list(trained.outcome.curve)
         self.store.finish(
@@ -207,7 +220,7 @@ def warn_truncation(n: int, share: float, noun: str) -> None:
 
 def collect_predictions(dataset: FinetuneDataset, results: Sequence[TrialResult]) -> TaskPredictions:
     """Return the predictions of trainings for the documents, each for those it predicted."""
-    task = FinetuneTask(dataset.kind, dataset.names if dataset.kind != "regression" else ())
+    task = FinetuneTask(dataset.kind, dataset.names if dataset.kind != "regression" else (), crf=dataset.crf)
     predictions = empty_predictions(task, len(dataset.raw_labels))
     for result in results:
         if len(result.rows):

@@ -15,7 +15,7 @@ from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.network import Network, beside_virtual, load_network, state_of
+from nlpkit.finetune.network import Network, beside_virtual, load_network, output_layer, state_of
 from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.quantized import dequantize
 from nlpkit.finetune.tasks import FinetuneTask, TaskKind
@@ -24,6 +24,7 @@ from nlpkit.plain import to_json
 
 NLPKIT = "nlpkit.json"
 ADAPTER = "adapter.safetensors"
+CRF = "crf.safetensors"  # beside all formats, for labels of words
 SETFIT_HEAD = "model_head.pkl"  # of a folder that the setfit library wrote
 FORMATS = {"full": "transformers", "head": "adapter", "peft": "peft", "adapter": "adapter", "setfit": "setfit"}
 
@@ -70,6 +71,7 @@ def save_network(network: Network, folder: Path, config: TunedConfig) -> None:
 
             state = network.inserted.state() if network.inserted is not None else state_of(network)
             save_file({name: t.detach().clone().contiguous().cpu() for name, t in state.items()}, folder / ADAPTER)
+    _save_crf(network, folder)
     write_config(folder, config)
 
 
@@ -87,7 +89,29 @@ def save_merged(network: Network, folder: Path, config: TunedConfig) -> None:
         with _in_units(merged, config):
             merged.save_pretrained(str(folder), safe_serialization=True)
         network.tokenizer.save_pretrained(str(folder))
+    _save_crf(network, folder)
     write_config(folder, config)
+
+
+def _save_crf(network: Network, folder: Path) -> None:
+    if network.crf is not None:
+        from safetensors.torch import save_file
+
+        save_file({name: p.detach().cpu().contiguous() for name, p in network.crf.named_parameters()}, folder / CRF)
+
+
+def _with_crf(network: Network, folder: Path) -> Network:
+    """Return the network with the weights of its CRF, if it has one. Raises InputError when they are damaged or missing."""
+    if network.crf is not None:
+        from safetensors.torch import load_file
+
+        try:
+            network.crf.load_state_dict(load_file(folder / CRF))
+        except Exception as error:  # safetensors has an error of its own
+            raise InputError(
+                f"{folder / CRF} is damaged or missing ({first_line(error)}); train the model again"
+            ) from None
+    return network
 
 
 @contextmanager
@@ -96,7 +120,7 @@ def _in_units(model: torch.nn.Module, config: TunedConfig) -> Iterator[None]:
     if config.task.kind != "regression" or not config.in_units:
         yield
         return
-    layer = _output_layer(model)
+    layer = output_layer(model, 1)
     before = layer.weight.detach().clone(), layer.bias.detach().clone()
     with torch.no_grad():
         layer.weight.mul_(config.task.scale)
@@ -112,16 +136,11 @@ def _in_units(model: torch.nn.Module, config: TunedConfig) -> Iterator[None]:
 def _standardised(network: Network, config: TunedConfig) -> Network:
     """Return a network whose output layer gives (value - mean) / scale, as low precision needs it."""
     if config.task.kind == "regression" and config.in_units:
-        layer = _output_layer(network.model)
+        layer = output_layer(network.model, 1)
         with torch.no_grad():
             layer.bias.sub_(config.task.mean).div_(config.task.scale)
             layer.weight.div_(config.task.scale)
     return network
-
-
-def _output_layer(model: torch.nn.Module) -> Any:
-    """Return the last layer of a network with one output; of peft the one that was trained, which comes after the given one."""
-    return [m for m in model.modules() if isinstance(m, torch.nn.Linear) and m.out_features == 1][-1]
 
 
 def write_config(folder: Path, config: TunedConfig) -> None:
@@ -142,8 +161,9 @@ def read_config(folder: Path) -> TunedConfig | None:
     try:
         facts = json.loads(file.read_text(encoding="utf-8"))
         task = FinetuneTask(
-            facts["task"]["kind"], tuple(facts["task"]["names"]), facts["task"]["mean"], facts["task"]["scale"]
-        )
+            facts["task"]["kind"], tuple(facts["task"]["names"]), facts["task"]["mean"], facts["task"]["scale"],
+            facts["task"].get("crf", False), facts["task"].get("longest", 30),
+        )  # fmt: skip
         return TunedConfig(
             facts["format"], task, facts["method"], facts["base"], facts["base_sha256"], facts["max_tokens"], facts["columns"],
             facts["nlpkit_version"], facts.get("in_units", False),
@@ -188,7 +208,7 @@ def load_tuned_network(
                 max_tokens=config.max_tokens,
                 whole=True,
             )
-            return _standardised(network, config)
+            return _with_crf(_standardised(network, config), folder)
         except MissingError as error:
             raise InputError(f"the model in {folder} is damaged ({error}); train it again") from None
     files = find_base(config, base=base, offline=offline)
@@ -197,16 +217,10 @@ def load_tuned_network(
             folder, files.path, config.task, device=device, max_tokens=config.max_tokens, method=config.method,
             quantization=config.quantization,
         )  # fmt: skip
-        return _standardised(network, config)
+        return _with_crf(_standardised(network, config), folder)
     network = load_network(
-        files.path,
-        config.task,
-        method,
-        seed=0,
-        device=device,
-        max_tokens=config.max_tokens,
-        quantization=config.quantization,
-    )
+        files.path, config.task, method, seed=0, device=device, max_tokens=config.max_tokens, quantization=config.quantization
+    )  # fmt: skip
     from safetensors.torch import load_file
 
     try:
@@ -215,13 +229,13 @@ def load_tuned_network(
             network.inserted.load(state)
         else:
             with torch.no_grad():
-                for name, parameter in network.trained.items():
+                for name, parameter in state_of(network).items():
                     if parameter.shape != state[name].shape:
                         raise ValueError(f"{name} has other sizes")
                     parameter.copy_(state[name])
     except Exception as error:  # safetensors has an error of its own
         raise InputError(f"{folder / ADAPTER} is damaged or missing ({error}); train the model again") from None
-    return network
+    return _with_crf(network, folder)
 
 
 def load_peft(
@@ -254,7 +268,7 @@ def load_peft(
     trained = dict(model.named_parameters())
     return Network(
         model, plain.tokenizer, plain.frame, task, parse_method(method), most, frozenset(), trained, None, plain.n_parameters, n_virtual,
-        quantization,
+        quantization=quantization, crf=plain.crf,
     )  # fmt: skip
 
 

@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from nlpkit import reporting
 from nlpkit.classify.scores import ClassifierScores
+from nlpkit.finetune.answers import answers_of
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.predictions import TaskPredictions
-from nlpkit.finetune.tasks import FinetuneTask
+from nlpkit.finetune.tasks import CLASSES, FinetuneTask
 from nlpkit.finetune.train import LogPoint
 from nlpkit.finetune.trials import TrialResult
 from nlpkit.io.classifier_tables import (
@@ -28,6 +29,7 @@ from nlpkit.io.classifier_tables import (
     prediction_columns,
     twins_table,
 )
+from nlpkit.metrics.generation import answer_exact, answer_f1
 from nlpkit.text.near_duplicates import NearDuplicates
 from nlpkit.types import FloatArray, LongArray
 
@@ -47,7 +49,7 @@ def run_tables(
     for name in ADDED:
         if name in dataset.table.column_names:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
-    if dataset.kind in ("single", "multi"):
+    if dataset.kind in CLASSES:
         assert predictions.predicted is not None
         tables = {
             "documents": documents_table(dataset, rows, predictions.predicted, probabilities=probabilities),
@@ -57,6 +59,11 @@ def run_tables(
         confusion = confusion_table(scores.model)
         if confusion is not None:
             tables["confusion"] = confusion
+    elif dataset.kind == "answer":
+        tables = {
+            "documents": _documents(dataset, rows, predictions),
+            "errors": _answer_errors(dataset, labelled, predictions),
+        }
     elif dataset.kind == "regression":
         assert predictions.values is not None
         tables = {
@@ -77,12 +84,26 @@ def run_tables(
 
 
 def task_columns(
-    task: FinetuneTask, predictions: TaskPredictions, rows: LongArray, *, probabilities: bool
+    task: FinetuneTask, predictions: TaskPredictions, rows: LongArray, texts: Sequence[str], *, probabilities: bool
 ) -> dict[str, pa.Array]:
     """Return the columns prediction and prediction_prob of some rows, and with `probabilities` one of every class by name.
 
     A number is a float64 and has no column of probabilities; of labels of words both are lists, null for words beyond the window.
+    An answer has its place in the text as `answer_start`, null where there is none. texts: of the documents `rows`.
     """
+    if predictions.spans is not None:
+        assert predictions.span_probs is not None
+        spans = predictions.spans[rows]
+        answers = answers_of(texts, spans)
+        starts = [
+            int(start) + len(text[start:end]) - len(text[start:end].lstrip()) if answer else None
+            for text, answer, (start, end) in zip(texts, answers, spans.tolist(), strict=True)
+        ]
+        return {
+            "prediction": pa.array(answers, pa.string()),
+            "prediction_prob": pa.array(predictions.span_probs[rows], pa.float32(), from_pandas=True),
+            "answer_start": pa.array(starts, pa.int32()),
+        }
     if predictions.values is not None:
         return {"prediction": pa.array(predictions.values[rows], pa.float64(), from_pandas=True)}
     if predictions.tags is not None:
@@ -104,12 +125,37 @@ def _documents(dataset: FinetuneDataset, rows: LongArray, predictions: TaskPredi
     table = dataset.table.take(pa.array(rows))
     labels: list[Any] = [dataset.raw_labels[d] for d in rows.tolist()]
     columns: dict[str, Any] = {"id": table.column("id"), "label": pa.array(labels, dataset.label_type)}
-    columns |= task_columns(FinetuneTask(dataset.kind, dataset.tag_names), predictions, rows, probabilities=False)
+    texts = [dataset.texts[d] for d in rows.tolist()] if dataset.kind == "answer" else []
+    columns |= task_columns(
+        FinetuneTask(dataset.kind, dataset.tag_names), predictions, rows, texts, probabilities=False
+    )
     if dataset.n_folds:
         fold = dataset.split[rows]
         columns["fold"] = pa.array(fold, pa.int32(), mask=fold < 0)
     columns |= {n: table.column(n) for n in table.column_names if n not in NOT_CARRIED}
     return pa.table(columns)
+
+
+def _answer_errors(dataset: FinetuneDataset, rows: LongArray, predictions: TaskPredictions) -> pa.Table:
+    """Return the documents whose answer is not the true one, those that share the fewest words first."""
+    assert dataset.second is not None
+    assert predictions.spans is not None
+    true = [dataset.raw_labels[d] for d in rows.tolist()]
+    texts = dataset.texts
+    answers = [a or "" for a in answers_of([texts[d] for d in rows.tolist()], predictions.spans[rows])]
+    exact, f1 = answer_exact(true, answers), answer_f1(true, answers)
+    wrong = np.flatnonzero(exact == 0)
+    wrong = wrong[np.argsort(f1[wrong], kind="stable")]
+    ids = dataset.table.column("id").to_pylist()
+    return pa.table(
+        {
+            "id": pa.array([ids[rows[i]] for i in wrong], pa.string()),
+            "label": pa.array([true[i] for i in wrong], pa.string()),
+            "prediction": pa.array([answers[i] for i in wrong], pa.string()),
+            "answer_f1": pa.array(f1[wrong], pa.float64()),
+            "question": pa.array([dataset.second[rows[i]] for i in wrong], pa.string()),
+        }
+    )
 
 
 def _word_errors(dataset: FinetuneDataset, rows: LongArray, predictions: TaskPredictions) -> pa.Table:

@@ -11,6 +11,7 @@ from typing import Any
 from nlpkit import wording
 from nlpkit.classify.scores import ClassifierScores
 from nlpkit.finetune.dataset import FinetuneDataset
+from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.score_files import markdown_table
 from nlpkit.plain import shell_line
@@ -33,6 +34,16 @@ _LOAD = {
     "setfit": "from sentence_transformers import SentenceTransformer\nencoder = SentenceTransformer(\"{folder}\")  # head.safetensors: "
     "the classifier on its embeddings",
 }  # fmt: skip
+_ORDINAL = (
+    "The outputs are the log-odds that the class is above the first, the second …; the prediction is the median class, the first whose "
+    "output is not above 0, or the last."
+)
+_CRF = (
+    "The labels are the most probable sequence by a linear-chain CRF (`crf.safetensors`: start, transitions, end), which transformers and "
+    "peft do not have: what they load gives the scores of each word alone. Predict with nlpkit."
+)
+_PIPELINES = {"tokens": "token-classification", "answer": "question-answering"}
+_CLASSES = {"tokens": "ModelForTokenClassification", "answer": "ModelForQuestionAnswering"}
 _PACKAGES = ("torch", "transformers", "peft", "sentence-transformers", "tokenizers")
 
 
@@ -44,20 +55,30 @@ def write_cards(
     inputs: Sequence[InputInfo],
     spread: Mapping[str, Any] | None,
     leaks: Sequence[str],
+    calibration: Mapping[str, Any] | None = None,
 ) -> None:
     """Write README.md into every folder of a model.
 
     Args:
         spread: means and deviations over the seeds, None for one. leaks: what is known of documents in more than one split.
+        calibration: see `FinetuneResult.calibration`.
     """
     for folder in sorted(p for p in model.iterdir() if p.is_dir()):
-        text = card(folder.name, scores, parameters, dataset, inputs, spread, leaks)
+        text = card(folder.name, scores, parameters, dataset, inputs, spread, leaks, calibration)
         (folder / "README.md").write_text(text, encoding="utf-8")
+
+
+def calibration_note(calibration: Mapping[str, Any]) -> str:
+    """Return what a temperature did to the calibration error of test documents."""
+    return (
+        f"temperature {calibration['temperature']:.3g}, fitted to {wording.counted(calibration['dev_documents'], 'dev document')} "
+        f"(Guo et al. 2017): ECE {calibration['ece_before']:.4f} before, {calibration['ece']:.4f} after"
+    )
 
 
 def card(
     name: str, scores: ClassifierScores, parameters: Mapping[str, Any], dataset: FinetuneDataset, inputs: Sequence[InputInfo],
-    spread: Mapping[str, Any] | None, leaks: Sequence[str],
+    spread: Mapping[str, Any] | None, leaks: Sequence[str], calibration: Mapping[str, Any] | None = None,
 ) -> str:  # fmt: skip
     """Return the model card of a folder in Markdown, with the head that hubs read."""
     facts = parameters["training"]
@@ -67,20 +88,23 @@ def card(
     head = {
         "library_name": _LIBRARIES[name],
         "base_model": base,
-        "pipeline_tag": "token-classification" if kind == "tokens" else "text-classification",
+        "pipeline_tag": _PIPELINES.get(kind, "text-classification"),
         "tags": ["nlpkit", facts["method"]],
     }
     lines = ["---", *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()), "---", ""]
     lines += [f"# {base}, fine-tuned: {facts['method']}", ""]
     classes = [str(c) for c in parameters["classes"]]
+    task = FinetuneTask(kind, tuple(classes) if kind != "regression" else ())
     what = {
         "single": f"Gives a text one of {len(classes)} classes",
         "multi": f"Gives a text any of {len(classes)} labels",
+        "ordinal": f"Gives a text one of {len(classes)} classes in an order, the lowest first",
         "regression": "Gives a text a number",
+        "answer": "Finds the answer to a question in a text, which is read in windows",
         "tokens": f"Gives each word of a text one of {len(classes)} labels",
     }[kind]
     lines.append(
-        f"{what}{'' if kind == 'regression' else ': ' + ', '.join(classes[:30]) + (' …' if len(classes) > 30 else '')}."
+        f"{what}{'' if kind in ('regression', 'answer') else ': ' + ', '.join(classes[:30]) + (' …' if len(classes) > 30 else '')}."
     )
     lines += ["", "## Data", ""]
     for info in inputs:
@@ -95,6 +119,8 @@ def card(
         "",
     ]
     lines += [_scores(scores, spread), "", "## Training", ""]
+    if calibration is not None:
+        lines.append(f"- {calibration_note(calibration)}; the last layer is divided by it")
     lines += [
         f"- {facts['trained_parameters']:,} of {facts['parameters']:,} parameters trained",
         f"- {facts['steps']:,} steps of {facts['batch_size']} documents, AdamW, rate {facts['lr']:g}, seed {facts['seed']}",
@@ -112,7 +138,7 @@ def card(
         "```",
     ]
     if form in _LOAD:
-        auto = "ModelForTokenClassification" if kind == "tokens" else "ModelForSequenceClassification"
+        auto = _CLASSES.get(kind, "ModelForSequenceClassification")
         code = _LOAD[form].format(
             kind=auto,
             folder=f"RUN/model/{name}",
@@ -120,9 +146,13 @@ def card(
             sha256=str(parameters.get("base_sha256"))[:16],
             outputs=", num_labels=1"
             if kind == "regression"
-            else f", num_labels={max(1, len(classes))}, id2label={dict(enumerate(classes))!r}",
+            else f", num_labels={task.n_outputs}, id2label={dict(enumerate(task.output_names))!r}",
         )
         lines += ["", "```python", code, "```"]
+    if kind == "ordinal":
+        lines += ["", _ORDINAL]
+    if dataset.crf:
+        lines += ["", _CRF]
     return "\n".join(lines) + "\n"
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from nlpkit.cells import text_of
 from nlpkit.errors import InputError
-from nlpkit.evaluation.tasks import Answers, Task, choices
+from nlpkit.evaluation.tasks import LABEL, Answers, Task, choices
 from nlpkit.io.plain_tables import PlainTable, read_rows
 from nlpkit.io.sources import split_suffix
 from nlpkit.io.tasks import numbered, without_apostrophe
@@ -129,6 +129,8 @@ def _choice(answer: str, option_text: str, task: Task, item: int, place: str) ->
                 f"options of this task ({numbered(shown)})"
             )
         return option
+    if task.kind == LABEL and by_text is not None:
+        by_number = by_text  # labels may be numbers: 1, 2 … are then what they say
     if by_number is not None and by_text is not None and by_number != by_text:
         raise InputError(
             f"{place}: item {task.ids[item]} has the answer '{answer}', which is the number of '{shown[by_number]}' and the "

@@ -57,7 +57,7 @@ def task_page(page: TaskPage) -> str:
 <main id="task" data-task="{escape(page.task)}" data-file="{escape(page.file)}" data-labels="{int(page.asks_label)}">
 <h1 dir="auto">{escape(page.name)}</h1>
 <p>{escape(page.instructions)}</p>
-<p>Answer with the mouse, or with the keys 1 to {max(len(i.choices) for i in page.items)} and Enter for the next question.
+<p>Answer with the mouse, or with the keys 1 to {min(max(len(i.choices) for i in page.items), 9)} and Enter for the next question.
 A question may be left open. Answers stay in this browser until you save them as a file, which you then send back.</p>
 <noscript><p><strong>This page needs JavaScript. Without it, fill in the file {escape(page.file)}.csv instead.</strong></p></noscript>
 <p class="who"><label for="coder">Your name or initials</label>

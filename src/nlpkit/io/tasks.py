@@ -2,7 +2,7 @@
 
 task.html       for coders: the page (see `task_page`)
 task.csv        for coders who prefer a spreadsheet: a row a question, an empty column `answer`
-task.key.json   for us: the right answers, the seed, what the questions are about
+task.key.json   for us: the right answers, the seed, what the questions are about; of texts to be labelled, ids and texts
 task.anna.csv   what comes back (see `task_answers`)
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from nlpkit.cells import text_of
 from nlpkit.errors import InputError, SchemaError, UsageError
-from nlpkit.evaluation.tasks import INSTRUCTIONS, QUESTIONS, Task, choices
+from nlpkit.evaluation.tasks import INSTRUCTIONS, LABEL, QUESTIONS, Task, choices
 from nlpkit.io.atomic import atomic_file, check_target
 from nlpkit.io.plain_tables import read_rows
 from nlpkit.io.task_page import PageItem, TaskPage, task_page
@@ -83,17 +83,19 @@ def _page(task: Task, file: str) -> TaskPage:
 
 def _table(task: Task) -> list[list[str]]:
     """Return the rows of the spreadsheet, header first."""
-    rating, about_text = task.kind == RATING, task.kind == TOPIC
+    rating, about_text = task.kind == RATING, task.kind in (TOPIC, LABEL)
     options = ["words"] if rating else [f"option_{n}" for n in range(1, task.n_choices + 1)]
-    question = (
-        f"{QUESTIONS[task.kind]} ({numbered(choices(task.kind, task.design.items[0])) if rating else 'a number'})"
-    )
+    shown = choices(task.kind, task.design.items[0])
+    answers = numbered(shown) if rating else " | ".join(shown) if task.kind == LABEL else "a number"
+    question = f"{QUESTIONS[task.kind]} ({answers})"
+    if task.kind == LABEL:
+        options = []
     rows = [["task", "coder", "item", "question", *(["text"] if about_text else []), *options, "answer"]]
     rows[0] += ["label"] if rating else []
     for id_, item in zip(task.ids, task.design.items, strict=True):
-        shown = [" ".join(item.words)] if rating else list(choices(task.kind, item))
+        cells = [" ".join(item.words)] if rating else list(choices(task.kind, item))[: len(options)]
         text = [item.text] if about_text else []
-        rows.append([task.mark, "", id_, question, *text, *shown, "", *([""] if rating else [])])
+        rows.append([task.mark, "", id_, question, *text, *cells, "", *([""] if rating else [])])
     return rows
 
 
@@ -124,10 +126,13 @@ def _key(task: Task, parameters: Mapping[str, Any]) -> dict[str, Any]:
             }
         if item.words:
             row["words"] = list(item.words)
-        if item.topic < 0:
+        if task.kind == LABEL:
+            row |= {"document": item.document, "text": item.text}
+        elif item.topic < 0:
             row |= {"document": item.document, "probs": list(item.probs)}
         items.append(row)
     design = task.design
+    labels = {"labels": list(choices(LABEL, design.items[0]))} if task.kind == LABEL else {}
     return {
         "format": KEY_FORMAT,
         "version": KEY_VERSION,
@@ -137,6 +142,7 @@ def _key(task: Task, parameters: Mapping[str, Any]) -> dict[str, Any]:
         "kind": task.kind,
         "seed": design.seed,
         "parameters": dict(parameters),
+        **labels,
         "items": items,
         "topics": [{"name": name, "words": list(words)} for name, words in task.topics],
         "skipped": {str(k): why for k, why in design.skipped.items()},
@@ -171,7 +177,8 @@ def read_key(path: Path) -> Task:
     if value.get("version") != KEY_VERSION:
         raise SchemaError(f"{path} has version {value.get('version')}, this nlpkit ({__version__}) reads {KEY_VERSION}")
     try:
-        items = tuple(_item(row) for row in value["items"])
+        labels = tuple((str(name),) for name in value["labels"]) if value["kind"] == LABEL else ()
+        items = tuple(replace(_item(row), options=labels) if labels else _item(row) for row in value["items"])
         skipped = {int(k): str(why) for k, why in value["skipped"].items()}
         design = Design(str(value["kind"]), int(value["seed"]), items, skipped)
         topics = tuple((str(t["name"]), tuple(map(str, t["words"]))) for t in value["topics"])
@@ -182,7 +189,7 @@ def read_key(path: Path) -> Task:
             f"{path} is a damaged key of a task ({type(error).__name__}: {error}); make the task anew"
         ) from None
     outside = [item.topic for item in items if item.topic >= len(topics)]
-    if task.kind not in KINDS or not items or outside or len(set(ids)) < len(ids):
+    if task.kind not in (*KINDS, LABEL) or not items or outside or len(set(ids)) < len(ids):
         raise InputError(
             f"{path} is a damaged key of a task (kind '{task.kind}', {len(items)} items); make the task anew"
         )
@@ -201,7 +208,7 @@ def _item(row: Mapping[str, Any]) -> Item:
         tuple(map(int, row.get("option_topics", ()))),
         tuple(map(str, row.get("words", ()))),
         str(row.get("document", "")),
-        "",
+        str(row.get("text", "")),
         tuple(map(float, row.get("probs", ()))),
     )
 

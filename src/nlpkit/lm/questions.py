@@ -12,14 +12,22 @@ Messages = list[dict[str, str]]  # role and content of each
 CHARACTERS_A_TOKEN = 4
 
 
-def conversation(system: str, parts: Sequence[str], complaint: str = "") -> Messages:
+def conversation(
+    system: str, parts: Sequence[str], complaint: str = "", examples: Sequence[tuple[str, str]] = ()
+) -> Messages:
     """Return the messages of a question.
 
     Args:
         system: what to do. parts: paragraphs to do it with. complaint: what was wrong with the answer before.
+        examples: questions with the answers that are right, as if they had been given before.
     """
+    before = [
+        {"role": role, "content": content}
+        for example in examples
+        for role, content in zip(("user", "assistant"), example, strict=True)
+    ]
     again = [f"Your last answer could not be used: {complaint}. Answer again."] if complaint else []
-    return [{"role": "system", "content": system}, {"role": "user", "content": "\n\n".join([*parts, *again])}]
+    return [{"role": "system", "content": system}, *before, {"role": "user", "content": "\n\n".join([*parts, *again])}]
 
 
 def json_object(text: str) -> dict[str, Any] | None:

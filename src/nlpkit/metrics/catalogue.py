@@ -151,8 +151,20 @@ METRICS: dict[str, Metric] = {
         ("rouge_1", "high", "F of words that a written text shares with the one it should be (Lin 2004)"),
         ("rouge_2", "high", "F of pairs of words in a row (Lin 2004)"),
         ("rouge_l", "high", "F of the longest common subsequence of words (Lin 2004)"),
+        ("answer_exact", "high", "share of answers like the true ones (Rajpurkar et al. 2016)"),
+        ("answer_f1", "high", "F of words that an answer shares with the true one (Rajpurkar et al. 2016)"),
         ("bleu", "high", "precision of one to four words in a row, 0 to 100 (Papineni et al. 2002)"),
         ("chrf", "high", "F2 of one to six characters in a row, 0 to 100 (Popović 2015)"),
+    ),
+    **_metrics(
+        "bertscore",
+        (
+            "bertscore_precision",
+            "high",
+            "mean cosine of a token to the nearest one of the other text (Zhang et al. 2020)",
+        ),
+        ("bertscore_recall", "high", "the same over the tokens of the text that should be (Zhang et al. 2020)"),
+        ("bertscore_f1", "high", "harmonic mean of both, without a baseline (Zhang et al. 2020)"),
     ),
     **_metrics(
         "calibration",

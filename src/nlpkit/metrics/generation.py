@@ -1,8 +1,9 @@
-"""Scores of texts that were written against texts that should have been: ROUGE, BLEU, chrF."""
+"""Scores of texts that were written against texts that should have been: ROUGE, BLEU, chrF, and of answers those of SQuAD."""
 
 from __future__ import annotations
 
 import re
+import string
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,6 +14,8 @@ from nlpkit.metrics.bootstrap import Statistic
 from nlpkit.types import FloatArray, IntArray, LongArray
 
 BLEU_ORDER, CHRF_ORDER, CHRF_BETA = 4, 6, 2.0
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_WITHOUT_SIGNS = str.maketrans("", "", string.punctuation)
 _WORDS = re.compile(r"[^\W_]+")
 _ENTITIES = {"&quot;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">"}
 _CUTS = (  # of mteval-v13a.pl: signs, full stops and commas beside what is no digit, a dash behind a digit
@@ -132,6 +135,29 @@ def cut_13a(text: str) -> list[str]:
     return text.split()
 
 
+def answer_exact(references: Sequence[str], texts: Sequence[str]) -> FloatArray:
+    """Return of each pair (D,) 1 where the answers are alike, else 0: in lower case, without ASCII punctuation, a, an and the.
+
+    Two answers without a word, of questions that have none, are alike. Agrees with evaluate-v2.0.py of SQuAD for one true answer.
+
+    Source: Rajpurkar et al. (2016), "SQuAD", section 6.1; Rajpurkar, Jia & Liang (2018), section 5.
+    """
+    return np.array([float(_answer(a) == _answer(b)) for a, b in zip(references, texts, strict=True)])
+
+
+def answer_f1(references: Sequence[str], texts: Sequence[str]) -> FloatArray:
+    """Return F1 (D,) of the words of each pair of answers, each counted as often as both have it; see `answer_exact`."""
+    scores = []
+    for reference, text in zip(references, texts, strict=True):
+        a, b = Counter(_answer(reference)), Counter(_answer(text))
+        scores.append(float(a == b) if not a or not b else _f1((a & b).total(), a.total(), b.total()))
+    return np.array(scores)
+
+
+def _answer(text: str) -> list[str]:
+    return _ARTICLES.sub(" ", text.lower().translate(_WITHOUT_SIGNS)).split()
+
+
 def _words(text: str) -> list[str]:
     return _WORDS.findall(text.lower())
 
@@ -165,6 +191,8 @@ PER_PAIR: dict[str, Callable[[Sequence[str], Sequence[str]], FloatArray]] = {
     "rouge_1": partial(rouge_n, n=1),
     "rouge_2": partial(rouge_n, n=2),
     "rouge_l": rouge_l,
+    "answer_exact": answer_exact,
+    "answer_f1": answer_f1,
 }
 OF_CORPUS: dict[str, Callable[[Sequence[str], Sequence[str]], Statistic]] = {
     "bleu": lambda references, texts: bleu(bleu_counts(references, texts)),

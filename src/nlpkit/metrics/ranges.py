@@ -26,6 +26,7 @@ OF_GROUP: dict[str, Range] = {
     "ordinal": POSITIVE,
     "spans": SHARE,
     "generation": SHARE,
+    "bertscore": SIGNED,
     "calibration": SHARE,
     "ranking": SHARE,
     "people": SHARE,

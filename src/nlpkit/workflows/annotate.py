@@ -19,6 +19,8 @@ from nlpkit.evaluation.agreement import (
     dawid_skene_labels,
     majority_labels,
     measurement,
+    soft_labels,
+    vote_shares,
 )
 from nlpkit.evaluation.gates import GateRules
 from nlpkit.evaluation.intrusion import task_result
@@ -250,6 +252,7 @@ def majority(
     order: Names | None = None,
     ties: Literal["none", "first"] = "none",
     method: str = VOTES,
+    soft: bool = False,
     encoding: str | None = None,
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Return a table with the label of each unit: the one that most coders gave, or the most probable one.
@@ -264,6 +267,8 @@ def majority(
         order: in which ties are resolved by "first"; the alphabet if not given.
         ties: "none": no label; "first": the first of the values that were given as often.
         method: votes or dawid-skene.
+        soft: add soft labels: NAME_entropy, the entropy of the label in nats, and NAME_probabilities, those of all labels (by votes the
+            shares of the coders).
         encoding: of the table, told from its bytes if not given.
 
     Returns:
@@ -282,9 +287,9 @@ def majority(
     counts: dict[str, Any]
     if method == VOTES:
         labels, shares, counts = majority_labels(coded, ties=ties)
-        columns = {"": labels, "share": shares}
+        columns = {"": labels, "share": shares, **(soft_labels(coded.names, vote_shares(coded)) if soft else {})}
     else:
-        columns, counts = dawid_skene_labels(coded, ties=ties)
+        columns, counts = dawid_skene_labels(coded, ties=ties, soft=soft)
     for suffix, values in columns.items():
         name = f"{column}_{suffix}" if suffix else column
         if name in whole.column_names:
@@ -307,7 +312,7 @@ def write_majority(
     """Write `majority` as a table, a document table if it has texts; return its counts.
 
     Args:
-        options: order, ties, method and encoding, as `majority` takes them.
+        options: order, ties, method, soft and encoding, as `majority` takes them.
 
     Raises:
         OutputExistsError, UsageError, InputError: see `check_table`, `majority`.
@@ -318,7 +323,7 @@ def write_majority(
     kind = DOCUMENTS if "text" in whole.column_names else "annotations"
     parameters: dict[str, Any] = {"annotators": names_in(annotators), "majority": column}
     parameters |= {"order": names_in(options["order"])} if "order" in options else {}
-    parameters |= {name: options[name] for name in ("ties", "method") if name in options}
+    parameters |= {name: options[name] for name in ("ties", "method", "soft") if options.get(name)}
     inputs = [InputInfo(str(path), whole.num_rows, sha256_of(path), options.get("encoding"))]
     steps = steps_of([read_footer(path)] if split_suffix(path.name)[1] == "parquet" else [])
     block = footer_block(

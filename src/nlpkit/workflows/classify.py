@@ -302,6 +302,7 @@ def _parameters(
         "rules": None if features.rules is None else features.rules.source,
         "calibrate": config.calibrate,
         "classes": list(dataset.labels.names),
+        "annotators": chosen.classifier.coders(),
         "order": list(dataset.labels.scale),
         "test": str(splits.test) if isinstance(splits.test, str | Path) else None,
         "split": splits.split,

@@ -17,6 +17,7 @@ from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.labels import Labels, encode_numbers, encode_sets, encode_single, label_scale
 from nlpkit.classify.options import ClassifierOptions, ClassifierTextOptions, SplitOptions
 from nlpkit.classify.prepared import FeatureSources
+from nlpkit.classify.soft_labels import encode_soft
 from nlpkit.classify.splits import TEST, TRAIN, UNUSED, split_column, splits_of, stratified_folds
 from nlpkit.classify.words import CutWords, TokenizedWords
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
@@ -41,6 +42,7 @@ from nlpkit.workflows.labelled import (
     splits_by_column,
     stacked,
 )
+from nlpkit.workflows.soft_labels import check_coders, with_votes
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import refuse_token_options
 
@@ -89,12 +91,14 @@ def read_classification_data(
     Raises:
         ColumnError, InputError, UsageError: no labels, a column that is not there, splits that cannot be made.
     """
-    streams = [corpus.open()]
+    streams, coders = [corpus.open()], options.coders()
     if test is not None:
         streams.append(test.open())
     try:
+        check_coders(streams, coders)
         for stream, one in zip(streams, (corpus, test), strict=False):
-            check_label_column(stream, corpus.options.label_col if one is None else one.options.label_col)
+            if not coders:
+                check_label_column(stream, corpus.options.label_col if one is None else one.options.label_col)
             check_feature_columns(stream, options.feature_columns, splits)
         _check_columns(streams[0], splits)
         encoder = _embedded_by(streams)
@@ -115,6 +119,9 @@ def read_classification_data(
             stream.close()
     if options.task == "regression":
         tables = [numeric_labels(one) for one in tables]  # 3 and 3.5 are of different types
+    votes: list[list[str]] = []
+    if coders:
+        tables, votes = with_votes(tables, coders)
     table = stacked(tables)
     if options.task == "regression":
         _refuse_several(splits)
@@ -124,7 +131,10 @@ def read_classification_data(
         raw_labels = read_labels(table.column("label"), splits.label_sep)
     split = _splits(table, tables[0].num_rows, raw_labels, splits, tested=test is not None)
     learn = np.asarray(split == TRAIN)
-    labels = encode_numbers(values, learn) if options.task == "regression" else _encode(raw_labels, learn, options)
+    if coders:
+        labels = encode_soft(raw_labels, votes, learn)
+    else:
+        labels = encode_numbers(values, learn) if options.task == "regression" else _encode(raw_labels, learn, options)
     if folds:
         if splits.groups is not None:
             labels = replace(labels, groups=_groups(table, splits.groups))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nlpkit import reporting
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
+from nlpkit.evaluation.generation import BERTSCORE
 from nlpkit.evaluation.options import ENCODER, EvaluationOptions, GateOptions
 from nlpkit.evaluation.results import Evaluation
 from nlpkit.io.atomic import MANIFEST
@@ -21,9 +23,10 @@ from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.workflows.evaluate_models import evaluate_models
-from nlpkit.workflows.evaluate_tables import evaluate_tables
+from nlpkit.workflows.evaluate_tables import GENERATION, evaluate_tables
 from nlpkit.workflows.evaluation_targets import EvaluationSettings, TableTarget, TopicTarget, opened_targets, scorable
 from nlpkit.workflows.reference import as_reference
+from nlpkit.workflows.token_scores import USED
 
 
 def evaluate(
@@ -35,7 +38,7 @@ def evaluate(
     gates: GateOptions | None = None,
     options: EvaluationOptions | None = None,
     read: ReadOptions | None = None,
-    encoder: EncoderOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
     execution: Execution | None = None,
     **settings: Any,
 ) -> Evaluation:
@@ -58,16 +61,24 @@ def evaluate(
     """
     if metrics is not None:
         settings["metrics"] = metrics if isinstance(metrics, str) else tuple(metrics)
-    options, read, encoder, execution, gates = with_settings(
-        (options, read, encoder, execution, gates), settings,
+    options, read, embedding, execution, gates = with_settings(
+        (options, read, EncoderOptions.from_value(encoder), execution, gates), settings,
         (EvaluationOptions, ReadOptions, EncoderOptions, Execution, GateOptions),
     )  # fmt: skip
     names = options.names()
-    if options.vectors != ENCODER:
-        encoder.refuse(f"only `vectors={ENCODER}` embeds anything here; add that, or leave it out")
+    annotators = options.annotator_columns()
+    if annotators:
+        read = replace(read, label_col=annotators[0])
+    by_tokens = bool(set(names) & set(BERTSCORE)) and set(names) <= {*GENERATION, *BERTSCORE}
+    if by_tokens:
+        embedding.refuse_others(USED, "bertscore has no use for it; leave it out")
+    else:
+        options.refuse_token_options()
+    if not by_tokens and options.vectors != ENCODER:
+        embedding.refuse(f"only `vectors={ENCODER}` embeds anything here; add that, or leave it out")
     uncertainty = Uncertainty(options.level(), execution.seed)
     rules = read_gates(gates, names)
-    check_encoder(encoder.encoder, verify=execution.verify)
+    check_encoder(embedding.encoder, verify=execution.verify)
     wanted = rules.metrics or tuple(bound.metric for bound in rules.bounds)
     scoring = EvaluationSettings(
         options,
@@ -85,11 +96,12 @@ def evaluate(
         tables = [target for target in opened if isinstance(target, TableTarget)]
         if not any(table.kind == "predictions" for table in tables):
             options.refuse_separator()
+            options.refuse_noise()
         if tables:
-            evaluation = evaluate_tables(tables, scoring)
+            evaluation = evaluate_tables(tables, scoring, embedding)
         else:
             models = [target for target in opened if isinstance(target, TopicTarget)]
-            evaluation = evaluate_models(models, scoring, encoder)
+            evaluation = evaluate_models(models, scoring, embedding)
     evaluation.gates = rules.check(evaluation)
     return evaluation
 
@@ -99,6 +111,9 @@ def describe_targets(
 ) -> dict[str, str]:
     """Return what each target is, after all checks that come before work. Raises what `evaluate` does for targets."""
     rules = read_gates(gates, options.names())
+    annotators = options.annotator_columns()
+    if annotators:
+        read = replace(read, label_col=annotators[0])
     first = _topics_first(rules.metrics)
     with opened_targets(targets, options, read, topics_first=first, verify=execution.verify) as opened:
         return {

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
-from nlpkit.errors import UsageError
+from nlpkit.cells import as_label
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.clusters import CLUSTERING, add_clustering
 from nlpkit.evaluation.comparisons import compare_labelled, compare_sets
-from nlpkit.evaluation.generation import add_generated
+from nlpkit.evaluation.generation import BERTSCORE, TokenScores, add_generated
 from nlpkit.evaluation.labels import PredictionTable, labelled_predictions
 from nlpkit.evaluation.multilabel import (
     POSSIBLE,
@@ -18,6 +22,7 @@ from nlpkit.evaluation.multilabel import (
     note_sets,
     split_cells,
 )
+from nlpkit.evaluation.noisy_labels import add_annotated, add_corrected
 from nlpkit.evaluation.ordinal import ORDINAL, add_ordinal, scale_of
 from nlpkit.evaluation.predictions import (
     CALIBRATION,
@@ -32,25 +37,31 @@ from nlpkit.evaluation.regression import REGRESSION, add_numbers, are_numeric, n
 from nlpkit.evaluation.results import Evaluation, TargetResult
 from nlpkit.evaluation.token_labels import SPANS, WORDS, add_words, are_token_labels, words_of
 from nlpkit.io.footers import step_parameters, steps_of
+from nlpkit.io.plain_tables import read_columns
 from nlpkit.metrics.catalogue import METRICS, in_group
 from nlpkit.wording import learned_from
 from nlpkit.workflows.evaluation_targets import CLASSIFIERS, EvaluationSettings, TableTarget
 from nlpkit.workflows.label_columns import read_table
 from nlpkit.workflows.run_separation import add_table_separation
+from nlpkit.workflows.token_scores import token_scores
 
 GENERATION = in_group("generation")
 
 
-def evaluate_tables(tables: Sequence[TableTarget], settings: EvaluationSettings) -> Evaluation:
+def evaluate_tables(tables: Sequence[TableTarget], settings: EvaluationSettings, encoder: EncoderOptions) -> Evaluation:
     """Score tables, all of them with predictions or all with topics; predictions and labels may be sets of labels.
+
+    encoder: whose token vectors BERTScore compares.
 
     Raises:
         UsageError: a score that cannot be of these tables, or tables of different kinds; InputError: labels that cannot be scored.
     """
     separator = settings.options.label_sep
-    if tables[0].kind == "predictions" and settings.names and set(settings.names) <= set(GENERATION):
-        return _written_texts(tables, settings)
+    if tables[0].kind == "predictions" and settings.names and set(settings.names) <= {*GENERATION, *BERTSCORE}:
+        return _written_texts(tables, settings, encoder)
     columns = [read_table(table, settings) for table in tables]
+    if settings.options.label_noise is not None or settings.options.annotators is not None:
+        return _noisy_labels(tables, columns, settings)
     if separator is not None:
         if are_numeric(columns):
             raise UsageError(
@@ -69,15 +80,75 @@ def evaluate_tables(tables: Sequence[TableTarget], settings: EvaluationSettings)
     return evaluation
 
 
-def _written_texts(tables: Sequence[TableTarget], settings: EvaluationSettings) -> Evaluation:
+def _written_texts(tables: Sequence[TableTarget], settings: EvaluationSettings, encoder: EncoderOptions) -> Evaluation:
     """Score tables of written texts beside those that they should be."""
-    names = _chosen(GENERATION, GENERATION, settings, "written texts")
+    names = _chosen([*GENERATION, *BERTSCORE], GENERATION, settings, "written texts")
     results = []
-    for table in (read_table(target, settings) for target in tables):
-        result = TargetResult(table.name, f"written texts against '{table.label_col}'")
-        add_generated(result, table, names, settings.uncertainty)
+    with ExitStack() as stack:
+        scorer: TokenScores | None = None
+        if set(names) & set(BERTSCORE):
+            scorer = stack.enter_context(token_scores(settings, encoder))
+        for table in (read_table(target, settings) for target in tables):
+            result = TargetResult(table.name, f"written texts against '{table.label_col}'")
+            add_generated(result, table, names, settings.uncertainty, scorer)
+            results.append(result)
+    return Evaluation(results)
+
+
+def _noisy_labels(
+    tables: Sequence[TableTarget], columns: Sequence[PredictionTable], settings: EvaluationSettings
+) -> Evaluation:
+    """Score predictions against labels that are wrong at times, or those of several annotators."""
+    option = "label_noise" if settings.options.annotators is None else "annotators"
+    if (
+        tables[0].kind != "predictions"
+        or settings.options.label_sep is not None
+        or (option == "label_noise" and (are_numeric(columns) or are_token_labels(columns) or are_multilabel(columns)))
+    ):
+        raise UsageError(f"`{option}` is for tables with one predicted class of each document", parameter=option)
+    names = _chosen(CLASSIFICATION, DEFAULT_CLASSIFICATION, settings, "predictions and labels that can be wrong")
+    noise = read_noise(settings.options.label_noise)
+    beta, results = settings.options.beta, []
+    for table, target in zip(columns, tables, strict=True):
+        if noise is None:
+            result = TargetResult(table.name, f"predictions against {', '.join(table.annotator_cols)}")
+            add_annotated(result, table, names, settings.uncertainty, beta=beta)
+        else:
+            result = TargetResult(table.name, f"predictions against '{table.label_col}', corrected for its errors")
+            add_corrected(result, labelled_predictions(table), names, noise, settings.uncertainty, beta=beta)
+        _note_learned(result, target)
         results.append(result)
     return Evaluation(results)
+
+
+def read_noise(noise: str | float | None) -> float | dict[str, dict[str, float]] | None:
+    """Return the errors of labels: a rate, or the confusion in a table with label (the right one), given and share.
+
+    Raises:
+        InputError, ColumnError: the table cannot be used, or a share is none.
+    """
+    if noise is None:
+        return None
+    try:
+        return float(noise)
+    except ValueError:
+        pass
+    columns = read_columns(Path(str(noise)), ["label", "given", "share"], option="`label_noise`")
+    confusion: dict[str, dict[str, float]] = {}
+    for label, assigned, share in zip(columns["label"], columns["given"], columns["share"], strict=True):
+        names = as_label(label), as_label(assigned)
+        try:
+            value = float(share)
+        except (TypeError, ValueError):
+            value = float("nan")
+        if names[0] is None or names[1] is None or not 0 <= value < float("inf"):
+            raise InputError(
+                f"{noise}: a label, the one given instead and a share were needed in each row, found {label}, {assigned}, {share}",
+                parameter="label_noise",
+            )
+        row = confusion.setdefault(names[0], {})
+        row[names[1]] = row.get(names[1], 0.0) + value
+    return confusion
 
 
 def _label_sets(columns: Sequence[PredictionTable], settings: EvaluationSettings) -> Evaluation:

@@ -1,4 +1,4 @@
-"""Documents for fine-tuning: read, their labels taken for one of four kinds, each document put into a split."""
+"""Documents for fine-tuning: read, their labels taken for one of six kinds, each document put into a split."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cells import as_label
-from nlpkit.classify.labels import COMMA_NUMBER
+from nlpkit.classify.labels import COMMA_NUMBER, label_scale
 from nlpkit.classify.splits import DEV, NAMES, TEST, TRAIN, UNUSED, split_column
 from nlpkit.errors import InputError, UsageError
+from nlpkit.finetune.answers import MISSING, NONE, span_of
 from nlpkit.finetune.dataset import KINDS, FinetuneDataset, Tags, deal, encode_labels, leave_empty_out, tag_names_of
 from nlpkit.finetune.dataset_checks import check_dataset
 from nlpkit.finetune.options import DEFAULT_WORDS, DatasetOptions, HeldOutOptions
-from nlpkit.finetune.tasks import TaskKind
+from nlpkit.finetune.tasks import ONE_CLASS, TaskKind
 from nlpkit.finetune.text_inputs import check_columns, context_of, texts_of, words_of
 from nlpkit.io.corpora import DocumentStream, DroppedRow
 from nlpkit.io.provenance import Provenance
@@ -63,7 +64,7 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
     """
     words = None if options.words_col == DEFAULT_WORDS else options.words_col
     needed = {"split": options.split and split_column(options.split), "pair_col": options.pair_col,
-              "context_by": options.context_by, "words_col": words}  # fmt: skip
+              "context_by": options.context_by, "words_col": words, "answer_start_col": options.answer_start_col}  # fmt: skip
     corpora = [(c.with_options(words_col=options.words_col), split) for c, split in corpora_of(corpus, options)]
     streams = [c.open() for c, _ in corpora]
 
@@ -84,15 +85,22 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
         raise InputError(
             f"none of {wording.counted(int((role == TRAIN).sum()), 'document')} has a label; name the column with `label_col`"
         )
+    scale = label_scale(raw, options.labels_in_order) if kind == "ordinal" else ()
     split, names = role.copy(), None
     if options.split is not None:
         split, names = splits_by_column(table, options.split, dev=True)
     split[(split == TRAIN) & ~known] = UNUSED
     dataset = FinetuneDataset(
-        table, raw, encode_labels(kind, raw, known, (split == TRAIN) & known), split, options.cv or 0, kind, values, word_lists, tags,
-        tag_names_of(tags, split == TRAIN), None if options.pair_col is None else texts_of(table, options.pair_col),
+        table, raw, encode_labels(kind, raw, known, (split == TRAIN) & known, scale), split, options.cv or 0, kind, values, word_lists,
+        tags, tag_names_of(tags, split == TRAIN), None if options.pair_col is None else texts_of(table, options.pair_col),
         context_of(table, _files(streams), options.context, options.context_by) if options.context else None,
     )  # fmt: skip
+    if kind == "answer":
+        dataset.answers, dataset.overlap, dataset.longest = (
+            _answers(dataset, options),
+            options.overlap,
+            options.answer_tokens,
+        )
     leave_empty_out(dataset)
     deal(dataset, options, seed=seed)
     provenance.dropped += _unused(dataset, known, options.split, names)
@@ -101,7 +109,10 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
         reporting.warn(f"{wording.counted(without, 'pair')} without a second text: read as if it were empty")
     train = dataset.split == TRAIN
     if not dataset.n_folds and train.any():  # what only held-out documents have is no class of the model
-        dataset.labels, dataset.tag_names = encode_labels(kind, raw, known, train & known), tag_names_of(tags, train)
+        dataset.labels, dataset.tag_names = (
+            encode_labels(kind, raw, known, train & known, scale),
+            tag_names_of(tags, train),
+        )
     check_dataset(dataset, options, seed=seed)
     return dataset, provenance
 
@@ -192,14 +203,51 @@ def _labels(
     if kind == "regression":
         values = read_numbers(table)
         return [None if np.isnan(v) else v for v in values], None, None, values
+    if kind == "answer":
+        if _are_lists(column) or pa.types.is_nested(column.type):
+            raise InputError("`task=answers` needs one answer a document as text, the column has lists")
+        return [None if v is None else str(v) for v in column.to_pylist()], None, None, None
     raw = read_labels(column, options.label_sep)
-    if kind == "single" and any(isinstance(v, list) for v in raw):
+    if kind in ONE_CLASS and any(isinstance(v, list) for v in raw):
         raise UsageError(
-            "`task=classes` needs one label a document, the column has lists; see `task=labels`", parameter="task"
+            f"`task={options.task}` needs one label a document, the column has lists; see `task=labels`",
+            parameter="task",
         )
     if kind == "multi" and not any(isinstance(v, list) for v in raw):
         raw = [None if v is None else [v] for v in raw]
     return raw, None, None, None
+
+
+def _answers(dataset: FinetuneDataset, options: DatasetOptions) -> LongArray:
+    """Return where the answers stand in their texts (D, 2). Raises InputError for one of training that its text does not have."""
+    table, D = dataset.table, len(dataset.raw_labels)
+    column = options.answer_start_col
+    starts: list[Any] = [None] * D if column is None else table.column(column).to_pylist()
+    texts, ids, spans, often = dataset.texts, table.column("id").to_pylist(), np.full((D, 2), NONE, np.int64), 0
+    for d, answer in enumerate(dataset.raw_labels):
+        if answer is None:
+            continue
+        start = starts[d]
+        if start is not None and (isinstance(start, bool) or not isinstance(start, int)):
+            raise InputError(
+                f"document {ids[d]}: `answer_start_col` holds {start!r:.40}; a whole number of characters was needed",
+                parameter="answer_start_col",
+            )
+        spans[d] = span_of(texts[d], answer, start)
+        often += start is None and bool(answer.strip()) and texts[d].count(answer) > 1
+        if spans[d, 0] == MISSING[0] and dataset.split[d] == TRAIN:
+            where = (
+                "does not occur in its text" if start is None else f"does not stand at character {start:,} of its text"
+            )
+            raise InputError(
+                f"document {ids[d]}: the answer '{wording.truncated(answer, 40)}' {where}; an answer is a part of the text, word for "
+                "word, or empty where there is none"
+            )
+    if often:
+        reporting.note(
+            f"{wording.counted(often, 'answer')} more than once in the text: the first place is taken; see `answer_start_col`"
+        )
+    return spans
 
 
 def _tagged_words(table: pa.Table, options: DatasetOptions) -> tuple[list[list[str]], Tags]:

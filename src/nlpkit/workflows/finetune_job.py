@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit import reporting
-from nlpkit.classify.splits import DEV
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.gates import GateRules
 from nlpkit.finetune.dataset import FinetuneDataset
-from nlpkit.finetune.dataset_checks import note_dataset, warn_small_classes
+from nlpkit.finetune.dataset_checks import check_sequences, note_dataset, warn_small_classes
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import KINDS as METHODS
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.options import BATCH_SIZE, DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
 from nlpkit.finetune.scores import check_bounds
+from nlpkit.finetune.tasks import CLASSES, ONE_CLASS
 from nlpkit.finetune.trials import TrialRunner
 from nlpkit.io.atomic import check_target
 from nlpkit.io.cost import stopwatch
@@ -78,6 +78,7 @@ class FinetuneJob:
             "shots": self.sizes,
             "seeds": self.seeds,
             "classes": list(self.dataset.names),
+            "crf": self.dataset.crf,
             "learning": self.training.plain(),
             "precision": self.precision,
             "device": self.device.type,
@@ -107,6 +108,7 @@ class FinetuneJob:
         columns = {
             "pair": self.dataset_options.pair_col, "context": self.dataset_options.context,
             "context_by": self.dataset_options.context_by, "words": self.dataset_options.words_col, "task": self.dataset.kind,
+            "overlap": self.dataset_options.overlap,
         }  # fmt: skip
         folder = ModelFolder(self.files, store.checkpoint, columns, self.options.merge)
         with (
@@ -166,9 +168,17 @@ def prepare(
         )
     check_bounds(rules.bounds, dataset)
     _refuse_unused(options, dataset_options, training, dataset)
-    has_dev = bool((dataset.split == DEV).any())
+    if options.crf:
+        check_sequences(dataset)
+        dataset.crf = True
+    has_dev = len(dataset.dev) > 0
     training.check_patience(dev=has_dev)
-    if has_dev and any(method.name == "setfit" for method in methods):
+    if training.calibrate and not has_dev:
+        raise UsageError(
+            "`calibrate` fits a temperature to documents that nothing is learned from; give them with `dev`, or in `split`",
+            parameter="calibrate",
+        )
+    if has_dev and not training.calibrate and any(method.name == "setfit" for method in methods):
         reporting.note("setfit does not stop early: its dev documents are not looked at")
     note_dataset(dataset.drawn(sizes[0], seed=execution.seed))
     warn_small_classes(dataset, sizes, seed=execution.seed)
@@ -231,10 +241,17 @@ def _refuse_unused(
 ) -> None:
     """Raise UsageError for options that this task has no use for."""
     uses = {
-        "class_weight": (training.balanced, ("single", "multi", "tokens")),
+        "class_weight": (training.balanced, (*CLASSES, "tokens")),
         "label_sep": (dataset_options.label_sep is not None, ("multi",)),
-        "probabilities": (options.probabilities, ("single", "multi")),
+        "probabilities": (options.probabilities, CLASSES),
+        "crf": (options.crf, ("tokens",)),
+        "calibrate": (training.calibrate, ONE_CLASS),
     }
+    if options.crf and training.balanced:
+        raise UsageError(
+            "`class_weight` weighs words one by one, `crf` learns whole sequences of labels; keep one",
+            parameter="class_weight",
+        )
     for name, (is_set, kinds) in uses.items():
         if is_set and dataset.kind not in kinds:
             raise UsageError(
@@ -246,7 +263,9 @@ def _without_setfit(dataset: FinetuneDataset, methods: list[Method], *, compares
     """Return the methods without setfit where it cannot learn the task. Raises UsageError where it is the only one."""
     if dataset.plain or not any(method.name == "setfit" for method in methods):
         return methods
-    message = "setfit learns classes from one text a document, not numbers, words, pairs or context"
+    message = (
+        "setfit learns classes from one text a document, not ordered ones, numbers, words, answers, pairs or context"
+    )
     if not compares:
         raise UsageError(f"{message}; take another `method`", parameter="method")
     reporting.note(f"{message}: left out")
@@ -271,7 +290,7 @@ def _suited(dataset: FinetuneDataset, shots: int | None) -> tuple[str, str]:
     """Return setfit for few documents of classes, of many classes without its pairs, else full fine-tuning; and why."""
     J = max(1, len(dataset.labels.names))
     of_class = shots if shots is not None else len(dataset.rounds[0][0]) / J
-    classes = dataset.kind in ("single", "multi")
+    classes = dataset.kind in CLASSES
     name = "setfit" if dataset.plain and of_class < FEW else "full"
     why = f"{of_class:.0f} training documents a class" if classes else f"task {dataset.kind}"
     if name == "setfit" and dataset.kind == "single" and BATCH_SIZE < J:

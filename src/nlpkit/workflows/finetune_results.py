@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from nlpkit.finetune.trials import TrialResult, collect_predictions
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.finetune_tables import comparison_curves, run_tables, trial_curves
 from nlpkit.io.finetuned import export_setfit
-from nlpkit.io.model_cards import write_cards
+from nlpkit.io.model_cards import calibration_note, write_cards
 from nlpkit.io.runs import RunTables
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.version import __version__
@@ -37,7 +38,8 @@ class FinetuneResult(FinetunedModel):
 
     dataset: with the draw of the first seed. results: trainings of the first seed, the last of which made the model. scores: of
     the model, of the majority class and without near-duplicates. spread: scores of all seeds with mean and deviation, None for one
-    seed. gates: the outcome of what the scores must keep; problem: why they could not be checked.
+    seed. calibration: temperature, and ECE before and after it; None where there is none. gates: the outcome of what the scores
+    must keep; problem: why they could not be checked.
     """
 
     def __init__(self, job: FinetuneJob, store: TrainingStore, by_seed: Mapping[int, list[TrialResult]]) -> None:
@@ -55,6 +57,7 @@ class FinetuneResult(FinetunedModel):
             )
             self.scores = score_task(self.dataset, self._predictions, has_near_duplicate, job.uncertainty)
             self.spread = self._spread() if len(by_seed) > 1 else None
+            self.calibration = self._calibration()
         self._tables = run_tables(
             self.dataset, self._predictions, self.scores, self._near_duplicates, probabilities=job.options.probabilities
         )
@@ -90,6 +93,8 @@ class FinetuneResult(FinetunedModel):
             **Evaluation(self.scores.results).to_dict(),
         }
         report["training"] = dict(self.facts)
+        if self.calibration is not None:
+            report["calibration"] = self.calibration
         if self.spread is not None:
             report["seeds"] = self.spread
         if self.gates:
@@ -101,6 +106,8 @@ class FinetuneResult(FinetunedModel):
         """What is to be said of the scores and the training."""
         pairs = ["twins.parquet has the pairs"] if "twins" in self._tables else []
         notes = [*self.scores.model.notes, *self._overlap, *pairs]
+        if self.calibration is not None:
+            notes.append(calibration_note(self.calibration))
         if self.facts["stopped_early"]:
             notes.append(f"stopped early: the best score on dev documents was that of step {self.facts['best_step']:,}")
         alone = self.facts.get("setfit", {}).get("alone", 0)
@@ -124,7 +131,16 @@ class FinetuneResult(FinetunedModel):
         job, model = self.job, self._store.checkpoint.model
         parameters = {**job.parameters(), "training": self.facts}
         results = {name: score.value for name, score in self.scores.model.scores.items()}
-        write_cards(model, self.scores, parameters, self.dataset, job.provenance.inputs, self.spread, self._overlap)
+        write_cards(
+            model,
+            self.scores,
+            parameters,
+            self.dataset,
+            job.provenance.inputs,
+            self.spread,
+            self._overlap,
+            self.calibration,
+        )
         curves = {"curve.jsonl": trial_curves([result for results in self._by_seed.values() for result in results])}
         config = {"kind": "finetune", "format": self._format}
         files = RunTables(self._tables, {}, config, reports={"metrics": self.report}, texts=curves, model_folder=model)
@@ -134,6 +150,19 @@ class FinetuneResult(FinetunedModel):
             reporting.note(f"wrote {job.options.export}/ for the setfit library; its model_head.pkl is a pickle")
         self._store.checkpoint.remove()
         return self.path
+
+    def _calibration(self) -> dict[str, Any] | None:
+        """Return the temperature of the model and the ECE of test documents without it and with it; None where there is none."""
+        temperature = self.facts.get("temperature")
+        if temperature is None:
+            return None
+        before = [replace(result, outputs=result.outputs * temperature) for result in self.results]
+        predictions = collect_predictions(self.dataset, before)
+        scores = score_task(self.dataset, predictions, None, Uncertainty(None, self.job.execution.seed))
+        return {
+            "temperature": temperature, "dev_documents": self.facts["dev_documents"],
+            "ece_before": scores.model.scores["ece"].value, "ece": self.scores.model.scores["ece"].value,
+        }  # fmt: skip
 
     def _spread(self) -> dict[str, Any]:
         scores = {}

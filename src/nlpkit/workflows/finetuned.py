@@ -20,7 +20,7 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.options import DEFAULT_WORDS, TASKS, HardwareOptions
 from nlpkit.finetune.predictions import predictions_of
 from nlpkit.finetune.predictor import Predictor
-from nlpkit.finetune.tasks import FinetuneTask, TaskKind
+from nlpkit.finetune.tasks import CLASSES, ONE_CLASS, FinetuneTask, TaskKind
 from nlpkit.finetune.text_inputs import check_columns, read_inputs
 from nlpkit.io.atomic import MANIFEST, atomic_directory
 from nlpkit.io.corpora import DocumentStream
@@ -36,6 +36,9 @@ from nlpkit.workflows.model import FittedModel, Predictions
 from nlpkit.workflows.predict_options import PredictOptions
 
 USED = ("probabilities", "base", "labels", "task", "pair_col", "words_col", "context_by", "encoder")
+FOREIGN = tuple(
+    name for name in TASKS if name not in ("ordinal", "answers")
+)  # tasks that another program's folder can be of
 # what else the outputs of a peft folder can mean, which does not say
 OR_ELSE = {"single": "; `task=labels` if a document can have several", "regression": "; `task=labels` if it is a label"}
 
@@ -74,7 +77,7 @@ class FinetunedModel(FittedModel):
                 self._note_foreign(predictor, options)
             predictor.columns = self._columns(predictor.task, predictor.columns, predictor.form, options)
             _check_stream(stream, predictor.task, predictor.columns)
-            if options.probabilities and predictor.task.kind not in ("single", "multi"):
+            if options.probabilities and predictor.task.kind not in CLASSES:
                 raise UsageError(
                     f"`probabilities` is for classes, {self.path} predicts {TASK_NAMES[predictor.task.kind]}; leave it out",
                     parameter="probabilities",
@@ -117,8 +120,8 @@ class FinetunedModel(FittedModel):
         """Return the names of classes and the task that were given. Raises UsageError for options without use."""
         options.refuse_others(USED, "a fine-tuned model")
         options.encoder.refuse("a fine-tuned model reads texts as it was trained to; leave it out")
-        if options.task not in TASKS:
-            raise unknown_value("task", options.task, TASKS)
+        if options.task not in FOREIGN:
+            raise unknown_value("task", options.task, FOREIGN)
         kind = KINDS.get(options.task)
         if options.labels is None:
             return None, kind
@@ -188,7 +191,7 @@ class FinetunedPredictions(Predictions):
             return ""
         label = self.stream.schema.field("label").type
         lists = pa.types.is_list(label) or pa.types.is_large_list(label)
-        return "classes" if lists or kind in ("single", "regression") else ""
+        return "classes" if lists or kind in (*ONE_CLASS, "regression") else ""
 
     @property
     def learned_from(self) -> Sequence[str]:
@@ -214,14 +217,19 @@ class FinetunedPredictions(Predictions):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the documents with their predictions; at once where the model reads the texts before and after each."""
         task = self.predictor.task
-        self.warn_of_replaced(["prediction", *(["prediction_prob"] if task.kind != "regression" else [])])
+        written = {"regression": [], "answer": ["prediction_prob", "answer_start"]}.get(task.kind, ["prediction_prob"])
+        self.warn_of_replaced(["prediction", *written])
         with reporting.progress("predictions", None) as update:
             for batch in self._read():
                 files = np.repeat(np.arange(len(self.stream.kept)), self.stream.kept)
                 inputs = read_inputs(batch, self.predictor.columns, files)
                 outputs, truncated = self.predictor.outputs(inputs, self.engine)
                 columns = task_columns(
-                    task, predictions_of(task, outputs), np.arange(batch.num_rows), probabilities=self.probabilities
+                    task,
+                    predictions_of(task, outputs),
+                    np.arange(batch.num_rows),
+                    inputs.texts,
+                    probabilities=self.probabilities,
                 )
                 self.documents += batch.num_rows
                 self.truncated += truncated
@@ -243,7 +251,7 @@ class FinetunedPredictions(Predictions):
 
     def _count(self, predictions: pa.Array) -> None:
         """Count how often each label was predicted; numbers are not counted."""
-        if not pa.types.is_floating(predictions.type):
+        if not pa.types.is_floating(predictions.type) and self.predictor.task.kind != "answer":
             for value in predictions.to_pylist():
                 self.labels.update(v for v in (value if isinstance(value, list) else [value]) if v is not None)
 

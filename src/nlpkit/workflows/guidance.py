@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cells import as_label
-from nlpkit.classify.zero_shot import TEMPLATE, prompts_of, prototypes
+from nlpkit.classify.zero_shot import prompts_of, prototypes
+from nlpkit.classify.zero_shot_options import COSINE, LABEL, TEMPLATES
 from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.seed_words import read_seed_words
 from nlpkit.io.topic_names import read_topic_names
@@ -32,7 +33,7 @@ from nlpkit.topics.lda.guide import Seeds, matching_terms
 if TYPE_CHECKING:
     from nlpkit.types import BoolArray, Float32Array, IntArray, TokenTable
 
-REFERENCE = TEMPLATE.format("something")
+REFERENCE = TEMPLATES[COSINE].replace(LABEL, "something")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,11 @@ def read_table(target: TableTarget, settings: EvaluationSettings) -> PredictionT
     assigned_col = options.prediction_col if predictions else options.topic_col
     wanted = [read.label_col, assigned_col]
     others = (options.prob_col, read.id_col, *([PROBABILITIES] if predictions else []))
-    wanted += [name for name in others if name in target.columns and name not in wanted]
+    annotators = options.annotator_columns()
+    for name in annotators:
+        if name not in target.columns:
+            raise missing_column(str(target.path or target.name), name, target.columns, "annotators")
+    wanted += [name for name in (*others, *annotators) if name in target.columns and name not in wanted]
     if read.label_col not in target.columns:
         raise missing_column(str(target.path or target.name), read.label_col, target.columns, "label_col")
     columns = dict(target.values(wanted, read.encoding))
@@ -38,6 +42,8 @@ def read_table(target: TableTarget, settings: EvaluationSettings) -> PredictionT
         read.label_col,
         assigned_col,
         columns.get(PROBABILITIES) if predictions else None,
+        [columns[name] for name in annotators] if annotators else None,
+        annotators,
     )
 
 

@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nlpkit.classify.sentiment_options import SentimentOptions, SentimentTextOptions, ZeroShotOptions
+from nlpkit.classify.sentiment_options import SentimentOptions, SentimentTextOptions
+from nlpkit.classify.zero_shot_options import ZeroShotOptions
 from nlpkit.embed.options import DocumentMethodOptions, EncoderOptions, SbertOptions
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.evaluation.options import GateOptions

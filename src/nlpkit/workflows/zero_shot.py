@@ -1,9 +1,9 @@
-"""Labels from their names or descriptions, without training: the nearest one by embedding, or what a language model answers."""
+"""Labels from their names or descriptions, without training: by embedding, inference, a prompt, or what a language model answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,14 @@ from nlpkit import reporting, wording
 from nlpkit.cells import as_label
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.options import confidence_level
-from nlpkit.classify.predicted import Predicted
-from nlpkit.classify.scores import labelled_predictions
-from nlpkit.classify.sentiment_options import ZeroShotOptions
+from nlpkit.classify.predicted import Predicted, joined
+from nlpkit.classify.scores import label_sets, labelled_predictions
 from nlpkit.classify.zero_shot import check_labels, nearest_labels, parse_labels, prompts_of, prototypes
+from nlpkit.classify.zero_shot_options import COSINE, ZeroShotOptions
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.multilabel import SCORES as MULTILABEL
+from nlpkit.evaluation.multilabel import add_multilabel
 from nlpkit.evaluation.options import GateOptions
 from nlpkit.evaluation.predictions import DEFAULT_CLASSIFICATION, add_classification
 from nlpkit.evaluation.results import Evaluation, TargetResult
@@ -38,6 +40,7 @@ from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
 from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
 from nlpkit.workflows.llm_labels import AnsweredLabels
 from nlpkit.workflows.model import Predictions, ScoredDocuments
+from nlpkit.workflows.model_labels import UNCALIBRATED, ModelLabels, model_labels
 
 
 def zero_shot(
@@ -50,7 +53,11 @@ def zero_shot(
     execution: Execution | None = None,
     **settings: Any,
 ) -> ScoredDocuments:
-    """Give documents the nearest of some labels by embedding, or the one that a language model names; score them where they have labels.
+    """Give documents labels by their names, without training, and score them where they have labels.
+
+    `by` cosine: the nearest label by embedding (`nearest_labels`). nli: the label of which a model of natural language inference says
+    most that the text entails it; with `multi_label` all that it entails (`entailed_labels`). prompt: the label whose word a masked
+    language model puts into a sentence after the text, divided by what it puts there after no text (`calibrated`).
 
     A language model (`llm`, `llm_model`) is asked about one text after the other and must answer with one of the labels; else it is
     asked again, and a text without a usable answer has none. Its labels have no probability. Answers are kept by question: the same
@@ -86,28 +93,36 @@ def zero_shot_batches(
 ) -> Iterator[ZeroShotPredictions]:
     """Return a context with documents and the nearest label of each."""
     labels = read_labels(options.labels)
-    if options.llm is None:
+    if options.llm is None and options.by == COSINE:
         check_encoder(encoder.encoder, verify=execution.verify)
-    else:
-        encoder.refuse("labels by `llm` need no encoder; leave it out")
-    with corpus.open() as stream, spool_in(stream.spool_directory) as spool:
-        labeller: NearestLabels | AnsweredLabels
-        if options.llm is None:
-            labeller = NearestLabels(stream, labels, encoder, execution.n_threads())
+    with ExitStack() as stack:
+        stream = stack.enter_context(corpus.open())
+        spool = stack.enter_context(spool_in(stream.spool_directory))
+        labeller: NearestLabels | AnsweredLabels | ModelLabels
+        if options.llm is not None:
+            labeller = AnsweredLabels(labels, options, encoder, execution)
+        elif options.by == COSINE:
+            labeller = NearestLabels(stream, labels, options.sentence, encoder, execution.n_threads())
         else:
-            labeller = AnsweredLabels(labels, options, execution)
+            labeller = stack.enter_context(model_labels(labels, options, encoder, execution))
         yield ZeroShotPredictions(stream, spool, labels, options, labeller, gates or GateOptions(), execution)
 
 
 class NearestLabels:
     """Labels by embedding."""
 
-    reservation = "; probabilities order the labels of a document, they are not calibrated"
+    reservation = UNCALIBRATED
 
     def __init__(
-        self, stream: DocumentStream, labels: Mapping[str, Sequence[str]], encoder: EncoderOptions, threads: int
+        self,
+        stream: DocumentStream,
+        labels: Mapping[str, Sequence[str]],
+        template: str,
+        encoder: EncoderOptions,
+        threads: int,
     ) -> None:
-        self._stream, self._labels, self._encoder, self._threads = stream, labels, encoder, threads
+        self._stream, self._labels, self._template = stream, labels, template
+        self._encoder, self._threads = encoder, threads
         self._info: dict[str, Any] | None = None
         self._source: RunEmbeddings | None = None
         self._directions: FloatArray | None = None
@@ -130,7 +145,7 @@ class NearestLabels:
         vectors, self._info = embeddings_of(table, encoder, self._encoder, self._threads)
         facts = {"encoder": self._info, "dim": vectors.shape[1]}
         self._source = RunEmbeddings(facts, self._encoder, self._threads, self._stream)
-        texts, label_of = prompts_of(self._labels)
+        texts, label_of = prompts_of(self._labels, self._template)
         self._directions = prototypes(self._source.encode(texts), label_of, len(self._labels))
         return vectors
 
@@ -159,7 +174,7 @@ class ZeroShotPredictions(Predictions):
         spool: Spool,
         labels: dict[str, list[str]],
         options: ZeroShotOptions,
-        labeller: NearestLabels | AnsweredLabels,
+        labeller: NearestLabels | AnsweredLabels | ModelLabels,
         gates: GateOptions,
         execution: Execution,
     ) -> None:
@@ -177,39 +192,51 @@ class ZeroShotPredictions(Predictions):
         first = next(running, None)
         if first is None:
             raise no_documents(stream)
-        names, parts, raw_labels = tuple(self._labels), [], list[str | None]()
-        labelled = "label" in stream.schema.names and not pa.types.is_nested(stream.schema.field("label").type)
+        names, parts, raw_labels = tuple(self._labels), [], list[Any]()
+        several = self._options.multi_label
+        labelled = "label" in stream.schema.names and (
+            several or not pa.types.is_nested(stream.schema.field("label").type)
+        )
         for batch in chain([first], running):
             part = self._labeller(batch)
-            parts.append(Predicted(part.decision, None, part.codes))
+            parts.append(Predicted(part.decision, None, part.codes, part.sets))
             if labelled:
-                raw_labels += [as_label(v) for v in batch.column("label").to_pylist()]
+                raw_labels += [(_labels_of if several else as_label)(v) for v in batch.column("label").to_pylist()]
             for name, column in prediction_columns(names, part, probabilities=self._options.probabilities).items():
                 batch = add_column(batch, name, column)
             self._spool.write(batch)
-        codes = np.concatenate([part.codes for part in parts])
-        self._documents, self._sizes = len(codes), np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
-        self.evaluation = self._evaluate(
-            raw_labels, names, Predicted(np.concatenate([part.decision for part in parts]), None, codes)
-        )
+        predicted = joined(parts)
+        self._documents = len(predicted.decision)
+        sets = predicted.sets
+        if sets is None:
+            sets = np.asarray(predicted.codes)[:, None] == np.arange(len(names))
+        self._sizes = sets.sum(axis=0).tolist()
+        self.evaluation = self._evaluate(raw_labels, names, predicted)
         check_gates(self.evaluation, self._gates, self._rules)
         yield from self._spool
 
-    def _evaluate(
-        self, raw_labels: Sequence[str | None], names: tuple[str, ...], predicted: Predicted
-    ) -> Evaluation | None:
+    def _evaluate(self, raw_labels: Sequence[Any], names: tuple[str, ...], predicted: Predicted) -> Evaluation | None:
         """Return the scores against labels that are there, None where hardly any of them is one of the names."""
         known = np.array([v is not None for v in raw_labels])
         if not known.any():
             return None
-        if not set(raw_labels) & set(names):
+        several = predicted.sets is not None
+        known_labels = set(chain.from_iterable(v or () for v in raw_labels)) if several else set(raw_labels)
+        if not known_labels & set(names):
             reporting.note("the labels of the documents are none of those given, so nothing is scored")
             return None
         rows = np.flatnonzero(known)
+        uncertainty = Uncertainty(confidence_level(self._options.ci), self._execution.seed)
+        if predicted.sets is not None:
+            result = TargetResult("zero-shot", "sets of predictions against 'label'")
+            classes, true = label_sets(raw_labels, names, rows)
+            assigned = np.zeros(true.shape, bool)
+            assigned[:, : len(names)] = predicted.sets[rows]
+            add_multilabel(result, classes, true, assigned, MULTILABEL, uncertainty)
+            return Evaluation([result])
         labels = Labels(names, known, np.zeros(len(raw_labels), np.int32))
         result = TargetResult("zero-shot", "predictions against 'label'")
         data = labelled_predictions(raw_labels, predicted, labels, rows, len(raw_labels) - len(rows))
-        uncertainty = Uncertainty(confidence_level(self._options.ci), self._execution.seed)
         add_classification(result, data, DEFAULT_CLASSIFICATION, uncertainty, beta=1.0)
         return Evaluation([result])
 
@@ -256,3 +283,10 @@ def read_labels(labels: str | Path | Sequence[str] | Mapping[str, str | Sequence
         if name is not None:
             by_name.setdefault(name, []).extend([str(description)] if description is not None else [])
     return check_labels(by_name)
+
+
+def _labels_of(cell: Any) -> list[str] | None:
+    """Return the labels in a cell, of which a text has several or one; None for an empty one."""
+    cells = cell if isinstance(cell, list) else [cell]
+    names = [name for name in map(as_label, cells) if name is not None]
+    return names if names or isinstance(cell, list) else None

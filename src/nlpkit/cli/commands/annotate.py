@@ -116,6 +116,43 @@ def judge_cli(
     show_judgements(judgements, key, target)
 
 
+def labels_cli(
+    key: Annotated[Path, Argument("Key of a page that nlpkit active wrote: batch.key.json.", metavar="KEY"), READ],
+    *,
+    answers: Annotated[
+        list[Path] | None,
+        Param("Answers to the page, or a folder of them. Repeat it for each file.", metavar="FILE"),
+        READ,
+    ] = None,
+    encoding: Encoding = None,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Make labelled documents of the answers to a page of nlpkit active.
+
+    The table has id, text and label, and goes on to classify or finetune. Of several coders label is the one that most of them gave,
+    empty for a tie; each coder has a column, which agree and majority take. Texts that nobody labelled are left out.
+
+    \b
+    Examples:
+      nlpkit annotate labels batch.key.json --answers batch.csv -o labelled.parquet
+      nlpkit annotate labels batch.key.json --answers anna.csv --answers ben.csv -o labelled.parquet
+      nlpkit annotate labels batch.key.json --answers answers/ -o labelled.csv
+    """
+    from nlpkit.cli.render.annotate import show_labels
+    from nlpkit.workflows.annotated_labels import write_labels
+
+    if not answers:
+        raise UsageError("name the files that came back with --answers FILE")
+    target = out.given_table_target("labelled.parquet")
+    if target is None or target == "-":
+        raise UsageError("say where to write the labelled texts: -o labelled.parquet")
+    if run.dry_run:
+        console.plan({"targets": str(key)})
+        return
+    show_labels(write_labels(key, answers, output=target, encoding=encoding, force=out.force), target)
+
+
 def score_cli(
     key: Annotated[Path, Argument("Key of a task: task.key.json.", metavar="KEY"), READ],
     *,
@@ -213,6 +250,9 @@ def majority_cli(
         str,
         Param("votes, or dawid-skene: the most probable label, with coders weighed by how they err.", metavar="NAME"),
     ] = "votes",
+    soft: Annotated[
+        bool, Param("Add NAME_entropy, in nats, and NAME_probabilities, those of all labels or the shares of coders.")
+    ] = False,
     order: Annotated[str | None, Param("Labels from low to high: low,mid,high.", metavar="LABELS")] = None,
     encoding: Encoding = None,
     out: OutputFlags,
@@ -247,6 +287,7 @@ def majority_cli(
         column=column,
         order=order,
         method=method,
+        soft=soft,
         encoding=encoding,
         force=out.force,
     )

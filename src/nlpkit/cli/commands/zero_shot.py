@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.classify.sentiment_options import ZeroShotOptions
+from nlpkit.classify.zero_shot_options import COSINE, ZeroShotOptions
 from nlpkit.cli import console
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
@@ -24,12 +24,14 @@ def zero_shot_cli(
     sharing: ShardOptions,
     run: RunFlags,
 ) -> None:
-    """Give texts the nearest of some labels, or the one that a language model names, without training.
+    """Give texts labels by their names alone: by embedding, inference, a prompt or a language model.
 
     Texts and labels are embedded by one model; a label is its name, or the descriptions that it is given. The output is the
-    documents with the columns prediction and prediction_prob. Where they have labels, scores are printed. With --llm a language
-    model that speaks OpenAI's protocol is asked about each text (its key is in the environment as NLPKIT_LLM_KEY) and must answer
-    with one of the labels, which then have no probability; answers are kept, so that a second run asks nothing.
+    documents with the columns prediction and prediction_prob. Where they have labels, scores are printed. With --by nli a model of
+    natural language inference says whether a text entails that it is about a label; with --by prompt a masked language model puts the
+    word of a label into a sentence after the text. With --llm a language model that speaks OpenAI's protocol is asked about each text
+    (its key is in the environment as NLPKIT_LLM_KEY) and must answer with one of the labels, which then have no probability; answers
+    are kept, so that a second run asks nothing. --examples are texts with labels that it is shown before each text.
 
     \b
     Examples:
@@ -43,11 +45,12 @@ def zero_shot_cli(
         from nlpkit.workflows.llm_labels import plan_labels
         from nlpkit.workflows.zero_shot import read_labels
 
-        console.plan(plan_labels(read_corpus(*inputs, options=read), read_labels(options.labels), options, run))
+        corpus = read_corpus(*inputs, options=read)
+        console.plan(plan_labels(corpus, read_labels(options.labels), options, encoder, run))
         return
     target = out.target("predictions.parquet")
     if run.dry_run:
-        dry_run(inputs, read, encoder=encoder, threads=run.n_threads())
+        dry_run(inputs, read, encoder=encoder if options.by == COSINE else None, threads=run.n_threads())
         return
     work = {"options": options, "encoder": encoder, "gates": gate}
     if divided("zero-shot", inputs, target, sharing=sharing, read=read, out=out, run=run, **work):

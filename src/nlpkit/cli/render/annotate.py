@@ -41,6 +41,16 @@ def show_task(task: Task, output: Path) -> None:
         )
 
 
+def show_labels(facts: Mapping[str, Any], output: str) -> None:
+    """Print how often each label was given, and the next command; with --json all counts as one object."""
+    if console.settings.json:
+        console.emit_json({"output": output, **facts})
+        return
+    rows = [[name, f"{n:,}"] for name, n in facts["labels"].items()]
+    console.table(["label", "texts"], rows, right=["texts"])
+    reporting.note(f"next: {shell_line('nlpkit', 'classify', output, '-o', 'model/')}")
+
+
 def show_judgements(judgements: Judgements, key: Path, output: str) -> None:
     """Say how many questions a language model answered; with --json print it as one object."""
     n = len(judgements.answers)

@@ -16,6 +16,7 @@ from nlpkit.cli.render.page import Page
 from nlpkit.cli.render.scores import spell_options
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.results import Evaluation
+from nlpkit.finetune.tasks import CLASSES
 from nlpkit.finetune.train import LogPoint
 from nlpkit.plain import shell_line
 from nlpkit.workflows.finetune_results import warn_growth
@@ -28,12 +29,17 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 60, 8
 _BARS = "▁▂▃▄▅▆▇█"
-SEED_METRICS = ("accuracy", "macro_f1", "micro_f1", "subset_accuracy", "spearman", "rmse", "span_f1")
+SEED_METRICS = (
+    "accuracy", "quadratic_kappa", "rank_mae", "macro_f1", "micro_f1", "subset_accuracy", "spearman", "rmse", "span_f1", "answer_exact",
+    "answer_f1",
+)  # fmt: skip
 COMPARED = {
     "single": ("accuracy", "macro_f1"),
     "multi": ("micro_f1", "macro_f1", "subset_accuracy"),
+    "ordinal": ("quadratic_kappa", "rank_mae", "accuracy"),
     "regression": ("spearman", "rmse"),
     "tokens": ("accuracy", "macro_f1", "span_f1"),
+    "answer": ("answer_exact", "answer_f1"),
 }
 
 
@@ -59,7 +65,7 @@ def show_result(result: FinetuneResult, *, markdown: bool) -> None:
     show_scores(page, result.scores, title)
     if result.spread is not None:
         _show_seeds(page, result.spread)
-    if dataset.kind in ("single", "multi"):
+    if dataset.kind in CLASSES:
         show_errors(page, result.tables()["errors"])
     show_curve(result.curve, markdown=markdown)
 

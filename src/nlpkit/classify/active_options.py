@@ -1,0 +1,190 @@
+"""Options of active learning, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from nlpkit.classify.options import confidence_level
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parameters import READ, WRITTEN, Param, names_in
+
+ENTROPY, MARGIN, LEAST_CONFIDENT = "entropy", "margin", "least-confident"
+RANDOM, DIVERSE, CORE_SET, BADGE = "random", "diverse", "core-set", "badge"
+UNCERTAINTIES = (ENTROPY, MARGIN, LEAST_CONFIDENT)
+STRATEGIES = (*UNCERTAINTIES, RANDOM, DIVERSE, CORE_SET, BADGE)
+BY_PROBABILITIES = (*UNCERTAINTIES, BADGE)
+BY_VECTORS = (DIVERSE, CORE_SET, BADGE)
+VECTORS = ("embedding", "tfidf")
+MODELS = ("logreg", "nb")
+PICTURES = (".png", ".svg", ".html")
+
+
+def check_strategy(by: str) -> str:
+    """Return the name of a strategy. Raises UsageError when there is none of that name."""
+    if by not in STRATEGIES:
+        raise unknown_value("by", by, STRATEGIES)
+    return by
+
+
+def check_strategies(names: list[str]) -> tuple[str, ...]:
+    """Return the names of strategies, each once; all where none is named, or `all`. Raises UsageError for one that is not there."""
+    if not names or names == ["all"]:
+        return STRATEGIES
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise UsageError(f"`by` names {twice} twice; name each strategy once", parameter="by")
+    return tuple(map(check_strategy, names))
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveOptions:
+    """Options of the choice of texts to label next.
+
+    Raises:
+        UsageError: an unknown name, or options that contradict each other.
+    """
+
+    PANEL: ClassVar[str] = "Choice of texts"
+
+    model: Annotated[
+        Path | None,
+        Param("Classifier so far: a run of nlpkit classify or finetune; without one texts are chosen by diversity.", metavar="RUN"),
+        READ,
+    ] = None  # fmt: skip
+    by: Annotated[
+        str | None,
+        Param(
+            "Strategy: entropy, margin, least-confident, random, diverse, core-set or badge; default: margin with a `model`, else "
+            "diverse.",
+            metavar="NAME",
+        ),
+    ] = None
+    batch_size: Annotated[int, Param("Number of texts to choose.", metavar="N", min=1)] = 20
+    labelled: Annotated[
+        tuple[Path, ...],
+        Param(
+            "Texts that are labelled already and are left out, also when they stand elsewhere; may be repeated. So are "
+            "documents with a label in the input.",
+            metavar="FILE",
+        ),
+        READ,
+    ] = ()
+    relabel: Annotated[
+        bool, Param("Also choose documents that have a label in the input, such as for a second opinion.")
+    ] = False
+    vectors: Annotated[
+        str,
+        Param(
+            "Vectors for diverse, core-set and badge: embedding (the column, else made now) or tfidf (of the tokens).",
+            metavar="NAME",
+        ),
+    ] = "embedding"
+    page: Annotated[
+        Path | None,
+        Param(
+            "Page on which a person labels the texts; NAME.csv for a spreadsheet and NAME.key.json are written beside it.",
+            metavar="NAME.html",
+        ),
+        WRITTEN,
+    ] = None
+    labels: Annotated[
+        str | tuple[str, ...] | None,
+        Param("Labels that the page offers; default: the classes of the `model`.", metavar="NAME,…"),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without documents."""
+        by = check_strategy(self.strategy)
+        if self.vectors not in VECTORS:
+            raise unknown_value("vectors", self.vectors, VECTORS)
+        if by in BY_PROBABILITIES and self.model is None:
+            raise UsageError(
+                f"`by={by}` asks a classifier what it is uncertain about: name its run with `model`, or begin with `by=diverse`",
+                parameter="by",
+            )
+        names = self.label_names()
+        if self.page is None and names:
+            raise UsageError(
+                "`labels` are those that the `page` offers; name the page, or leave them out", parameter="labels"
+            )
+        if self.page is not None and self.model is None and not names:
+            raise UsageError(
+                "the page needs the labels to choose from, and without a `model` they are not known: `labels=sports,politics`",
+                parameter="labels",
+            )
+        if names and (len(names) < 2 or len(set(names)) < len(names)):
+            raise UsageError(
+                f"`labels={','.join(names)}`: two labels or more are needed, each another, such as sports,politics",
+                parameter="labels",
+            )
+
+    @property
+    def strategy(self) -> str:
+        """The strategy in force."""
+        return self.by or ("diverse" if self.model is None else "margin")
+
+    def label_names(self) -> list[str]:
+        """Return the labels of the page, none for the classes of the model."""
+        return names_in(self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveCurveOptions:
+    """Options of the comparison of strategies on a corpus that is labelled.
+
+    Raises:
+        UsageError: an unknown name, or a number that cannot be.
+    """
+
+    PANEL: ClassVar[str] = "Comparison"
+
+    by: Annotated[
+        str | tuple[str, ...],
+        Param(
+            "Strategies to compare with random choice: all, or some of entropy, margin, least-confident, diverse, core-set, badge.",
+            metavar="all|NAME,…",
+        ),
+    ] = "all"
+    rounds: Annotated[int, Param("Number of rounds, the first of which is drawn at random.", metavar="N", min=1)] = 8
+    batch_size: Annotated[int, Param("Number of texts that are labelled in a round.", metavar="N", min=1)] = 16
+    seeds: Annotated[int, Param("Number of repetitions, each with its own test documents.", metavar="N", min=1)] = 5
+    test_share: Annotated[
+        float, Param("Share of the documents that the classifiers are scored on.", metavar="SHARE", min=0, max=1)
+    ] = 0.3
+    model: Annotated[str, Param("Classifier on the vectors: logreg, or nb (of tfidf only).", metavar="NAME")] = "logreg"
+    cost: Annotated[float, Param("Inverse strength of regularisation of logreg.", ("cost", "C"), metavar="N")] = 10.0
+    vectors: Annotated[
+        str,
+        Param("Vectors of the texts: embedding (the column, else made now) or tfidf (of the tokens).", metavar="NAME"),
+    ] = "embedding"
+    ci: Annotated[float, Param("Level of the intervals over repetitions; 0 = none.", metavar="LEVEL")] = 0.95
+    plot: Annotated[
+        Path | None, Param("Picture of the learning curves: .png, .svg or .html.", metavar="FILE"), WRITTEN
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without documents."""
+        self.strategies()
+        for name, known in (("model", MODELS), ("vectors", VECTORS)):
+            if getattr(self, name) not in known:
+                raise unknown_value(name, getattr(self, name), known)
+        if self.model == "nb" and self.vectors == "embedding":
+            raise UsageError(
+                "`model=nb` takes no negative numbers, which embeddings have; add `vectors=tfidf`", parameter="model"
+            )
+        if not 0 < self.test_share < 1:
+            raise UsageError(
+                f"`test_share={self.test_share:g}`: a share between 0 and 1 is needed, such as 0.3",
+                parameter="test_share",
+            )
+        if not 0 < self.cost < float("inf"):
+            raise UsageError(f"`cost={self.cost:g}`: a number above 0 is needed, such as 10", parameter="cost")
+        if self.plot is not None and self.plot.suffix.lower() not in PICTURES:
+            raise UsageError(f"`plot={self.plot}`: a picture is one of {' '.join(PICTURES)}", parameter="plot")
+        confidence_level(self.ci)
+
+    def strategies(self) -> tuple[str, ...]:
+        """Return the strategies, random choice among them."""
+        return tuple(dict.fromkeys((RANDOM, *check_strategies(names_in(self.by)))))

@@ -1,0 +1,73 @@
+"""Documents that several coders labelled: their votes, the one label that these come to, and how far coders disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from nlpkit import reporting, wording
+from nlpkit.classify.soft_labels import entropy, is_tie, most_votes
+from nlpkit.errors import InputError, UsageError, missing_column
+from nlpkit.io.corpora import DocumentStream
+from nlpkit.workflows.labelled import read_labels
+
+ENTROPY = "label_entropy"
+
+
+def check_coders(streams: Sequence[DocumentStream], coders: Sequence[str]) -> None:
+    """Raise ColumnError for a column of a coder that the training documents lack, UsageError for one that is named twice.
+
+    Test documents may have a column of labels instead.
+    """
+    twice = next((name for i, name in enumerate(coders) if name in coders[:i]), None)
+    if twice is not None:
+        raise UsageError(f"`annotators` names '{twice}' twice; name each column once", parameter="annotators")
+    for number, stream in enumerate(streams):
+        names = stream.schema.names
+        for name in coders:
+            if name not in names and not (number and "label" in names):
+                raise missing_column(stream.where, name, names, "`annotators`")
+
+
+def with_votes(tables: Sequence[pa.Table], coders: Sequence[str]) -> tuple[list[pa.Table], list[list[str]]]:
+    """Return tables with the columns label and label_entropy, and the votes (D,) of all their documents.
+
+    label is that of the column, where there is one; else the label that most coders gave, of a tie the first in the order of the alphabet.
+    label_entropy: see `nlpkit.classify.soft_labels.entropy`, null without votes.
+
+    Raises:
+        InputError: lists of labels.
+    """
+    whole, votes, n_ties = [], list[list[str]](), 0
+    for table in tables:
+        there = [name for name in coders if name in table.column_names]
+        columns = [_labels_of(table, name) for name in there]
+        of_table = [[v for v in row if v is not None] for row in zip(*columns, strict=True)] or [[]] * table.num_rows
+        labels = _labels_of(table, "label") if "label" in table.column_names else [None] * table.num_rows
+        n_ties += sum(label is None and is_tie(row) for label, row in zip(labels, of_table, strict=True))
+        values = [most_votes(row) if label is None else label for label, row in zip(labels, of_table, strict=True)]
+        table = table.drop_columns([name for name in ("label", ENTROPY) if name in table.column_names])
+        table = table.append_column("label", pa.array(values, pa.string()))
+        table = table.append_column(
+            ENTROPY, pa.array([entropy(row) for row in of_table], pa.float64(), from_pandas=True)
+        )
+        whole.append(table)
+        votes += of_table
+    n_divided = sum(len(set(row)) > 1 for row in votes)
+    ties = f"; {wording.counted(n_ties, 'tie')} scored by the label that is first in the alphabet" if n_ties else ""
+    reporting.note(
+        f"soft labels by {wording.counted(len(coders), 'coder')}, who disagree on {n_divided:,} of "
+        f"{wording.counted(len(votes), 'document')}{ties}"
+    )
+    return whole, votes
+
+
+def _labels_of(table: pa.Table, name: str) -> list[Any]:
+    values = read_labels(table.column(name), None)
+    if any(isinstance(value, list) for value in values):
+        raise InputError(
+            f"column '{name}' holds lists of labels; soft labels are of documents with one label by each coder"
+        )
+    return values

@@ -1,0 +1,145 @@
+"""`nlpkit finetune --crf`: labels of words as a valid sequence, in every format of a model; resumed, refused, exported."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from nlpkit.finetune.crf import breaks_bio
+from tests.cli.conftest import run_cli, write_jsonl
+from tests.cli.finetune_data import TEXTS, VOCABULARY, base_model, refused, stop_at, tune, without_clocks
+from tests.finetune.tiny import tiny_bert
+
+pytest.importorskip("torch")
+MARKS = {"the": "B-X", "a": "B-Y"}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return base_model(tmp_path_factory.mktemp("base") / "model")
+
+
+def labelled(words: list[str]) -> list[str]:
+    """`the team` is a span of two words, and so is `a goal`."""
+    labels = ["O"] * len(words)
+    for i, word in enumerate(words):
+        if word in MARKS:
+            labels[i] = MARKS[word]
+            if i + 1 < len(words):
+                labels[i + 1] = f"I-{labels[i][2:]}"
+    return labels
+
+
+def documents() -> list[dict[str, Any]]:
+    texts = [text for texts in TEXTS.values() for text in texts] * 3
+    return [{"id": f"d{i}", "words": t.split(), "label": labelled(t.split())} for i, t in enumerate(texts)]
+
+
+def predictions(model: str) -> list[Any]:
+    write_jsonl(
+        Path("new.jsonl"), [*documents()[:6], {"id": "none", "words": []}, {"id": "long", "words": ["the"] * 99}]
+    )
+    run_cli("predict", model, "new.jsonl", "--threads", "1", "-f", "-o", "p.parquet")
+    return pq.read_table("p.parquet").select(["prediction", "prediction_prob"]).to_pylist()
+
+
+@pytest.mark.parametrize("method", ["full", "head", "lora", "pfeiffer"])
+def test_a_crf_is_trained_kept_and_read_again(method: str, base: Path) -> None:
+    write_jsonl(Path("train.jsonl"), documents())
+    tune("train.jsonl", "--crf", "--lr", "0.003", "-q", "-f", "-o", "run", base=base, steps=20, method=method)
+    (folder,) = (p for p in Path("run/model").iterdir() if p.is_dir())
+    assert (folder / "crf.safetensors").is_file()
+    assert json.loads((folder / "nlpkit.json").read_text())["task"]["crf"] is True
+    assert json.loads(Path("run/manifest.json").read_text())["parameters"]["crf"] is True
+    card = (folder / "README.md").read_text()
+    assert "which transformers and peft do not have" in card
+    tested = pq.read_table("run/documents.parquet").to_pylist()
+    write_jsonl(Path("again.jsonl"), [{k: row[k] for k in ("id", "words")} for row in tested])
+    run_cli("predict", "run", "again.jsonl", "--threads", "1", "-f", "-o", "again.parquet")
+    again = pq.read_table("again.parquet").to_pylist()
+    assert [row["prediction"] for row in again] == [row["prediction"] for row in tested]
+    np.testing.assert_allclose(
+        np.concatenate([row["prediction_prob"] for row in again]),
+        np.concatenate([row["prediction_prob"] for row in tested]), atol=1e-5,
+    )  # fmt: skip
+    found = predictions("run")
+    assert all(breaks_bio(row["prediction"]) is None for row in found)
+    assert found[-2]["prediction"] == []
+    assert found[-1]["prediction"][-1] is None  # beyond the window
+    assert all(p is None or 0 <= p <= 1.000001 for row in found for p in row["prediction_prob"])
+
+
+def test_it_learns_spans_and_transformers_reads_the_scores_of_words(base: Path) -> None:
+    from transformers import AutoModelForTokenClassification
+
+    write_jsonl(Path("train.jsonl"), documents())
+    tune("train.jsonl", "--crf", "--lr", "0.003", "-q", "-o", "run", base=base, steps=80)
+    scores = json.loads(Path("run/metrics.json").read_text())["targets"][0]["metrics"]
+    assert scores["span_f1"]["value"] > 0.9
+    model, info = AutoModelForTokenClassification.from_pretrained("run/model/transformers", output_loading_info=True)
+    assert not info["unexpected_keys"]
+    assert not info["missing_keys"]
+    assert list(model.config.id2label.values()) == ["B-X", "B-Y", "I-X", "I-Y", "O"]
+
+
+def test_the_bytes_are_the_same_on_two_threads_and_after_ctrl_c(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_jsonl(Path("train.jsonl"), documents())
+    tune("train.jsonl", "--crf", "-q", "-o", "one", base=base, steps=6)
+    tune("train.jsonl", "--crf", "-q", "--threads", "2", "-o", "two", base=base, steps=6)
+    with monkeypatch.context() as patch:
+        stop_at(3, patch)
+        tune("train.jsonl", "--crf", "-o", "three", base=base, steps=6, code=130)
+    tune("train.jsonl", "--crf", "--resume", "-q", "-o", "three", base=base, steps=6)
+    assert without_clocks("one") == without_clocks("two") == without_clocks("three")
+    assert "model/transformers/crf.safetensors" in without_clocks("one")
+
+
+def test_a_damaged_crf_is_told(base: Path) -> None:
+    write_jsonl(Path("train.jsonl"), documents())
+    tune("train.jsonl", "--crf", "-q", "-o", "run", base=base)
+    folder = Path("run/model/transformers")
+    write_jsonl(Path("new.jsonl"), documents()[:2])
+    (folder / "crf.safetensors").write_bytes(b"no weights")
+    error = run_cli("predict", folder, "new.jsonl", "-o", "p.parquet", code=3).error()
+    assert "crf.safetensors is damaged or missing" in error
+
+
+def test_labels_that_are_no_bio_scheme(base: Path) -> None:
+    own = documents()
+    own[0]["label"] = ["I-X", *own[0]["label"][1:]]
+    error = refused(write_jsonl(Path("t.jsonl"), own), "--crf", "-o", "run", base=base, code=3)
+    assert "document d0, word 1: the label 'I-X' at the start is no BIO scheme" in error
+    own = [{**row, "label": [label[0] for label in row["label"]]} for row in documents()]
+    done = tune(write_jsonl(Path("t.jsonl"), own), "--crf", "-o", "run", base=base)
+    assert "labels are no BIO scheme (such as 'B')" in done.err
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [(["--class-weight", "balanced"], "keep one"), (["--method", "setfit"], "setfit learns classes")],
+)
+def test_options_that_do_not_go_with_it(more: list[str], said: str, base: Path) -> None:
+    write_jsonl(Path("t.jsonl"), documents())
+    assert said in refused("t.jsonl", "--crf", *more, "-o", "run", base=base, code=2, method=None)
+
+
+def test_it_is_for_words(base: Path) -> None:
+    write_jsonl(Path("t.jsonl"), [{"id": str(i), "text": "a b", "label": "xy"[i % 2]} for i in range(9)])
+    assert "--crf is not for 2 classes" in refused("t.jsonl", "--crf", "-o", "run", base=base, code=2)
+
+
+def test_words_that_the_tokenizer_makes_nothing_of(tmp_path: Path) -> None:
+    base = tiny_bert(tmp_path / "bert", words=VOCABULARY)
+    own = documents()
+    for row in own[::2]:
+        row["words"], row["label"] = ["\u200b", *row["words"]], ["B-X", "I-X", *row["label"][1:]]
+    write_jsonl(Path("train.jsonl"), own)
+    done = tune("train.jsonl", "--crf", "-o", "run", base=base)
+    assert "loss grew" not in done.err
+    table = pq.read_table("run/documents.parquet").to_pylist()
+    assert all(len(row["prediction"]) == len(row["words"]) and None not in row["prediction"] for row in table)
