@@ -402,6 +402,8 @@ def test_gates_and_junit(base: Path) -> None:
         ("lorra", "did you mean 'lora'"),
         ("foo", "give one of full, head"),
         ("pet", "later release"),
+        ("qlora", "--method lora with --quantize nf4"),
+        ("dpo", "nlpkit train-encoder"),
         ("full,full", "twice"),
         ("lora(r=1,r=2)", "twice"),
         ("full(x=1)", "its options: none"),
@@ -437,6 +439,9 @@ def test_methods_that_are_none(method: str, said: str, base: Path) -> None:
         (["--task", "regression"], 3, "'sport' is no number"),
         (["--class-weight", "x"], 2, "balanced"),
         (["--merge"], 2, "lora or dora"),
+        (["--quantize", "nf4"], 2, "--quantize nf4 freezes the base, to which --method full adds no weights"),
+        (["--quantize", "fp4"], 2, "nf4, int8"),
+        (["--double-quant"], 2, "add --quantize nf4"),
         (["--export", "x"], 2, "setfit"),
         (["--junit", "no/such/j.xml"], 3, "no/such does not exist"),
         (["--baseline", "none.json"], 3, "name the metrics.json of a run"),
@@ -458,6 +463,12 @@ def test_methods_that_are_none(method: str, said: str, base: Path) -> None:
 )  # fmt: skip
 def test_options_that_cannot_be(words: list[str], code: int, said: str, base: Path) -> None:
     assert said in denied(rows(), *words, base=base, code=code)
+
+
+@pytest.mark.parametrize("method", ["head", "setfit", "lora,full"])
+def test_a_quantised_base_needs_a_method_that_adds_weights(method: str, base: Path) -> None:
+    error = denied(rows(), "--quantize", "int8", base=base, method=method, code=2)
+    assert f"to which --method {method.split(',')[-1]} adds no weights" in error
 
 
 def test_outputs_that_are_there_and_stdout(base: Path) -> None:

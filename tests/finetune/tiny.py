@@ -106,3 +106,30 @@ def _write_tokenizer(folder: Path, vocab: Sequence[str], max_positions: int) -> 
 def _write_json(path: Path, content: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def tiny_gpt2(folder: Path, *, words: Sequence[str], seed: int = 0, max_positions: int = 64) -> Path:
+    """Write a tiny random GPT-2 with a tokenizer whose tokens are the given words, <unk> and <end>, and return the folder."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    vocab = {word: i for i, word in enumerate(["<end>", "<unk>", *words])}
+    config = GPT2Config(
+        vocab_size=len(vocab), n_embd=32, n_layer=2, n_head=4, n_positions=max_positions, bos_token_id=0, eos_token_id=0,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = GPT2LMHeadModel(config)
+        for values in model.parameters():
+            if values.dim() > 1:
+                torch.nn.init.normal_(values, std=0.2)
+    model.save_pretrained(str(folder))
+    tokenizer = Tokenizer(models.WordLevel(vocab, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<end>", "unk_token": "<unk>", "pad_token": "<end>",
+        "model_max_length": max_positions,
+    }  # fmt: skip
+    _write_json(folder / "tokenizer_config.json", settings)
+    return folder

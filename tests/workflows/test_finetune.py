@@ -191,8 +191,9 @@ def test_pairs_with_an_empty_text_are_left_out() -> None:
     table = pairs(10)
     texts = ["" if i == 3 else text for i, text in enumerate(table["other"].to_pylist())]
     table = table.set_column(2, "other", pa.array(texts))
+    columns = {"pair_col": "other", "negative_col": None}
     dataset, provenance = read_pairs(
-        nk.Corpus.from_frame(table), HeldOutOptions(pair_col="other", holdout=0.3), None, "mnrl", seed=1
+        nk.Corpus.from_frame(table), HeldOutOptions(pair_col="other", holdout=0.3), columns, "mnrl", seed=1
     )
     assert sorted({int(split) for split in dataset.split}) == [-1, 0, 1]
     assert int((dataset.split == -1).sum()) == 1

@@ -34,6 +34,8 @@ OPTIONS: dict[str, dict[str, Value]] = {
     "mnrl": {"scale": 20.0},
     "cosine": {},
     "static": {"sample": 10_000},
+    "sft": {},
+    "dpo": {"beta": 0.1},
 }
 PLANS: dict[str, Schedule] = {  # where the user says nothing
     "mlm": Schedule(epochs=3, batch=32, rate=1e-4, warmup=0.06),
@@ -42,7 +44,10 @@ PLANS: dict[str, Schedule] = {  # where the user says nothing
     "mnrl": Schedule(epochs=1, batch=32, rate=2e-5),
     "cosine": Schedule(epochs=1, batch=16, rate=2e-5),
     "static": Schedule(epochs=1, batch=1, rate=0.0),  # solved at once
+    "sft": Schedule(epochs=3, batch=8, rate=2e-5),
+    "dpo": Schedule(epochs=1, batch=8, rate=1e-6),
 }
+ADAPTED_RATE = 10.0  # what adds weights to a frozen model learns at so many times the rate
 BETTER = {"sbert-softmax": "accuracy", "triplet": "accuracy", "mnrl": "recall@1", "cosine": "spearman"}
 MOST_CANDIDATES = 10_000  # of recall@1
 HEAD = "softmax.weight"
@@ -342,5 +347,5 @@ def _targets(data: EncoderData, objective: str, names: tuple[str, ...]) -> Any:
 def check_options(options: Mapping[str, Value], objective: str) -> None:
     """Raise UsageError for a number that an objective cannot be trained with."""
     for name, value in options.items():
-        if name in ("scale", "head_rate") and not float(value) > 0:
+        if name in ("scale", "head_rate", "beta") and not float(value) > 0:
             raise UsageError(f"`objective={objective}({name}={value})`: {name} is {value}, a number above 0 was needed")

@@ -146,24 +146,30 @@ def _pattern_loads(
     return loads
 
 
-def loads_of_encoder(name: str, schedule: Schedule, head_steps: int, columns: int, n: int, n_test: int) -> list[Load]:
-    """Return the trainings of an objective; columns: texts of a row. The test is scored before and after."""
+def loads_of_encoder(
+    name: str, schedule: Schedule, head_steps: int, columns: int, n: int, n_test: int, *, adapted: bool = False
+) -> list[Load]:
+    """Return the trainings of an objective; columns: texts of a row; adapted: the model is frozen. The test is scored before and after."""
     if name == "static":  # each text is embedded once
         return [Load(name, "", 1, n, n, 1, n_test, 0.0, 1.0)]
     texts = columns * min(schedule.batch, n)
-    loads = [Load(name, "", 1, n, schedule.steps(n), texts, n_test, 1.0, 3.0, 2.0 * columns)]
+    loads = [
+        Load(name, "", 1, n, schedule.steps(n), texts, n_test, *((0.01, 2.0) if adapted else (1.0, 3.0)), 2.0 * columns)
+    ]
     if head_steps:  # fewer for a model that has such a head
         loads.append(Load(f"head of {name}", "", 1, n, head_steps, texts, 0, 0.5, 1.0))
     return loads
 
 
 def estimate(
-    loads: Sequence[Load], folder: Path, texts: Sequence[str], *, dropped: int, threads: int, gpu: bool, window: int | None
+    loads: Sequence[Load], folder: Path, texts: Sequence[str], *, dropped: int, threads: int, gpu: bool, window: int | None,
+    bits: float = 32.0,
 ) -> dict[str, Any]:  # fmt: skip
     """Return rows, tokens, memory, seconds and disk of trainings, and under "plan" each of them.
 
     Args:
         folder: of the base model. dropped: rows that could not be read. window: tokens that the model sees, None for its own.
+            bits: of a weight of the layers while it is trained; before, all of them are loaded in 32.
     """
     body = Body.from_folder(folder)
     tokens = sum(min(len(text) * _TOKENS_OF_A_CHARACTER + 2, window or _WINDOW) for text in texts) / len(texts)
@@ -174,7 +180,9 @@ def estimate(
         update = 0 if gpu else load.steps * load.trained * body.parameters * _UPDATE
         each = forward * (load.steps * load.texts * load.passes + load.tested * load.test_passes) + update
         seconds.append(load.trainings * each)
-    most = max(4 * body.parameters * (1 + 3 * load.trained) + 12 * body.width * load.texts * tokens for load in loads)
+    stored = 4 * body.parameters - (32 - bits) / 8 * body.weights
+    run = max(stored + 12 * body.parameters * load.trained + 12 * body.width * load.texts * tokens for load in loads)
+    most = max(run, 4 * body.parameters)
     kept = max(4 * body.parameters * load.trained for load in loads)
     plan = [
         {"method": load.name, "shots": load.shots or None, "trainings": load.trainings, "training_documents": load.documents,

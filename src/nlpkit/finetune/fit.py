@@ -21,6 +21,7 @@ from nlpkit.finetune.network import Network, divide_outputs, load_network, predi
 from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.patterns import Patterns
 from nlpkit.finetune.pet import PatternEnsemble, Stages, fit_patterns
+from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.setfit import SetFitModel, train_setfit
 from nlpkit.finetune.tasks import CLASSES, IGNORED, FinetuneTask, Targets, balanced, fit_temperature
 from nlpkit.finetune.text_inputs import TextInputs
@@ -90,18 +91,22 @@ def fit_network(
     seed: int,
     score: Callable[[LongArray, Any], float] | None = None,
     callbacks: TrainingCallbacks | None = None,
+    quantization: Quantization | None = None,
 ) -> Trained:
     """Return a network trained on some documents, and its outputs for others.
 
     Args:
         folder: of the base model. y: targets of all documents, as `tasks.Targets` has them; those of other rows are not looked at.
         score: (dev rows, outputs) → the score that early stopping looks at, higher is better.
+        quantization: of the base, which the method leaves as it is.
 
     Raises:
-        MissingError, UsageError, OutOfMemoryError: see `load_network` and `train`.
+        MissingError, UsageError, InputError, OutOfMemoryError: see `load_network` and `train`.
     """
     callbacks = callbacks or TrainingCallbacks()
-    network = load_network(folder, task, method, seed=seed, device=engine.device, max_tokens=training.max_tokens)
+    network = load_network(
+        folder, task, method, seed=seed, device=engine.device, max_tokens=training.max_tokens, quantization=quantization
+    )
     used = np.unique(np.concatenate([train_rows, dev_rows, predict_rows]))  # of few shots far from all
     learn, dev, ask = (np.searchsorted(used, rows) for rows in (train_rows, dev_rows, predict_rows))
     inputs = text_inputs.take(used).inputs(network)

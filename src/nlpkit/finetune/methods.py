@@ -52,8 +52,10 @@ KINDS: dict[str, MethodKind] = {
 LATER: dict[str, str] = {
     "tfew": "(IA)³ with three losses (Liu et al. 2022)",
     "adasent": "adapted sentence encoders for SetFit (Huang et al. 2023)",
-    "dpo": "direct preference optimisation (Rafailov et al. 2023)",
-    "qlora": "LoRA on a body of 4 bits (Dettmers et al. 2023)",
+}
+ELSEWHERE: dict[str, str] = {
+    "qlora": "lora on a base of 4 bits: `method=lora` with `quantize=nf4`",
+    "dpo": "an objective of nlpkit train-encoder, for causal language models",
 }
 ALIASES = {
     "adapter": "pfeiffer",
@@ -124,6 +126,8 @@ def parse_method(text: str) -> Method:
     name = ALIASES.get(name, name)
     if name in LATER:
         raise UsageError(f"`method={name}`: {LATER[name]} comes in a later release; give one of {', '.join(KINDS)}")
+    if name in ELSEWHERE:
+        raise UsageError(f"`method={name}` is {ELSEWHERE[name]}", parameter="method")
     if name not in KINDS:
         raise unknown_value("method", name, KINDS)
     inside, adapter = match["options"], ADAPTER

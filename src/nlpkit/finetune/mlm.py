@@ -26,10 +26,13 @@ from nlpkit.finetune.architectures import positions_of
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, Inputs, frame_of
 from nlpkit.finetune.masking import NO_TARGET, mask_tokens
+from nlpkit.finetune.methods import Method
 from nlpkit.finetune.network import declared_max_tokens, seeded, transformer_folder
+from nlpkit.finetune.peft_methods import apply_peft
 from nlpkit.types import LongArray
 
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta", "distilbert", "deberta", "deberta-v2", "mpnet", "modernbert")
+MERGED = ("lora", "dora", "ia3")  # methods whose updates can be added to the weights of an encoder
 USUAL_TOKENS = 256  # of a window, where the folder of the model does not say
 _MASKS, _DEV_MASKS = 17, 19  # so that no two draws of one seed are the same
 
@@ -51,6 +54,7 @@ class MlmNetwork:
     head_is_new: bool
     head: frozenset[str]
     trained: dict[str, Tensor]
+    adapted: Any = None  # the body as peft wraps it, where low-rank updates are trained
 
     @property
     def body(self) -> Any:
@@ -73,6 +77,12 @@ class MlmNetwork:
         logits: Tensor = output
         return logits
 
+    def merge(self) -> None:
+        """Add what peft has put into the body to its weights."""
+        if self.adapted is not None:
+            self.adapted.merge_and_unload()
+            self.adapted = None
+
     def save(self, folder: Path) -> None:
         """Write a transformers folder that AutoModelForMaskedLM loads: safetensors, JSON and the tokenizer."""
         with quiet():
@@ -93,7 +103,9 @@ class MlmNetwork:
             whole.save(str(folder), create_model_card=False, safe_serialization=True)
 
 
-def load_mlm(path: Path, *, device: torch.device, seed: int, max_tokens: int | None = None) -> MlmNetwork:
+def load_mlm(
+    path: Path, *, device: torch.device, seed: int, max_tokens: int | None = None, method: Method | None = None
+) -> MlmNetwork:
     """Load an encoder with its head for masked tokens, or make it one.
 
     A new head starts as LayerNorm(GELU(x)) of the encoder's vectors, dense layer = identity, with a bias of 0: on MiniLM that learned
@@ -102,6 +114,7 @@ def load_mlm(path: Path, *, device: torch.device, seed: int, max_tokens: int | N
     Args:
         path: a folder of transformers or sentence-transformers, checked by `find_model`.
         seed: of the weights transformers makes up. max_tokens: of a window, special ones included; None: as the folder says.
+            method: one of MERGED, whose updates of a frozen body are trained, with the head; None: all is trained.
 
     Raises:
         MissingError: files that do not make a model. UsageError: a kind of model that has no such head, a tokenizer without a mask,
@@ -151,7 +164,12 @@ def load_mlm(path: Path, *, device: torch.device, seed: int, max_tokens: int | N
     ordinary = np.setdiff1d(np.arange(size), special)
     window = _window(path, model.config, max_tokens)
     mask_id, frame = int(tokenizer.mask_token_id), frame_of(tokenizer, typed=False)
-    return MlmNetwork(model.to(device).eval(), tokenizer, frame, mask_id, ordinary, window, head_is_new, head, trained)
+    adapted = None
+    if method is not None and method.name in MERGED:
+        adapted = apply_peft(getattr(model, model.base_model_prefix), method.name, method.options, seed=seed)
+        trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    model.to(device).eval()
+    return MlmNetwork(model, tokenizer, frame, mask_id, ordinary, window, head_is_new, head, trained, adapted)
 
 
 def cut_windows(network: MlmNetwork, texts: Sequence[str]) -> tuple[Inputs, int]:

@@ -22,6 +22,8 @@ from nlpkit.finetune.crf import LinearChainCRF, bio_bars, of_words
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of, word_places
 from nlpkit.finetune.methods import Method
+from nlpkit.finetune.quantization import Quantization
+from nlpkit.finetune.quantized import quantize
 from nlpkit.finetune.tasks import FinetuneTask, SoftTargets, Targets
 from nlpkit.metrics.spans import are_bio
 from nlpkit.types import FloatArray, LongArray
@@ -51,6 +53,7 @@ class Network:
     inserted: Any = None  # adapters of our own
     n_parameters: int = 0
     n_virtual: int = 0  # vectors that stand before the tokens of a text
+    quantization: Quantization | None = None  # of the frozen matrices
     made_up: frozenset[str] = frozenset()  # names of the head's parameters that its folder did not have
     crf: LinearChainCRF | None = None  # over the labels of words
 
@@ -209,6 +212,7 @@ def load_network(
     device: torch.device,
     max_tokens: int | None = None,
     whole: bool = False,
+    quantization: Quantization | None = None,
 ) -> Network:
     """Return a base model with a new head for a task, ready for a method to train it.
 
@@ -216,10 +220,11 @@ def load_network(
         folder: a transformers folder, or one of sentence-transformers, whose transformer is taken.
         seed: of the weights that are new.
         max_tokens: special ones included; None: as the folder says, or 512.
-        whole: the folder must have the head, too.
+        whole: the folder must have the head, too. quantization: of the body, which the method leaves as it is.
 
     Raises:
-        MissingError: the folder is no model transformers can load; UsageError: the method does not fit the model.
+        MissingError: the folder is no model transformers can load; UsageError: the method does not fit the model;
+        InputError: weights that are to be quantised are no numbers.
     """
     place = transformer_folder(folder)
     with seeded(seed):
@@ -228,7 +233,7 @@ def load_network(
     tokenizer = load_tokenizer(place, words=task.kind == "tokens")
     _check_padding(model, tokenizer)
     window = _window(folder, model, max_tokens)
-    network = dress(model, tokenizer, task, method, seed=seed, max_tokens=window)
+    network = dress(model, tokenizer, task, method, seed=seed, max_tokens=window, quantization=quantization)
     if max_tokens is not None and network.max_tokens < max_tokens:
         raise UsageError(
             f"`max_tokens={max_tokens}`: beside the vectors of {method.spelling} this model takes up to "
@@ -240,12 +245,17 @@ def load_network(
     return network
 
 
-def dress(model: Any, tokenizer: Any, task: FinetuneTask, method: Method, *, seed: int, max_tokens: int) -> Network:
-    """Return the network of a loaded model: frozen and added to as the method says."""
+def dress(
+    model: Any, tokenizer: Any, task: FinetuneTask, method: Method, *, seed: int, max_tokens: int,
+    quantization: Quantization | None = None,
+) -> Network:  # fmt: skip
+    """Return the network of a loaded model: quantised, frozen and added to as the method says."""
     inserted, n_virtual = None, 0
     n_parameters = sum(p.numel() for p in model.parameters())
     heads = set(head_parameters(model))
     device = next(model.parameters()).device
+    if quantization is not None:
+        quantize(model, quantization, keep=frozenset(heads))
     family = method.kind.family
     if family == "head":
         for name, parameter in model.named_parameters():
@@ -274,8 +284,8 @@ def dress(model: Any, tokenizer: Any, task: FinetuneTask, method: Method, *, see
     typed = int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
     frame = frame_of(tokenizer, typed=typed)
     return Network(
-        model, tokenizer, frame, task, method, max_tokens, own_heads, trained, inserted, n_parameters, n_virtual
-    )
+        model, tokenizer, frame, task, method, max_tokens, own_heads, trained, inserted, n_parameters, n_virtual, quantization
+    )  # fmt: skip
 
 
 def beside_virtual(model: Any, max_tokens: int) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from nlpkit.embed.options import DEFAULT_ENCODER
 from nlpkit.errors import UsageError, unknown_value
+from nlpkit.finetune.quantization import CODES, Quantization
 from nlpkit.parameters import FOLDER_WRITTEN, READ, Param, names_in
 
 if TYPE_CHECKING:
@@ -239,6 +240,16 @@ class FinetuneOptions:
     base: Annotated[str, Param("Model that is fine-tuned: a folder, or a name on the hub.", metavar="MODEL"), READ] = (
         DEFAULT_ENCODER
     )
+    quantize: Annotated[
+        str | None,
+        Param(
+            "Storage of the frozen base in 4 or 8 bits, with lora and other methods that add weights (QLoRA).",
+            metavar="nf4|int8",
+        ),
+    ] = None
+    double_quant: Annotated[
+        bool, Param("Store the scales of the quantised blocks in 8 bits as well: 0.13 instead of 0.5 bits a weight.")
+    ] = False
     crf: Annotated[
         bool,
         Param(
@@ -266,6 +277,17 @@ class FinetuneOptions:
         ),
         FOLDER_WRITTEN,
     ] = None
+
+    def quantization(self) -> Quantization | None:
+        """Return how the frozen base is stored, None for plain weights. Raises UsageError."""
+        if self.quantize is None and self.double_quant:
+            raise UsageError(
+                "`double_quant` needs a quantised base; add `quantize=nf4` or int8", parameter="double_quant"
+            )
+        if self.quantize is not None and self.quantize not in CODES:
+            raise unknown_value("quantize", self.quantize, CODES)
+
+        return None if self.quantize is None else Quantization(self.quantize, self.double_quant)
 
     def methods(self) -> list[Method] | None:
         """Return the methods; None for `auto`. Raises UsageError."""
@@ -429,28 +451,3 @@ class HardwareOptions:
         if self.precision == "auto" and device.type == "cpu":
             return device, "fp32"
         return device, choose_precision(self.precision, device)
-
-
-@dataclass(frozen=True, slots=True)
-class TrainEncoderOptions:
-    """Base and objective of encoder training."""
-
-    PANEL: ClassVar[str] = "Model"
-
-    objective: Annotated[
-        str,
-        Param(
-            "Objective of the training: mlm, sbert-softmax, triplet, mnrl, cosine or static (fast token vectors that stand for the base), "
-            "with options as in triplet(margin=1) or static(sample=20000).",
-            metavar="NAME",
-        ),
-    ] = "mlm"
-    base: Annotated[
-        str,
-        Param("Encoder that is trained: a folder, or a name on the hub.", ("base", "model"), metavar="MODEL"),
-        READ,
-    ] = DEFAULT_ENCODER
-    negative_col: Annotated[
-        str | None,
-        Param("Column with a text unlike the first, for the objectives triplet and mnrl.", metavar="COL", panel="Data"),
-    ] = None

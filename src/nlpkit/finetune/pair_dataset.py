@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit import reporting
+from nlpkit import reporting, wording
 from nlpkit.cells import as_label
-from nlpkit.classify.splits import DEV, TEST, TRAIN
+from nlpkit.classify.splits import DEV, TEST, TRAIN, UNUSED
 from nlpkit.errors import InputError
 from nlpkit.finetune.dataset_checks import with_counts
 from nlpkit.finetune.encoders import EncoderData
@@ -135,6 +135,30 @@ def hold_out(dataset: PairDataset, share: float, *, seed: int) -> None:
                 f"each of {len(rows):,} labels has one row, which cannot be in training and test; add rows, or give the test with `test`"
             )
     dataset.split[order[:n]] = TEST
+
+
+def leave_out_equal(dataset: PairDataset) -> None:
+    """Leave out the rows whose second and third text are the same, from which no preference can be learned.
+
+    Raises:
+        InputError: all rows are such.
+    """
+    assert dataset.second is not None
+    assert dataset.negative is not None
+    rows = np.flatnonzero(dataset.split != UNUSED)
+    pairs = zip(dataset.texts(dataset.second, rows), dataset.texts(dataset.negative, rows), strict=True)
+    equal = rows[np.array([a == b for a, b in pairs], bool)]
+    if len(equal) and len(equal) == len(rows):
+        raise InputError(
+            f"'{dataset.second}' and '{dataset.negative}' are the same in every row; name the columns of the better and the worse answer",
+            parameter="rejected_col",
+        )
+    if len(equal):
+        reporting.warn(
+            f"{wording.counted(len(equal), 'row')} with the same chosen and rejected answer, first row "
+            f"{dataset._id(int(equal[0]))}: left out"
+        )
+        dataset.split[equal] = UNUSED
 
 
 def check_classes(dataset: PairDataset, options: HeldOutOptions) -> None:

@@ -19,6 +19,7 @@ from nlpkit.finetune.methods import Method
 from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.patterns import Patterns
 from nlpkit.finetune.predictions import TaskPredictions, empty_predictions
+from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.scores import dev_score
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
@@ -141,6 +142,7 @@ class TrialRunner:
     write_model: ModelWriter
     patterns: Patterns | None = None
     unlabelled: TextInputs | None = None
+    quantization: Quantization | None = None
     truncation_reported: bool = False
 
     def run_round(
@@ -207,7 +209,9 @@ class TrialRunner:
                         stages=TrialStages(self.store, config), **common,
                     )  # fmt: skip
                 else:
-                    trained = fit_network(self.base, config.method, task, dataset.text_inputs, y, **common)
+                    trained = fit_network(
+                        self.base, config.method, task, dataset.text_inputs, y, quantization=self.quantization, **common
+                    )
         facts = _facts(config, trained, len(train_rows), len(dev_rows))
         if trained.unfit:
             reporting.warn(

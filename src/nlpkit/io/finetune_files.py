@@ -16,6 +16,8 @@ from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import Network, beside_virtual, load_network, output_layer, state_of
+from nlpkit.finetune.quantization import Quantization
+from nlpkit.finetune.quantized import dequantize
 from nlpkit.finetune.tasks import FinetuneTask, TaskKind
 from nlpkit.finetune.weights import tensor_shapes
 from nlpkit.plain import to_json
@@ -34,7 +36,7 @@ class TunedConfig:
     """The description of a model folder of nlpkit, stored in nlpkit.json.
 
     base, base_sha256: the model it was trained from, and its weights. columns: what it reads beside the text. in_units: of a
-    regression, the weights that are stored give values; nlpkit's network gives (value - mean) / scale.
+    regression, the weights that are stored give values; nlpkit's network gives (value - mean) / scale. quantization: of the base.
     """
 
     format: str
@@ -46,6 +48,7 @@ class TunedConfig:
     columns: Mapping[str, Any]
     nlpkit_version: str
     in_units: bool = False
+    quantization: Quantization | None = None
 
     def plain(self) -> dict[str, Any]:
         """Return it as values that go into JSON."""
@@ -75,12 +78,16 @@ def save_network(network: Network, folder: Path, config: TunedConfig) -> None:
 
 
 def save_merged(network: Network, folder: Path, config: TunedConfig) -> None:
-    """Write a transformers folder of a LoRA or DoRA model with its updates added to the weights; the network is used up."""
+    """Write a transformers folder of a LoRA or DoRA model with its updates added to the weights; the network is used up.
+
+    The weights of a quantised base are those that its blocks stand for, which the updates were learned beside.
+    """
     from nlpkit.finetune.peft_methods import merge
 
     with quiet():
+        dequantize(network.model)
         merged = merge(network.model)
-        config = replace(config, format="transformers", method="full", in_units=True)
+        config = replace(config, format="transformers", method="full", in_units=True, quantization=None)
         with _in_units(merged, config):
             merged.save_pretrained(str(folder), safe_serialization=True)
         network.tokenizer.save_pretrained(str(folder))
@@ -162,6 +169,7 @@ def read_config(folder: Path) -> TunedConfig | None:
         return TunedConfig(
             facts["format"], task, facts["method"], facts["base"], facts["base_sha256"], facts["max_tokens"], facts["columns"],
             facts["nlpkit_version"], facts.get("in_units", False),
+            Quantization(**facts["quantization"]) if facts.get("quantization") else None,
         )  # fmt: skip
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file} is damaged ({type(error).__name__}: {error}); train the model again") from None
@@ -208,10 +216,13 @@ def load_tuned_network(
     files = find_base(config, base=base, offline=offline)
     if config.format == "peft":
         network = load_peft(
-            folder, files.path, config.task, device=device, max_tokens=config.max_tokens, method=config.method
-        )
+            folder, files.path, config.task, device=device, max_tokens=config.max_tokens, method=config.method,
+            quantization=config.quantization,
+        )  # fmt: skip
         return _with_crf(_standardised(network, config), folder)
-    network = load_network(files.path, config.task, method, seed=0, device=device, max_tokens=config.max_tokens)
+    network = load_network(
+        files.path, config.task, method, seed=0, device=device, max_tokens=config.max_tokens, quantization=config.quantization
+    )  # fmt: skip
     from safetensors.torch import load_file
 
     try:
@@ -230,13 +241,16 @@ def load_tuned_network(
 
 
 def load_peft(
-    folder: Path, base: Path, task: FinetuneTask, *, device: torch.device, max_tokens: int | None, method: str = "lora"
-) -> Network:
+    folder: Path, base: Path, task: FinetuneTask, *, device: torch.device, max_tokens: int | None, method: str = "lora",
+    quantization: Quantization | None = None,
+) -> Network:  # fmt: skip
     """Return the network of a peft folder on its base. Raises InputError when weights are missing."""
     from peft import PeftModel, get_peft_model_state_dict
 
     theirs = tensor_shapes(folder / "adapter_model.safetensors").keys()
-    plain = load_network(base, task, parse_method("full"), seed=0, device=device, max_tokens=max_tokens)
+    plain = load_network(
+        base, task, parse_method("full"), seed=0, device=device, max_tokens=max_tokens, quantization=quantization
+    )
     with quiet():
         try:
             model = PeftModel.from_pretrained(plain.model, str(folder), is_trainable=False)
@@ -256,7 +270,7 @@ def load_peft(
     trained = dict(model.named_parameters())
     return Network(
         model, plain.tokenizer, plain.frame, task, parse_method(method), most, frozenset(), trained, None, plain.n_parameters, n_virtual,
-        crf=plain.crf,
+        quantization=quantization, crf=plain.crf,
     )  # fmt: skip
 
 

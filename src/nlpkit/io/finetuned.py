@@ -61,7 +61,7 @@ class ModelFolder:
         form = "transformers" if family == "pet" and trained.ensemble is None else FORMATS[family]
         config = TunedConfig(
             form, task, method.spelling, base_name(self.files), weights_fingerprint(self.files.path), trained.max_tokens, self.columns,
-            __version__,
+            __version__, quantization=getattr(trained.network, "quantization", None),
         )  # fmt: skip
         self.checkpoint.begin()
         directory = self.checkpoint.path  # what a kill leaves there goes with it

@@ -30,7 +30,7 @@ _LOAD = {
     "tokenizer = AutoTokenizer.from_pretrained(\"{folder}\")",
     "peft": "from transformers import Auto{kind}, AutoTokenizer\nfrom peft import PeftModel\n"
     "# {base}, weights of sha256 {sha256}…: this name on the hub, or a folder with the same weights\n"
-    "base = Auto{kind}.from_pretrained(\"{base}\", num_labels={n}{labels})\nmodel = PeftModel.from_pretrained(base, \"{folder}\")\n"
+    "base = Auto{kind}.from_pretrained(\"{base}\"{outputs})\nmodel = PeftModel.from_pretrained(base, \"{folder}\")\n"
     "tokenizer = AutoTokenizer.from_pretrained(\"{base}\")",
     "setfit": "from sentence_transformers import SentenceTransformer\nencoder = SentenceTransformer(\"{folder}\")  # head.safetensors: "
     "the classifier on its embeddings",
@@ -126,6 +126,7 @@ def card(
         f"- {facts['trained_parameters']:,} of {facts['parameters']:,} parameters trained",
         f"- {facts['steps']:,} steps of {facts['batch_size']} documents, AdamW, rate {facts['lr']:g}, seed {facts['seed']}",
         f"- on {parameters['device']} ({parameters['precision']})",
+        *_quantized(name, parameters),
         f"- nlpkit {__version__}, " + ", ".join(f"{p} {v}" for p in _PACKAGES if (v := _version(p))),
         *_patterns(facts.get("pet")),
         "",
@@ -144,9 +145,10 @@ def card(
             kind=auto,
             folder=f"RUN/model/{name}",
             base=base,
-            n=task.n_outputs,
             sha256=str(parameters.get("base_sha256"))[:16],
-            labels=f", id2label={dict(enumerate(task.output_names))!r}" if kind != "regression" else "",
+            outputs=", num_labels=1"
+            if kind == "regression"
+            else f", num_labels={task.n_outputs}, id2label={dict(enumerate(task.output_names))!r}",
         )
         lines += ["", "```python", code, "```"]
     if kind == "ordinal":
@@ -165,6 +167,20 @@ def _patterns(pet: Mapping[str, Any] | None) -> list[str]:
     return [*lines, f"- {pet['unlabelled']:,} unlabelled texts"] if pet["unlabelled"] else lines
 
 
+def _quantized(name: str, parameters: Mapping[str, Any]) -> list[str]:
+    """Return a line on the quantised base that a model was trained on, where it was."""
+    code = parameters.get("quantize")
+    if code is None:
+        return []
+    way = f"{code} with double quantisation" if parameters["double_quant"] else str(code)
+    line = f"- trained on a quantised base: the matrices of its layers were frozen in {way}, blocks of 64 (QLoRA, Dettmers et al. 2023)."
+    if name == "merged":
+        return [f"{line} The weights here are what the blocks stand for, with the updates added"]
+    return [
+        f"{line} nlpkit quantises the base again when it predicts; on the base in full precision the outputs differ a little"
+    ]
+
+
 def write_encoder_cards(
     model: Path, objective: str, parameters: Mapping[str, Any], report: Mapping[str, Any], inputs: Sequence[InputInfo]
 ) -> None:
@@ -179,11 +195,12 @@ def encoder_card(
 ) -> str:
     """Return the model card of an encoder in Markdown."""
     base, facts = parameters["base"], report["training"]
-    masked = name == "transformers"
+    causal = objective in ("sft", "dpo")
+    masked = name == "transformers" and not causal
     head = {
-        "library_name": "transformers" if masked else "sentence-transformers",
+        "library_name": name,
         "base_model": base,
-        "pipeline_tag": "fill-mask" if masked else "sentence-similarity",
+        "pipeline_tag": "text-generation" if causal else "fill-mask" if masked else "sentence-similarity",
         "tags": ["nlpkit", objective],
     }
     lines = ["---", *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()), "---", ""]
@@ -200,15 +217,27 @@ def encoder_card(
     else:
         trained = (
             f"- {objective} {dict(parameters['options'])}, {facts['steps']:,} steps of {facts['batch_size']}, rate {facts['lr']:g}, "
-            f"seed {report['seed']}"
+            f"seed {report['seed']}, {parameters['method']} ({facts['trained_parameters']:,} parameters)"
         )
     lines += [
         trained,
         f"- on {parameters['device']} ({parameters['precision']})",
         f"- nlpkit {__version__}, " + ", ".join(f"{p} {v}" for p in _PACKAGES if (v := _version(p))),
-        "", "## Use", "", "```sh",
+        "", "## Use", "", "```python" if causal else "```sh",
     ]  # fmt: skip
-    if masked:
+    if causal:
+        form = "peft" if name == "peft" else "transformers"
+        lines += [
+            _LOAD[form].format(
+                kind="ModelForCausalLM",
+                folder=f"RUN/model/{name}",
+                base=base,
+                sha256=str(parameters["base_sha256"])[:16],
+                outputs="",
+            ),
+            "```",
+        ]
+    elif masked:
         lines += ["nlpkit train-encoder MORE.jsonl --objective mlm --base RUN/model/transformers -o more/", "```"]
     else:
         lines += ["nlpkit sbert-embed NEW.jsonl --model RUN -o embedded.parquet", "```"]

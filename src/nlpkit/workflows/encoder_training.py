@@ -1,24 +1,27 @@
-"""What is known before an encoder is trained, and the two ways of training it: on masked words, and on pairs or triplets."""
+"""What is known before an encoder is trained, and the ways of training it: on masked words, on pairs or triplets, on answers."""
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nlpkit import reporting
 from nlpkit.classify.splits import DEV, TEST, TRAIN
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
+from nlpkit.finetune.encoder_options import TrainEncoderOptions
 from nlpkit.finetune.encoders import Scorer, train_on_pairs
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.methods import Value
-from nlpkit.finetune.options import HeldOutOptions, ScheduleOptions, TrainEncoderOptions
+from nlpkit.finetune.methods import Method, Value
+from nlpkit.finetune.options import HeldOutOptions, ScheduleOptions
 from nlpkit.finetune.pair_dataset import PairDataset
-from nlpkit.finetune.train import LogPoint, Outcome, Schedule
+from nlpkit.finetune.train import LogPoint, Outcome, Schedule, train
 from nlpkit.finetune.trials import load_resume_state, warn_truncation
 from nlpkit.interrupts import Stop, between_steps
 from nlpkit.io.atomic import naming
@@ -26,6 +29,7 @@ from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetuned import base_name
 from nlpkit.io.provenance import Provenance
 from nlpkit.parameters import Execution
+from nlpkit.types import FloatArray
 
 MOST_HELD_OUT = 2000  # test texts that a static encoder is compared on
 KEY = "encoder"  # of the training in a checkpoint
@@ -47,6 +51,7 @@ class EncoderJob:
 
     name: str
     objective_options: dict[str, Value]
+    method: Method
     options: TrainEncoderOptions
     held_out: HeldOutOptions
     training: ScheduleOptions
@@ -66,7 +71,9 @@ class EncoderJob:
             "objective": self.name, "options": self.objective_options, "base": base_name(self.files),
             "base_sha256": weights_fingerprint(self.files.path), "plan": asdict(self.schedule), "precision": self.precision,
             "device": self.device.type, "max_tokens": self.training.max_tokens, "pair": self.held_out.pair_col,
-            "negative": self.options.negative_col, "holdout": self.held_out.holdout, "split": self.held_out.split,
+            "negative": self.options.negative_col, "method": self.method.spelling, "prompt": self.options.prompt_col,
+            "chosen": self.options.chosen_col, "rejected": self.options.rejected_col,
+            "holdout": self.held_out.holdout, "split": self.held_out.split,
         }  # fmt: skip
 
     def identity(self) -> dict[str, Any]:
@@ -112,7 +119,9 @@ def train_masked(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder
     from nlpkit.finetune.mlm_training import train_mlm
 
     dataset, files, seed, options = job.dataset, job.files, job.execution.seed, job.objective_options
-    network = load_mlm(files.path, device=engine.device, seed=seed, max_tokens=job.training.max_tokens)
+    network = load_mlm(
+        files.path, device=engine.device, seed=seed, max_tokens=job.training.max_tokens, method=job.method
+    )
     if network.head_is_new:
         reporting.note(
             f"{files.name} has no head that guesses words: one is made from its word embeddings and trained first, "
@@ -132,10 +141,11 @@ def train_masked(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder
             on_step=_shown("mlm", update, stop), between=measured,
         )  # fmt: skip
     before, after = outcome.between, measured()
+    facts = _facts(outcome.whole, job.schedule, sum(p.numel() for p in network.trained.values()))
+    network.merge()
     with _new_folder(folder, checkpoint):
         network.save(folder / "transformers")
         network.save_encoder(files.path, folder / "sentence-transformers")
-    facts = _facts(outcome.whole, job.schedule, sum(p.numel() for p in network.trained.values()))
     facts |= {"windows": outcome.windows, "head_is_new": network.head_is_new}
     head = outcome.head
     if head is not None:
@@ -144,6 +154,65 @@ def train_masked(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder
     curve = [] if head is None else list(head.curve)
     curve += [replace(point, step=point.step + head_steps) for point in outcome.whole.curve]
     return EncoderTraining(None if before is None else {"perplexity": before}, {"perplexity": after}, facts, curve)
+
+
+def train_causal(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder: Path) -> EncoderTraining:
+    """Train a causal language model on answers, or on pairs of answers, and write it into a folder; see `nlpkit.finetune.causal`."""
+    from nlpkit.finetune import causal
+
+    dataset, seed, name = job.dataset, job.execution.seed, job.name
+    beta = float(job.objective_options.get("beta", 0.0))
+    network = causal.load_causal(
+        job.files.path, job.method, seed=seed, device=engine.device, max_tokens=job.training.max_tokens
+    )
+
+    def read(split: int) -> list[causal.Answers]:
+        """Return what is read of a split: the answers, or the chosen and the rejected ones."""
+        rows = dataset.rows(split)
+        texts = dataset.texts("text", rows)
+        if dataset.negative is None:
+            prompts = None if dataset.second is None else dataset.texts(dataset.second, rows)
+            return [causal.read_answers(network, prompts, texts)]
+        assert dataset.second is not None
+        columns = (dataset.second, dataset.negative)
+        return [causal.read_answers(network, texts, dataset.texts(column, rows)) for column in columns]
+
+    def log_probs(answers: Sequence[causal.Answers]) -> FloatArray:
+        return np.stack([causal.score_answers(network, part, engine) for part in answers], axis=1)
+
+    answers = {split: read(split) for split in (TRAIN, DEV, TEST)}
+    cut = np.concatenate([part.inputs.cut for part in answers[TRAIN]])
+    warn_truncation(
+        int((cut > 0).sum()), float(cut.sum() / sum(p.inputs.counts.sum() for p in answers[TRAIN])), "answer"
+    )
+    # of the model before the training, which is the reference
+    reference = {split: log_probs(parts) for split, parts in answers.items() if name == "dpo" or split == TEST}
+
+    def scores(split: int, values: FloatArray) -> dict[str, float]:
+        if name == "dpo":
+            return causal.pair_scores(values, reference[split], beta)
+        loss = -float(values.sum()) / max(1.0, float(answers[split][0].counts.sum()))
+        return {"loss": loss, "perplexity": float(np.exp(loss))}
+
+    def dev_scores() -> dict[str, float]:
+        return scores(DEV, log_probs(answers[DEV]))
+
+    before = scores(TEST, reference[TEST])
+    learned = answers[TRAIN]
+    objective: Any = causal.SftObjective(network, learned[0])
+    if name == "dpo":
+        objective = causal.DpoObjective(network, learned[0], rejected=learned[1], reference=reference[TRAIN], beta=beta)
+    with reporting.progress(name, 100, percent=True) as update, between_steps() as stop:
+        outcome = train(
+            objective, engine, job.schedule, seed=seed, score=dev_scores if len(answers[DEV][0].first) else None, better="loss",
+            state=load_resume_state(checkpoint, KEY, name), save=lambda now: checkpoint.save(KEY, now), on_step=_shown(name, update, stop),
+        )  # fmt: skip
+    after = scores(TEST, log_probs(answers[TEST]))
+    n_trained = sum(p.numel() for p in network.trained.values())
+    with _new_folder(folder, checkpoint):
+        network.save(folder, base=base_name(job.files))
+    facts = {**_facts(outcome, job.schedule, n_trained), "parameters": network.n_parameters}
+    return EncoderTraining(before, after, facts, list(outcome.curve))
 
 
 def train_static(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder: Path) -> EncoderTraining:

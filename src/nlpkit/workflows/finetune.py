@@ -91,7 +91,8 @@ def estimate_finetuning(data: Any, *, gates: GateRules | None = None, **options:
         patterns=0 if job.patterns is None else len(job.patterns.texts),
         unlabelled=0 if job.unlabelled is None else len(job.unlabelled.texts),
     )  # fmt: skip
+    quantization = job.options.quantization()
     return estimate(
         loads, job.files.path, job.dataset.texts, dropped=len(job.provenance.dropped), threads=job.execution.n_threads(),
-        gpu=job.device.type != "cpu", window=job.training.max_tokens,
+        gpu=job.device.type != "cpu", window=job.training.max_tokens, bits=32.0 if quantization is None else quantization.bits,
     )  # fmt: skip

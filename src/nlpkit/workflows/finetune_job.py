@@ -15,6 +15,7 @@ from nlpkit.evaluation.gates import GateRules
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.dataset_checks import check_sequences, note_dataset, warn_small_classes
 from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.methods import KINDS as METHODS
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.options import BATCH_SIZE, DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
 from nlpkit.finetune.patterns import Patterns
@@ -77,6 +78,8 @@ class FinetuneJob:
             "base": base_name(self.files),
             "base_sha256": weights_fingerprint(self.files.path),
             "methods": [method.spelling for method in self.methods],
+            "quantize": self.options.quantize,
+            "double_quant": self.options.double_quant,
             "shots": self.sizes,
             "seeds": self.seeds,
             "classes": list(self.dataset.names),
@@ -121,7 +124,14 @@ class FinetuneJob:
             stopwatch(self.seconds, "train"),
         ):
             yield TrialRunner(
-                self.files.path, self.training, engine, store.checkpoint, folder, self.patterns, self.unlabelled
+                self.files.path,
+                self.training,
+                engine,
+                store.checkpoint,
+                folder,
+                self.patterns,
+                self.unlabelled,
+                self.options.quantization(),
             )
 
 
@@ -150,8 +160,10 @@ def prepare(
             parameter="method",
         )
     _check_outputs(options, compares=compares)
+    options.quantization()
     if methods is not None:
         _check_method(options, methods[0])
+        _check_quantized(options, methods)
     check_held_out_files(dataset_options)
     patterns = _patterns_of(options, dataset_options, methods)
     device, precision = hardware.chosen()
@@ -163,6 +175,7 @@ def prepare(
     if methods is None:
         methods = [_suited_method(dataset, sizes)]
         _check_method(options, methods[0])
+        _check_quantized(options, methods)
     methods = _suited_methods(dataset, methods, patterns, dataset_options, compares=compares)
     unlabelled = None
     if patterns is not None:
@@ -231,6 +244,18 @@ def _check_method(options: FinetuneOptions, method: Method) -> None:
         raise UsageError(
             "`export` writes a folder for the setfit library; what other methods leave in model/ loads as it is",
             parameter="export",
+        )
+
+
+def _check_quantized(options: FinetuneOptions, methods: Sequence[Method]) -> None:
+    """Raise UsageError for methods that train or need the weights of a base that is to be quantised."""
+    adding = [name for name, kind in METHODS.items() if kind.family in ("peft", "adapter")]
+    wrong = [method.name for method in methods if method.name not in adding]
+    if options.quantize is not None and wrong:
+        raise UsageError(
+            f"`quantize={options.quantize}` freezes the base, to which `method={wrong[0]}` adds no weights that could learn; give one of "
+            f"{', '.join(adding)}",
+            parameter="quantize",
         )
 
 

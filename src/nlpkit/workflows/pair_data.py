@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from nlpkit import reporting, wording
 from nlpkit.classify.splits import DEV, TEST, TRAIN, UNUSED, split_column
 from nlpkit.errors import InputError, missing_column
 from nlpkit.finetune.options import HeldOutOptions
-from nlpkit.finetune.pair_dataset import PairDataset, hold_out
+from nlpkit.finetune.pair_dataset import PairDataset, hold_out, leave_out_equal
 from nlpkit.finetune.text_inputs import check_columns
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.provenance import Provenance
@@ -22,16 +22,19 @@ from nlpkit.workflows.labelled import read_streams, splits_by_column, stacked
 
 
 def read_pairs(
-    corpus: Corpus, options: HeldOutOptions, negative_col: str | None, objective: str, *, seed: int
+    corpus: Corpus, options: HeldOutOptions, columns: Mapping[str, str | None], objective: str, *, seed: int
 ) -> tuple[PairDataset, Provenance]:
     """Return the rows that an objective learns from and is scored on, and where they come from.
+
+    Args:
+        columns: with a second text and a third, by the parameters that name them, as `TrainEncoderOptions.columns` gives them.
 
     Raises:
         ColumnError, InputError: a column is not there, or nothing is left to learn from or to score on.
     """
     corpora = corpora_of(corpus, options)
     column = None if options.split is None else split_column(options.split)
-    needed = {"pair_col": options.pair_col, "negative_col": negative_col, "split": column}
+    needed = {**columns, "split": column}
     label = "label" if objective in ("sbert-softmax", "cosine") else None
     streams = [c.open() for c, _ in corpora]
 
@@ -41,7 +44,8 @@ def read_pairs(
             raise missing_column(stream.where, corpus.options.label_col, stream.schema.names, "`label_col`")
 
     tables = read_streams(streams, check)
-    texts = ["text", *(c for c in (options.pair_col, negative_col) if c is not None)]
+    second, third = ([*columns.values(), None, None])[:2]
+    texts = ["text", *(c for c in (second, third) if c is not None)]
     table = _stacked(tables, texts, [c for c in ("id", label, column) if c is not None])
     split: IntArray = np.concatenate(
         [np.full(t.num_rows, role, np.int32) for t, (_, role) in zip(tables, corpora, strict=True)]
@@ -49,7 +53,9 @@ def read_pairs(
     if options.split is not None:
         split, _ = splits_by_column(table, options.split, dev=True)
     split = _without_empty(table, texts, split, options)
-    dataset = PairDataset(table, split, objective, options.pair_col, negative_col)
+    dataset = PairDataset(table, split, objective, second, third)
+    if objective == "dpo":
+        leave_out_equal(dataset)
     if not (split == TEST).any():
         hold_out(dataset, options.holdout, seed=seed)
     if not (split == TRAIN).any():

@@ -44,6 +44,7 @@ WITHOUT_PREDICTIONS = {
     "lsa": "a run of tfidf `lsa`, which gives documents neither topics nor classes; give new documents to tfidf",
     "pca": "a run of tfidf `pca`, which gives documents neither topics nor classes; give new documents to tfidf",
     "embed-words": "a run of word vectors, which gives documents neither topics nor classes; give it to words",
+    "finetune-causal": "a causal language model, which answers rather than predicts; see its model card for how other programs load it",
     "finetune-encoder": "a sentence encoder, which gives documents neither topics nor classes; give new documents to sbert-embed",
     "pretrain": "a language model from scratch, which gives documents neither topics nor classes; give new documents to sbert-embed",
     "tokenizer": "a tokenizer, which gives documents neither topics nor classes; give it to pretrain `tokenizer`",

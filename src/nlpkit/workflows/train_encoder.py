@@ -1,9 +1,9 @@
-"""Train a sentence encoder itself, by masked words or on pairs, and score it before and after."""
+"""Train a model itself, a sentence encoder by masked words or on pairs, a causal one on answers, and score it before and after."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,14 @@ from nlpkit.classify.splits import DEV, TEST, TRAIN
 from nlpkit.embed.models import find_model
 from nlpkit.embed.options import LEAST_SAMPLE
 from nlpkit.errors import UsageError
-from nlpkit.finetune.encoders import OPTIONS, PLANS, check_options
+from nlpkit.finetune.causal import check_causal, check_method
+from nlpkit.finetune.encoder_options import TrainEncoderOptions
+from nlpkit.finetune.encoders import ADAPTED_RATE, OPTIONS, PLANS, check_options
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.estimate import estimate, loads_of_encoder
-from nlpkit.finetune.methods import Value, parse_options
-from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions, TrainEncoderOptions
+from nlpkit.finetune.methods import Method, Value, parse_method, parse_options
+from nlpkit.finetune.mlm import MERGED
+from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions
 from nlpkit.finetune.pair_dataset import check_classes
 from nlpkit.finetune.train import LogPoint
 from nlpkit.io.atomic import MANIFEST
@@ -28,7 +31,7 @@ from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_tables import curve_lines
 from nlpkit.io.model_cards import write_encoder_cards
 from nlpkit.io.run_reading import check_encoder
-from nlpkit.io.runs import RunTables, new_run
+from nlpkit.io.runs import RunTables, new_run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.version import __version__
 from nlpkit.workflows.base_models import SAMPLE, find_base, warn_unknown_tokens
@@ -39,6 +42,7 @@ from nlpkit.workflows.encoder_training import (
     MOST_HELD_OUT,
     EncoderJob,
     EncoderTraining,
+    train_causal,
     train_masked,
     train_pairs,
     train_static,
@@ -47,9 +51,11 @@ from nlpkit.workflows.finetune_data import check_held_out_files
 from nlpkit.workflows.pair_data import read_pairs
 from nlpkit.workflows.saving import save_run
 
+CAUSAL = ("sft", "dpo")
+TRAININGS = {"mlm": train_masked, "static": train_static, "sft": train_causal, "dpo": train_causal}
 BETTER = {
     "perplexity": "lower", "spearman": "higher", "accuracy": "higher", "recall@1": "higher", "closeness": "higher",
-    "agreement": "higher",
+    "agreement": "higher", "loss": "lower",
 }  # fmt: skip
 RECORDS = {
     "options": TrainEncoderOptions, "held_out": HeldOutOptions, "training": ScheduleOptions, "hardware": HardwareOptions,
@@ -108,7 +114,8 @@ class EncoderResult:
         return {"scores": pa.table(columns)}
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the run: the encoder in the format of sentence-transformers, scores, curve and model card.
+        """Write the run: the encoder in the format of sentence-transformers, or a causal model in that of transformers, with scores,
+        curve and model card.
 
         Raises:
             OutputExistsError: it is there and `force` was not given.
@@ -116,10 +123,13 @@ class EncoderResult:
         job, model, parameters = self.job, self._store.checkpoint.model, self.job.parameters()
         write_encoder_cards(model, job.name, parameters, self.report, job.provenance.inputs)
         texts = {"curve.jsonl": curve_lines(self.curve, {"objective": job.name, "seed": job.execution.seed})}
-        config = {"kind": "finetune-encoder", "format": "sentence-transformers"}
+        kind, form = (
+            ("finetune-causal", "transformers") if job.name in CAUSAL else ("finetune-encoder", "sentence-transformers")
+        )
+        config = {"kind": kind, "format": form}
         files = RunTables({}, {}, config, reports={"metrics": self.report}, texts=texts, model_folder=model)
         run = new_run(
-            "finetune-encoder", files, job.provenance, command="train-encoder", parameters=parameters, further={"training": self.facts},
+            kind, files, job.provenance, command="train-encoder", parameters=parameters, further={"training": self.facts},
             results=self.after or {}, execution=job.execution, seconds=job.seconds,
         )  # fmt: skip
         self.path = save_run(run, path, force=force)
@@ -142,6 +152,9 @@ def train_encoder(
 ) -> EncoderResult:
     """Train a sentence encoder on texts (objectives mlm and static), pairs or triplets, and score it before and after on test rows.
 
+    Objectives sft and dpo train a causal language model: on answers, the texts, after prompts in `prompt_col`; or on pairs of answers,
+    `chosen_col` and `rejected_col`, to prompts, the texts.
+
     Args:
         data: a Corpus, texts, or a data frame with the columns text, and of pairs `pair_col`, `negative_col`, label.
         options, held_out, training, hardware, execution: whole records of options; a single one is a keyword, as in
@@ -158,7 +171,7 @@ def train_encoder(
     checkpoint = store.checkpoint
     trained = _taken(checkpoint, job.name)
     if trained is None:
-        train = {"mlm": train_masked, "static": train_static}.get(job.name, train_pairs)
+        train = TRAININGS.get(job.name, train_pairs)
         with (
             Engine(job.device, job.precision, threads=job.execution.n_threads()) as engine,
             store.reporting_interrupts(),
@@ -178,12 +191,13 @@ def estimate_encoder_training(data: Any, **options: Any) -> dict[str, Any]:
     """
     job = _prepare(data, [options.pop(name, None) for name in RECORDS], options)
     dataset = job.dataset
-    columns = 1 + sum(column is not None for column in (dataset.second, dataset.negative))
+    columns = 2 if job.name in CAUSAL else 1 + sum(column is not None for column in (dataset.second, dataset.negative))
     head_steps = int(job.objective_options.get("head_steps", 0))
     n_train, n_test = len(dataset.rows(TRAIN)), len(dataset.rows(TEST))
     if job.name == "static":
         n_train, n_test = min(n_train, int(job.objective_options["sample"])), min(n_test, MOST_HELD_OUT)
-    loads = loads_of_encoder(job.name, job.schedule, head_steps, columns, n_train, n_test)
+    adapted = job.method.name != "full"
+    loads = loads_of_encoder(job.name, job.schedule, head_steps, columns, n_train, n_test, adapted=adapted)
     return estimate(
         loads, job.files.path, dataset.texts("text", np.arange(dataset.table.num_rows)), dropped=len(job.provenance.dropped),
         threads=job.execution.n_threads(), gpu=job.device.type != "cpu", window=job.training.max_tokens,
@@ -196,7 +210,9 @@ def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> 
     for record in (held_out, training, hardware):
         record.check()
     name, objective_options = parse_options(options.objective, OPTIONS, "objective")
-    _check(options, held_out, training, name, objective_options)
+    method = parse_method(options.method)
+    columns = options.columns(name, held_out.pair_col)
+    _check(method, training, name, objective_options)
     check_held_out_files(held_out)
     device, precision = hardware.chosen()
     if name == "static":  # the base only embeds: in the precision that sbert-embed has
@@ -206,32 +222,46 @@ def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> 
     corpus = as_corpus(data)
     seconds: dict[str, float] = {}
     with stopwatch(seconds, "read"):
-        dataset, provenance = read_pairs(corpus, held_out, options.negative_col, name, seed=execution.seed)
+        dataset, provenance = read_pairs(corpus, held_out, columns, name, seed=execution.seed)
     if name == "sbert-softmax":
         check_classes(dataset, held_out)
-    base = _base(options.base, name)
+    base = _base(options.base, name, verify=execution.verify)
     if name == "static":  # the base embeds, and is not trained
         check_encoder(base, verify=execution.verify)
         files = find_model(base, offline=hardware.offline)
     else:
         files = find_base(base, verify=execution.verify, offline=hardware.offline)
+    if name in CAUSAL:
+        check_causal(files.path)
     warn_unknown_tokens(files, dataset.texts("text", np.arange(min(SAMPLE, dataset.table.num_rows))))
     n_train, n_dev, n_test = (len(dataset.rows(split)) for split in (TRAIN, DEV, TEST))
     training.check_patience(dev=n_dev > 0)
     dev = f", {n_dev:,} dev" if n_dev else ""
     reporting.note(f"{name}: {wording.counted(n_train, 'training row')}{dev}, {n_test:,} test")
+    plan = PLANS[name]
+    if method.name != "full":
+        plan = replace(plan, rate=ADAPTED_RATE * plan.rate)
     return EncoderJob(
-        name, objective_options, options, held_out, training, execution, device, precision, dataset, provenance, files,
-        training.applied_to(PLANS[name]), asdict(corpus.options), seconds,
+        name, objective_options, method, options, held_out, training, execution, device, precision, dataset, provenance, files,
+        training.applied_to(plan), asdict(corpus.options), seconds,
     )  # fmt: skip
 
 
-def _check(
-    options: TrainEncoderOptions, held_out: HeldOutOptions, training: ScheduleOptions, name: str,
-    objective_options: Mapping[str, Value],
-) -> None:  # fmt: skip
-    """Raise UsageError for columns that an objective needs or does not read, and for its options."""
+def _check(method: Method, training: ScheduleOptions, name: str, objective_options: Mapping[str, Value]) -> None:
+    """Raise UsageError for a method that an objective is not trained with, and for its options."""
     check_options(objective_options, name)
+    if name in CAUSAL:
+        check_method(method)
+    elif method.name not in (("full", *MERGED) if name == "mlm" else ("full",)):
+        raise UsageError(
+            f"`method={method.name}`: "
+            + (
+                f"of an encoder {', '.join(MERGED)} can be added to its weights, which other commands read; give one of these, or full"
+                if name == "mlm"
+                else f"`objective={name}` trains the whole encoder; leave `method` out"
+            ),
+            parameter="method",
+        )
     if name == "static":
         usual = ScheduleOptions()
         for option in ("epochs", "max_steps", "batch_size", "lr", "warmup", "weight_decay", "patience"):
@@ -249,29 +279,13 @@ def _check(
                 f"`objective=mlm(share={share:g})`: a share of the tokens between 0 and 1 is needed",
                 parameter="objective",
             )
-    if name in ("mlm", "static"):
-        if held_out.pair_col is not None or options.negative_col is not None:
-            raise UsageError(f"`objective={name}` reads the text alone; leave `pair_col` and `negative_col` out")
-        return
-    if held_out.pair_col is None:
-        raise UsageError(
-            f"`objective={name}` learns from pairs; name the column of the second text: `pair_col=COL`",
-            parameter="pair_col",
-        )
-    if name == "triplet" and options.negative_col is None:
-        raise UsageError(
-            "`objective=triplet` needs the column of the text unlike the first: `negative_col=COL`",
-            parameter="negative_col",
-        )
-    if options.negative_col is not None and name not in ("triplet", "mnrl"):
-        raise UsageError(f"`objective={name}` has no negatives; leave `negative_col` out", parameter="negative_col")
 
 
-def _base(name: str, objective: str) -> str:
-    """Return the base to learn from: of a run of mlm the model with the head that guesses words, for mlm itself."""
+def _base(name: str, objective: str, *, verify: bool) -> str:
+    """Return the base to learn from: of a run the model of transformers in it, which for mlm has the head that guesses words."""
     whole = Path(name) / "model" / "transformers"
-    if objective == "mlm" and (Path(name) / MANIFEST).is_file() and (whole / "config.json").is_file():
-        return str(whole)
+    if objective in ("mlm", *CAUSAL) and (Path(name) / MANIFEST).is_file() and (whole / "config.json").is_file():
+        return str(open_run(Path(name), verify=verify).folder("model/transformers"))
     return name
 
 

@@ -1,11 +1,12 @@
-"""nlpkit train-encoder: a sentence encoder of one's own corpus, trained by masked words or on pairs of texts."""
+"""nlpkit train-encoder: a sentence encoder of one's own corpus, trained by masked words or on pairs of texts; or a causal model."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
-from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions, TrainEncoderOptions
+from nlpkit.finetune.encoder_options import TrainEncoderOptions
+from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
 
@@ -31,13 +32,15 @@ def train_encoder_cli(
     Examples:
       nlpkit train-encoder data/samples/questions.jsonl --objective "mlm(head_steps=4)" -o domain/
       nlpkit train-encoder data/samples/questions.jsonl --objective mnrl --pair-col text -o alike/
-      nlpkit train-encoder data/samples/questions.jsonl --base domain/ --max-steps 2 -o further/
+      nlpkit train-encoder data/samples/questions.jsonl --method "lora(r=4)" --max-steps 2 -o adapted/
 
     Objectives: mlm (masked words of the text alone), sbert-softmax (classes of pairs), cosine (scores of pairs), mnrl (pairs of
     similar texts), triplet (with --negative-col) and static (vectors of tokens fitted to those that --base gives the texts; some
-    hundred times as fast). The encoder is scored before and after on --test, the test rows of --split, or
+    hundred times as fast). Causal language models learn answers to prompts: sft (the text is the answer, --prompt-col the prompt) and
+    dpo (the text is the prompt, --chosen-col and --rejected-col the answers). --method lora freezes the model and trains low-rank
+    updates of it, with mlm, sft and dpo. The model is scored before and after on --test, the test rows of --split, or
     a fifth of the rows. Leaves a run directory (<input>.encoder/ without -o) with metrics.json, curve.jsonl and the model in the
-    format of sentence-transformers.
+    format of sentence-transformers, a causal one in that of transformers (with lora also of peft).
     """
     from nlpkit.cli.render import finetune as render
     from nlpkit.cli.render.gates import finish

@@ -174,7 +174,11 @@ def note_encoder(result: EncoderResult, target: Path) -> None:
             f"{metric} is worse than before, {after:,.4g} after {before:,.4g}; lower `lr`, or train on more rows"
         )
     warn_growth(result.curve)
-    following = console.next_step("sbert-embed", "NEW.jsonl", "--model", target, "-o", "embedded.parquet")
+    following = (
+        ""
+        if result.objective in ("sft", "dpo")
+        else console.next_step("sbert-embed", "NEW.jsonl", "--model", target, "-o", "embedded.parquet")
+    )
     reporting.note(f"wrote {target}/ in {sum(result.job.seconds.values()):.1f} s{following}")
 
 

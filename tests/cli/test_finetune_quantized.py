@@ -1,0 +1,120 @@
+"""nlpkit finetune --quantize: adapters on a base of 4 or 8 bits, as they are saved, resumed, merged and read by other programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nlpkit as nk
+from nlpkit.errors import InputError
+from nlpkit.finetune.options import TrainingOptions
+from tests.cli.conftest import read, run_cli, write_jsonl
+from tests.cli.finetune_data import base_model, chances, rows, tune
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return base_model(tmp_path_factory.mktemp("quantized") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def run(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("qlora")
+    write_jsonl(folder / "train.jsonl", rows(3))
+    tune(
+        folder / "train.jsonl", "--quantize", "nf4", "--double-quant", "--merge", "--probabilities", "-q", "-o", folder / "run",
+        base=base, method="lora(r=2)", steps=6,
+    )  # fmt: skip
+    return folder / "run"
+
+
+def predicted(model: Path, *words: Any) -> Any:
+    table = write_jsonl(Path("new.jsonl"), rows(1))
+    run_cli("predict", model, table, "--probabilities", *words, "--threads", "1", "-f", "-q", "-o", "p.parquet")
+    return chances("p.parquet")
+
+
+def test_predictions_are_of_the_quantised_base_and_merging_keeps_them(run: Path) -> None:
+    low = predicted(run)
+    np.testing.assert_allclose(predicted(run / "model/merged"), low, atol=1e-6)
+    config = json.loads((run / "model/peft/nlpkit.json").read_text())
+    assert config["quantization"] == {"code": "nf4", "double": True}
+    assert json.loads((run / "model/merged/nlpkit.json").read_text())["quantization"] is None
+    parameters = json.loads((run / "manifest.json").read_text())["parameters"]
+    assert (parameters["quantize"], parameters["double_quant"]) == ("nf4", True)
+
+
+@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")
+def test_the_adapter_loads_in_peft_on_the_base(run: Path, base: Path) -> None:
+    import torch
+    from peft import PeftModel
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    plain = AutoModelForSequenceClassification.from_pretrained(base, num_labels=3)
+    model = PeftModel.from_pretrained(plain, run / "model/peft").eval()
+    texts = [row["text"] for row in rows(1)]
+    batch = AutoTokenizer.from_pretrained(base)(texts, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        theirs = model(**batch).logits.softmax(dim=1).numpy()
+    ours = predicted(run)
+    assert ours.shape == theirs.shape
+    assert not np.allclose(ours, theirs, atol=1e-6)  # of the base in full precision
+    np.testing.assert_allclose(ours, theirs, atol=0.2)
+
+
+def test_the_model_card_says_so(run: Path) -> None:
+    for folder, said in (("peft", "quantises the base again"), ("merged", "what the blocks stand for")):
+        card = (run / f"model/{folder}/README.md").read_text()
+        assert "trained on a quantised base" in card
+        assert "nf4 with double quantisation" in card
+        assert said in card
+
+
+@pytest.mark.parametrize("method", ["ia3", "houlsby"])
+def test_other_methods_come_back_as_they_were_trained(method: str, base: Path) -> None:
+    table = write_jsonl(Path("train.jsonl"), rows())
+    tune(table, "--quantize", "int8", "--probabilities", "-q", "-o", "run", base=base, method=method, steps=3)
+    documents = read("run/documents.parquet")
+    seen = set(documents.column("id").to_pylist())
+    write_jsonl(Path("new.jsonl"), [row for row in rows() if row["id"] in seen])
+    run_cli("predict", "run", "new.jsonl", "--probabilities", "--threads", "1", "-q", "-o", "p.parquet")
+    np.testing.assert_allclose(chances("p.parquet"), chances("run/documents.parquet"), atol=1e-5)
+
+
+@pytest.mark.parametrize("quantize", ["nf4", "int8"])
+def test_an_interrupted_training_ends_with_the_same_bytes(quantize: str, base: Path, tmp_path: Path) -> None:
+    corpus = nk.read_corpus(write_jsonl(tmp_path / "train.jsonl", rows(2)))
+    common: dict[str, Any] = {
+        "base": str(base), "method": "lora(r=2)", "quantize": quantize, "training": TrainingOptions(max_steps=5), "device": "cpu",
+    }  # fmt: skip
+    whole = nk.finetune(corpus, **common).save(tmp_path / "whole")
+    interrupted = tmp_path / "cut"
+    with pytest.MonkeyPatch.context() as patch:
+        from nlpkit.interrupts import Stop
+
+        def step(self: Stop, step: int, steps: int) -> None:
+            if step == 3:
+                raise KeyboardInterrupt
+
+        patch.setattr(Stop, "step", step)
+        with pytest.raises(KeyboardInterrupt):
+            nk.finetune(corpus, **common, output=interrupted)
+    other = {**common, "quantize": "int8" if quantize == "nf4" else "nf4"}
+    with pytest.raises(InputError, match="`quantize` was"):
+        nk.finetune(corpus, **other, output=interrupted, resume=True)
+    resumed = nk.finetune(corpus, **common, output=interrupted, resume=True).save(interrupted)
+    weights = "model/peft/adapter_model.safetensors"
+    assert (resumed / weights).read_bytes() == (whole / weights).read_bytes()
+
+
+def test_a_dry_run_counts_fewer_bytes(base: Path) -> None:
+    table = write_jsonl(Path("train.jsonl"), rows())
+    plans = [
+        tune(table, "--dry-run", "--json", *words, "-o", "run", base=base, method="lora").json()
+        for words in ((), ("--quantize", "nf4"))
+    ]
+    assert plans[1]["memory_mb_about"] <= plans[0]["memory_mb_about"]
