@@ -349,7 +349,9 @@ def test_the_work_of_an_unfinished_run_is_not_thrown_away(corpus: Path, monkeypa
         assert Path("run.checkpoint.npz").read_bytes() == before
     Path("run.checkpoint.k.jsonl").write_text("mine")
     scores = run_cli("lda-gibbs", corpus, "--resume", "--k", "2:3", "-o", "run", code=3).error()
-    assert "run.checkpoint.k.jsonl does not hold the scores of a comparison; --force without --resume drops it" in scores
+    assert (
+        "run.checkpoint.k.jsonl does not hold the scores of a comparison; --force without --resume drops it" in scores
+    )
     assert Path("run.checkpoint.k.jsonl").read_text() == "mine"
     run_cli("lda-gibbs", corpus, *CHAIN, "--limit", "100", "--force", "-q", "-o", "run")
     assert names() == ["run", "run.checkpoint.k.jsonl", "x.jsonl"]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import torch
 
     from nlpkit.finetune.methods import Method
+    from nlpkit.finetune.protocol import Protocol
     from nlpkit.finetune.train import Schedule
 
 TASKS = ("auto", "classes", "labels", "regression", "words")
@@ -90,6 +91,13 @@ class DatasetOptions(HeldOutOptions):
         Shots,
         Param("Number of training documents of each class; several, such as 8,64,all, are compared.", metavar="N,…"),
     ] = None
+    totals: Annotated[
+        Shots,
+        Param(
+            "Number of training documents in all, each class with its share; several, such as 10,100, are compared.",
+            metavar="N,…",
+        ),
+    ] = None
     task: Annotated[
         str,
         Param(
@@ -123,8 +131,14 @@ class DatasetOptions(HeldOutOptions):
     def check(self) -> None:
         """Raise UsageError for options that contradict each other."""
         super(DatasetOptions, self).check()
-        if self.cv is not None and (self.dev is not None or self.shots is not None):
-            raise UsageError("`cv` deals all documents into folds; leave `dev` and `shots` out", parameter="cv")
+        if self.shots is not None and self.totals is not None:
+            raise UsageError(
+                "`shots` and `totals` both say how many documents are learned from; keep one", parameter="totals"
+            )
+        if self.cv is not None and (self.dev is not None or self.shots is not None or self.totals is not None):
+            raise UsageError(
+                "`cv` deals all documents into folds; leave `dev`, `shots` and `totals` out", parameter="cv"
+            )
         if self.twins and not 0.3 <= self.twins <= 1:
             raise UsageError(
                 f"`twins={self.twins:g}`: a similarity from 0.3 to 1 is needed, or 0 for none", parameter="twins"
@@ -145,14 +159,25 @@ class DatasetOptions(HeldOutOptions):
         """Return the options that say what the model is scored on, as messages name them."""
         return [f"`{name}`" for name in ("test", "split", "cv") if getattr(self, name) is not None]
 
+    @property
+    def by_total(self) -> bool:
+        """Whether sizes are numbers of documents in all, not of each class."""
+        return self.totals is not None
+
+    @property
+    def size_name(self) -> str:
+        """The option that says how many documents are learned from."""
+        return "totals" if self.by_total else "shots"
+
     def sizes(self) -> list[int | None]:
-        """Return the numbers of training documents of each class, None for all. Raises UsageError."""
+        """Return the sizes of the samples that are learned from (see `by_total`), None for all documents. Raises UsageError."""
+        name, given = self.size_name, self.totals if self.by_total else self.shots
         items: list[Any] = (
-            [self.shots]
-            if self.shots is None or isinstance(self.shots, int)
-            else list(self.shots.split(",") if isinstance(self.shots, str) else self.shots)
+            [given]
+            if given is None or isinstance(given, int)
+            else list(given.split(",") if isinstance(given, str) else given)
         )
-        shown = self.shots if isinstance(self.shots, str | int) else ",".join(map(str, items))
+        shown = given if isinstance(given, str | int) else ",".join(map(str, items))
         sizes: list[int | None] = []
         for item in items:
             text = "all" if item is None else str(item).strip()
@@ -161,12 +186,13 @@ class DatasetOptions(HeldOutOptions):
             elif text.isdecimal() and int(text) > 0:
                 sizes.append(int(text))
             else:
+                of = "in all" if self.by_total else "of a class"
                 raise UsageError(
-                    f"`shots={shown}`: numbers of documents of a class from 1 on, or all, are needed, such as 8,64,all",
-                    parameter="shots",
+                    f"`{name}={shown}`: numbers of documents {of} from 1 on, or all, are needed, such as 8,64,all",
+                    parameter=name,
                 )
         if len(set(sizes)) < len(sizes):
-            raise UsageError(f"`shots={shown}`: a number is there twice", parameter="shots")
+            raise UsageError(f"`{name}={shown}`: a number is there twice", parameter=name)
         return sizes
 
     def plain(self) -> dict[str, Any]:
@@ -200,6 +226,14 @@ class FinetuneOptions:
     seeds: Annotated[
         int, Param("Number of trainings with consecutive seeds; scores get a mean and a deviation.", min=1)
     ] = 1
+    protocol: Annotated[
+        str | None,
+        Param(
+            "Protocol of a comparison: course, with 5 samples of documents, 5 trainings on each and their majority vote; as in "
+            "course(samples=5,repeats=5).",
+            metavar="NAME(…)",
+        ),
+    ] = None
     probabilities: Annotated[bool, Param("Add a column with the probability of each label.", panel="Output")] = False
     ci: Annotated[float, Param("Level of the confidence intervals; 0: no intervals.", panel="Output")] = 0.95
     merge: Annotated[
@@ -221,9 +255,19 @@ class FinetuneOptions:
 
         return None if self.method == "auto" else parse_methods(self.method)
 
+    def repeated(self) -> Protocol | None:
+        """Return the protocol of a comparison, None for none. Raises UsageError."""
+        from nlpkit.finetune.protocol import parse_protocol
+
+        if self.protocol is None:
+            return None
+        if self.seeds > 1:
+            raise UsageError("`protocol` has samples and repeats of its own; leave `seeds` out", parameter="seeds")
+        return parse_protocol(self.protocol)
+
     def compares(self, dataset: DatasetOptions) -> bool:
-        """Whether several methods or numbers of shots are compared. Raises UsageError."""
-        return len(self.methods() or [None]) > 1 or len(dataset.sizes()) > 1
+        """Whether several methods or sizes are compared, or one by a protocol. Raises UsageError."""
+        return len(self.methods() or [None]) > 1 or len(dataset.sizes()) > 1 or self.protocol is not None
 
     def level(self) -> float | None:
         """Return the level of intervals, None for none. Raises UsageError when it is no level."""
