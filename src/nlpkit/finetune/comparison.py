@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -108,7 +108,8 @@ def _trainings(
         row = {**_where(method.spelling, dataset, size, draw, seed), **_row(_values(scores.model), results)}
         rows.trainings.append(row)
         shown = "–" if row.get(metric) is None else f"{row[metric]:.3f}"
-        reporting.note(f"{results[-1].config.title(dataset)}: {metric} {shown} in {row['seconds']:.1f} s")
+        title = replace(results[-1].config, fold=None).title(dataset)
+        reporting.note(f"{title}: {metric} {shown} in {row['seconds']:.1f} s")
     if len(predictions) > 1:
         vote = score_task(drawn, majority_vote(predictions), None, Uncertainty(None, draw.sample)).model
         rows.votes.append({**_where(method.spelling, dataset, size, draw, None), **_values(vote)})
