@@ -63,7 +63,7 @@ def test_samples_are_crossed_with_repeats_and_vote(base: Path) -> None:
             continue
         of_vote = [v["accuracy"] for v in votes if (v["method"], v["total"]) == (mean["method"], mean["total"])]
         assert (mean["runs"], mean["vote"]["mean"]["accuracy"]) == (6, pytest.approx(np.mean(of_vote)))
-        assert 0 <= mean["interval"]["low"] <= mean["mean"]["accuracy"] + 1e-9
+        assert "interval" not in mean  # of two samples
     ranks = report()["ranks"]
     assert ranks["blocks"] == 4
     assert sum(ranks["mean_rank"].values()) == pytest.approx(3)

@@ -176,8 +176,7 @@ def test_a_comparison_ranks_by_the_mean_over_seeds() -> None:
     assert best["mean"]["accuracy"] == pytest.approx(0.6)
     assert best["sd"]["accuracy"] == pytest.approx(0.1414, abs=1e-4)
     assert best_of([row for row in means if row["method"] == "majority"], "single") is None
-    low, high = t_distribution.interval(0.95, 1, loc=0.6, scale=0.1)  # two samples: one degree of freedom
-    assert (best["interval"]["low"], best["interval"]["high"]) == (max(0.0, low), min(1.0, high))
+    assert "interval" not in best  # of two seeds
     timed = [{**row, "seconds": 1.0, "curves": []} for row in rows]
     assert comparison_table(timed).column_names == ["method", "shots", "seed", "accuracy"]
     assert comparison_table(timed, clocks=True).column_names == ["method", "shots", "seed", "seconds"]

@@ -69,10 +69,10 @@ def mean_ranks(names: Sequence[str], scores: FloatArray, *, level: float = 0.95)
 def interval_of_means(
     values: Sequence[float], *, level: float, limits: tuple[float, float]
 ) -> tuple[float, float] | None:
-    """Return Student's interval of the mean of S values, mean ± t sd / √S, within the limits of the score; None for S < 2."""
+    """Return Student's interval of the mean of S values, mean ± t sd / √S, within the limits of the score; None for S < 3."""
     from scipy.special import stdtrit
 
-    if len(values) < 2:
+    if len(values) < 3:  # of two, t is 12.7: nearly the whole range
         return None
     S, mean = len(values), float(np.mean(values))
     half = float(stdtrit(S - 1, (1 + level) / 2)) * float(np.std(values, ddof=1)) / math.sqrt(S)
