@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +26,11 @@ settings.load_profile("repeatable")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let a worker of pytest-xdist, which ignores Ctrl-C, hear the one that a test sends to itself or to a command."""
+    """Let a worker of pytest-xdist, which ignores Ctrl-C, hear the one that a test sends to itself or to a command.
+
+    And wait for no disk: no test cuts the power, and a tenth of the time of many went into it.
+    """
+    os.fsync = lambda descriptor: None
     if hasattr(config, "workerinput"):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -54,6 +59,29 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(
             f"{number} tests were skipped: the corpora they compare with are not on this machine"
         )
+
+
+_loaded: dict[tuple[Any, ...], Any] = {}  # encoders
+
+
+@pytest.fixture(autouse=True)
+def load_encoder_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands that run in this process share the encoder that comes as a package; loading it takes most of a second."""
+    if request.path.name == "test_sbert_embed.py":  # which takes away what it needs
+        return
+    from nlpkit.embed.options import DEFAULT_ENCODER, EncoderOptions
+
+    load = EncoderOptions.load
+
+    def remembered(options: EncoderOptions, threads: int) -> Any:
+        if options.name != DEFAULT_ENCODER or options.cache is not None:
+            return load(options, threads)
+        key = (repr(options), threads)
+        if key not in _loaded:
+            _loaded[key] = load(options, threads)
+        return _loaded[key]
+
+    monkeypatch.setattr(EncoderOptions, "load", remembered)
 
 
 _embedded: dict[tuple[Any, ...], Any] = {}  # what an encoder gave

@@ -156,11 +156,12 @@ def labelled(kind: str) -> Any:
 
 
 both = pytest.mark.parametrize("kind", ["list", "frame"])
+slow_list = pytest.mark.parametrize("kind", [pytest.param("list", marks=pytest.mark.slow), "frame"])
 
 
 @needs_minilm
 @needs_hdbscan
-@both
+@slow_list
 def test_topics_of_a_number_that_is_chosen(kind: str, tmp_path: Path) -> None:
     model = nk.fit_bertopic(news(kind), k="auto")
     assert model.topics.num_rows == len(model.topics.to_pandas()) >= 5
@@ -192,7 +193,7 @@ def test_a_classifier_with_scores_of_cross_validation(kind: str, tmp_path: Path)
 
 
 @needs_minilm
-@both
+@slow_list
 def test_setfit_with_eight_shots(kind: str, tmp_path: Path) -> None:
     data = news("frame")
     two = data[data["label"].isin(["courts", "climate"])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib.util
 import json
 import os
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from nlpkit.cli import console
+from nlpkit.cli import console, spelling
 from nlpkit.cli.app import app
 from nlpkit.io.artifacts import footer_block, write_table
 from nlpkit.io.documents import embedding_column
@@ -169,6 +171,23 @@ def run_line(line: str, folder: Path) -> Done:
     console.use(console.Settings())
     with contextlib.chdir(folder):
         return run_cli(*words[1:])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _fits_of_compare_in_this_process() -> Iterator[None]:
+    """`nlpkit compare` fits each model in a process of its own, which would load every library again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nlpkit.workflows.compare.subprocess", SimpleNamespace(run=_run_here))
+        yield
+
+
+def _run_here(command: Sequence[str], **_how: Any) -> SimpleNamespace:
+    """Run `python -m nlpkit …` in this process while another command runs in it."""
+    before, spellings = copy.copy(console.settings), dict(spelling._current)
+    done = run_cli(*command[3:], code=None)
+    console.use(before)
+    spelling.use(spellings)
+    return SimpleNamespace(returncode=done.code, stdout=done.out, stderr=done.err)
 
 
 def nlpkit_process(words: Sequence[Any], cwd: Path, **how: Any) -> subprocess.Popen[bytes]:

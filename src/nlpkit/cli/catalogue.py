@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -146,15 +147,10 @@ def command_panels() -> dict[str, dict[str, str]]:
 
 
 class Commands(Mapping[str, Any]):
-    """The commands as Typer has them; each is made when it is asked for."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+    """The commands as Typer has them; each is made when it is asked for, once in a process."""
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = _made(name, COMMANDS[name])
-        return self._made[name]
+        return _made(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(COMMANDS)
@@ -163,7 +159,9 @@ class Commands(Mapping[str, Any]):
         return len(COMMANDS)
 
 
-def _made(name: str, entry: Entry) -> Any:
+@cache
+def _made(name: str) -> Any:
+    entry = COMMANDS[name]
     module, app = import_module(f"nlpkit.cli.commands.{entry.module}"), typer.Typer(rich_markup_mode=None)
     if entry.members:
         group(
