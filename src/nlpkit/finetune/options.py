@@ -171,13 +171,13 @@ class DatasetOptions(HeldOutOptions):
 
     def sizes(self) -> list[int | None]:
         """Return the sizes of the samples that are learned from (see `by_total`), None for all documents. Raises UsageError."""
-        name, given = self.size_name, self.totals if self.by_total else self.shots
+        name, wanted = self.size_name, self.totals if self.by_total else self.shots
         items: list[Any] = (
-            [given]
-            if given is None or isinstance(given, int)
-            else list(given.split(",") if isinstance(given, str) else given)
+            [wanted]
+            if wanted is None or isinstance(wanted, int)
+            else list(wanted.split(",") if isinstance(wanted, str) else wanted)
         )
-        shown = given if isinstance(given, str | int) else ",".join(map(str, items))
+        shown = wanted if isinstance(wanted, str | int) else ",".join(map(str, items))
         sizes: list[int | None] = []
         for item in items:
             text = "all" if item is None else str(item).strip()
@@ -186,9 +186,9 @@ class DatasetOptions(HeldOutOptions):
             elif text.isdecimal() and int(text) > 0:
                 sizes.append(int(text))
             else:
-                of = "in all" if self.by_total else "of a class"
+                counted = "in all" if self.by_total else "of a class"
                 raise UsageError(
-                    f"`{name}={shown}`: numbers of documents {of} from 1 on, or all, are needed, such as 8,64,all",
+                    f"`{name}={shown}`: numbers of documents {counted} from 1 on, or all, are needed, such as 8,64,all",
                     parameter=name,
                 )
         if len(set(sizes)) < len(sizes):
