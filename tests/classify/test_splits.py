@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.labels import encode_sets, encode_single
-from nlpkit.classify.splits import DEV, TEST, TRAIN, UNUSED, check_splits, held_out, splits_of, stratified_folds
+from nlpkit.classify.splits import (
+    DEV,
+    TEST,
+    TRAIN,
+    UNUSED,
+    check_splits,
+    held_out,
+    splits_of,
+    stratified_folds,
+    stratified_sizes,
+)
 from nlpkit.errors import UsageError
 from tests.refusals import refuses
 
@@ -53,6 +63,42 @@ def test_shots_are_taken_of_every_class_and_the_rest_is_the_test() -> None:
     tested = dataset(["a"] * 10 + ["b"] * 4, [TRAIN] * 13 + [TEST]).with_shots(3, seed=4)
     assert tested.rounds[0][1].tolist() == [13]
     assert (tested.split == UNUSED).sum() == 7
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(0, 99), st.data())
+def test_a_total_gives_each_class_its_share_and_one_document_at_least(
+    sizes: list[int], seed: int, data: st.DataObject
+) -> None:
+    n = data.draw(st.integers(len(sizes), sum(sizes)))
+    take = stratified_sizes(np.array(sizes), n, np.random.default_rng(seed))
+    assert take.sum() == n
+    assert (take >= 1).all()
+    assert (take <= sizes).all()
+    quota = n * np.array(sizes) / sum(sizes)
+    assert (take < np.maximum(quota, 1) + 1).all()
+    if (quota >= 1).all():
+        assert (np.abs(take - quota) < 1).all()
+
+
+def test_a_total_is_stratified_and_ties_are_chance() -> None:
+    whole = dataset(["a"] * 40 + ["b"] * 40 + ["c"] * 20 + ["d"] * 2, [TRAIN] * 100 + [TEST, TRAIN])
+    drawn = whole.with_total(10, seed=1)
+    assert np.bincount([ord(whole.raw_labels[d]) - 97 for d in drawn.train], minlength=4).tolist() == [4, 3, 2, 1] or (
+        np.bincount([ord(whole.raw_labels[d]) - 97 for d in drawn.train], minlength=4).tolist() == [3, 4, 2, 1]
+    )
+    assert drawn.rounds[0][1].tolist() == [100]
+    assert (
+        drawn.train.tolist()
+        == whole.with_total(10, seed=1).train.tolist()
+        != whole.with_total(10, seed=2).train.tolist()
+    )
+    assert len(whole.with_total(500, seed=1).train) == 101
+    equal = np.array([25, 25, 25, 25])
+    rows = {tuple(stratified_sizes(equal, 10, np.random.default_rng(seed)).tolist()) for seed in range(30)}
+    assert len(rows) > 2
+    assert all(sorted(row) == [2, 2, 3, 3] for row in rows)
+    with pytest.raises(UsageError, match="4 classes need at least one document each"):
+        whole.with_total(3, seed=1)
 
 
 def test_a_document_of_several_labels_counts_for_each() -> None:

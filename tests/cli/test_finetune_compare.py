@@ -91,7 +91,12 @@ def test_methods_shots_and_seeds_in_one_table(base: Path) -> None:
     own = [row for row in table if row["method"] != "majority"]
     assert {row["training_documents"] for row in own if row["shots"] == 2} == {6}
     assert {row["training_documents"] for row in own if row["shots"] is None} == {36}
-    assert all(row["seconds"] > 0 and row["bytes"] > 0 for row in own)
+    assert all(row["bytes"] > 0 for row in own)
+    costs = [row for row in read("run/costs.parquet").to_pylist() if row["method"] != "majority"]
+    assert {(row["method"], row["shots"], row["seed"]) for row in costs} == {
+        key for key in cells if key[0] != "majority"
+    }
+    assert all(row["seconds"] > 0 and row["predict_seconds"] > 0 for row in costs)
     sizes = {row["method"]: row["trained_parameters"] for row in own}
     assert sizes["lora(r=2)"] < sizes["full"]
     for row in table:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import t as t_distribution
 
 from nlpkit.classify.splits import DEV, TEST, TRAIN, UNUSED
 from nlpkit.errors import InputError, UsageError
-from nlpkit.finetune.comparison import best_of, comparison_table, summary
+from nlpkit.finetune.comparison import ComparisonRows, best_of, comparison_table, ranks_of, summary
 from nlpkit.finetune.dataset import FinetuneDataset, deal, encode_labels, leave_empty_out, tag_names_of
 from nlpkit.finetune.dataset_checks import check_dataset
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.options import DatasetOptions, FinetuneOptions, HeldOutOptions, ScheduleOptions, TrainingOptions
-from nlpkit.finetune.predictions import predictions_of
+from nlpkit.finetune.predictions import empty_predictions, predictions_of
+from nlpkit.finetune.protocol import majority_vote
 from nlpkit.finetune.scores import MAIN, score_task
 from nlpkit.finetune.tasks import IGNORED, FinetuneTask, TaskKind
 from nlpkit.finetune.text_inputs import neighbours, words_of
@@ -50,6 +53,18 @@ def test_shots_are_drawn_once_and_what_is_left_is_the_test() -> None:
     assert (with_test.split == TEST).sum() == 4
     with refuses("shots"):
         dataset([0.5, 1.5], "regression", values=np.array([0.5, 1.5])).drawn(2, seed=0)
+
+
+def test_totals_are_of_all_classes_together_and_of_any_task() -> None:
+    data = dataset(["a"] * 12 + ["b"] * 8, by_total=True)
+    drawn = data.drawn(5, seed=1)
+    assert drawn.labels.sizes(drawn.train).tolist() == [3, 2]
+    assert (drawn.split == TEST).sum() == 15
+    assert drawn.describe_size(5) == "5 documents"
+    numbers = dataset([0.5, 1.5, 2.5], "regression", values=np.array([0.5, 1.5, 2.5]), by_total=True)
+    assert len(numbers.drawn(2, seed=0).train) == 2
+    with refuses("totals"):
+        data.drawn(1, seed=0)
 
 
 def test_a_share_is_held_out_of_every_class_or_all_are_dealt_into_folds() -> None:
@@ -134,12 +149,17 @@ def test_the_predictions_of_folds_are_those_of_all_documents_and_are_scored() ->
 
 
 def test_a_trial_has_a_key_of_its_own_and_a_title() -> None:
+    data = dataset(["a", "b"] * 10)
+    by_total = replace(data, by_total=True)
     configs = [
         TrialConfig(parse_method(method), shots, seed, fold)
         for method in ("head", "lora(r=2)") for shots in (None, 8) for seed in (1, 2) for fold in (None, 0, FINAL)
     ]  # fmt: skip
     assert len({config.key for config in configs}) == len(configs)
-    assert TrialConfig(parse_method("lora(r=2)"), 8, 1, 0).title == "lora(r=2), 8 shots, seed 1, fold 1"
+    configs.append(replace(configs[0], sample=1))
+    assert len({config.key for config in configs}) == len(configs)
+    assert TrialConfig(parse_method("head"), 8, 2, sample=1).title(by_total) == "head, 8 documents, sample 1, seed 2"
+    assert TrialConfig(parse_method("lora(r=2)"), 8, 1, 0).title(data) == "lora(r=2), 8 shots, seed 1, fold 1"
 
 
 def test_a_comparison_ranks_by_the_mean_over_seeds() -> None:
@@ -148,7 +168,7 @@ def test_a_comparison_ranks_by_the_mean_over_seeds() -> None:
         for method, values in (("head", (0.5, 0.7)), ("full", (0.9, 0.1)), ("majority", (1.0, 1.0)))
         for seed, value in enumerate(values)
     ]
-    means = summary(rows)
+    means = summary(ComparisonRows(rows), metric="accuracy", level=0.95)
     best = best_of(means, "single")
     assert MAIN["single"] == "accuracy"
     assert best is not None
@@ -156,7 +176,88 @@ def test_a_comparison_ranks_by_the_mean_over_seeds() -> None:
     assert best["mean"]["accuracy"] == pytest.approx(0.6)
     assert best["sd"]["accuracy"] == pytest.approx(0.1414, abs=1e-4)
     assert best_of([row for row in means if row["method"] == "majority"], "single") is None
-    assert comparison_table(rows).column_names == ["method", "shots", "seed", "accuracy"]
+    assert "interval" not in best  # of two seeds
+    timed = [{**row, "seconds": 1.0, "curves": []} for row in rows]
+    assert comparison_table(timed).column_names == ["method", "shots", "seed", "accuracy"]
+    assert comparison_table(timed, clocks=True).column_names == ["method", "shots", "seed", "seconds"]
+
+
+def test_repeats_on_a_sample_count_once_in_interval_and_ranks() -> None:
+    rows = ComparisonRows()
+    for sample, (head, full) in enumerate([(0.5, 0.7), (0.6, 0.8), (0.7, 0.6)]):
+        for seed, noise in enumerate((-0.05, 0.05)):
+            for method, value in (("head", head), ("full", full)):
+                at = {"method": method, "shots": None, "total": 10, "sample": sample}
+                rows.trainings.append({**at, "seed": seed, "accuracy": value + noise})
+        rows.votes.append({"method": "head", "shots": None, "total": 10, "sample": sample, "accuracy": head + 0.1})
+    head, full = summary(rows, metric="accuracy", level=0.9)
+    assert (head["total"], head["runs"]) == (10, 6)
+    assert head["vote"]["mean"]["accuracy"] == pytest.approx(0.7)
+    assert head["vote"]["sd"]["accuracy"] == pytest.approx(0.1)
+    assert "vote" not in full
+    expected = t_distribution.interval(0.9, 2, loc=0.6, scale=0.1 / np.sqrt(3))
+    assert (head["interval"]["low"], head["interval"]["high"]) == pytest.approx(expected)
+    assert summary(rows, metric="accuracy", level=None)[0].keys() == {
+        "method",
+        "shots",
+        "total",
+        "runs",
+        "mean",
+        "sd",
+        "vote",
+    }
+    ranks = ranks_of(rows, metric="accuracy", level=0.95)
+    assert ranks is not None
+    assert ranks.blocks == 3
+    assert dict(zip(ranks.names, ranks.ranks.tolist(), strict=True)) == pytest.approx({"head": 5 / 3, "full": 4 / 3})
+
+
+def test_the_vote_of_models_and_what_decides_a_tie() -> None:
+    task = FinetuneTask("single", ("a", "b", "c"))
+    outputs = [[[9, 0, 0], [1, 0, 0]], [[0, 1, 0], [0, 8, 0]], [[0, 1, 0], [0, 0, 1.5]]]  # (R, D, J)
+    vote = majority_vote([predictions_of(task, np.array(own, float)) for own in outputs]).predicted
+    assert vote is not None
+    assert vote.codes is not None
+    assert vote.codes.tolist() == [
+        1,
+        1,
+    ]  # two votes against a surer one; of one vote each, the largest mean probability
+    assert vote.probabilities is not None
+    np.testing.assert_allclose(vote.probabilities.sum(axis=1), 1)
+    unknown = empty_predictions(task, 2)
+    unknown.fill(task, np.array([1]), np.array([[0.0, 0.0, 1.0]]))
+    of_one = majority_vote([unknown]).predicted
+    assert of_one is not None
+    assert of_one.codes is not None
+    assert of_one.codes.tolist() == [-1, 2]
+    several = FinetuneTask("multi", ("a", "b"))
+    both = majority_vote([predictions_of(several, np.array([own], float)) for own in ([3, -1], [-1, 0.5])]).predicted
+    assert both is not None
+    assert both.sets is not None
+    assert both.sets.tolist() == [[True, False]]  # one of two models each: the mean probability decides
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lecture", "course"),
+        ("course(folds=3)", "samples"),
+        ("course(repeats=0)", "1 or more"),
+        ("course(samples=2.5)", "whole"),
+    ],
+)
+def test_protocols_that_cannot_be(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        FinetuneOptions(protocol=text).repeated()
+
+
+def test_a_protocol_is_a_comparison_with_seeds_of_its_own() -> None:
+    protocol = FinetuneOptions(method="head", protocol="course(repeats=2)").repeated()
+    assert protocol is not None
+    assert (protocol.spelling, protocol.samples) == ("course(samples=5,repeats=2)", 5)
+    assert FinetuneOptions(method="head", protocol="course").compares(DatasetOptions())
+    with pytest.raises(UsageError, match="leave `seeds` out"):
+        FinetuneOptions(protocol="course", seeds=2).repeated()
 
 
 @pytest.mark.parametrize(
@@ -174,6 +275,7 @@ def test_shots_as_python_and_the_shell_write_them(shots: Any, sizes: list[int | 
         (DatasetOptions(twins=0.1), "twins"), (DatasetOptions(task="word"), "task"), (DatasetOptions(cv=3, shots=2), "cv"),
         (DatasetOptions(context_by="a"), "context_by"), (HeldOutOptions(split="a", dev="b"), "dev"), (ScheduleOptions(lr=0), "lr"),
         (TrainingOptions(head_lr=11), "head_lr"), (TrainingOptions(class_weight="x"), "class_weight"),
+        (DatasetOptions(shots=2, totals=4), "totals"), (DatasetOptions(totals="x"), "totals"), (DatasetOptions(cv=3, totals=4), "cv"),
         (ScheduleOptions(warmup=2), "warmup"), (TrainingOptions(weight_decay=1), "weight_decay"),
     ],
 )  # fmt: skip

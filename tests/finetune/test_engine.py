@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from nlpkit.errors import OutOfMemoryError
-from nlpkit.finetune.engine import Engine, OwnDropout
+from nlpkit.finetune.engine import CPU_PART_TOKENS, CPU_PARTS, PART_COST, Engine, OwnDropout, cheapest_parts
 from nlpkit.types import LongArray
 from tests.finetune.eight import build, one_thread  # noqa: F401
 
@@ -199,6 +199,35 @@ class Pairs:
         at = {int(unit): i for i, unit in enumerate(units)}
         a, b = vectors[[at[int(r)] for r in rows]], vectors[[at[int(r + 1) % N] for r in rows]]
         return functional.cross_entropy(a @ b.T / self.temperature, torch.arange(len(rows)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_other_parts_are_cheaper(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 10))
+    lengths = -np.sort(-rng.integers(1, int(rng.choice([20, 400])), n))
+    most = max(CPU_PART_TOKENS, -(-int(lengths.sum()) // CPU_PARTS))
+
+    def cost(parts: list[tuple[int, int]]) -> float:
+        tokens = [(end - start) * int(lengths[start]) for start, end in parts]
+        if any(t > most and end - start > 1 for t, (start, end) in zip(tokens, parts, strict=True)):
+            return np.inf
+        return sum(tokens) + PART_COST * len(parts)
+
+    def every(start: int) -> list[list[tuple[int, int]]]:
+        if start == n:
+            return [[]]
+        return [[(start, end), *rest] for end in range(start + 1, n + 1) for rest in every(end)]
+
+    parts = cheapest_parts(lengths)
+    assert [row for start, end in parts for row in range(start, end)] == list(range(n))
+    assert cost(parts) == min(map(cost, every(0)))
+
+
+def test_parts_of_a_row_without_tokens_and_of_one_that_is_too_long() -> None:
+    assert cheapest_parts(np.zeros(3, np.int64)) == [(0, 3)]
+    assert cheapest_parts(np.array([5000, 3])) == [(0, 1), (1, 2)]
+    assert cheapest_parts(np.full(64, 256)) == [(8 * i, 8 * i + 8) for i in range(8)]
 
 
 @pytest.mark.parametrize("threads", [1, 3])

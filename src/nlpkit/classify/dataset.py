@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.classify.labels import Labels
-from nlpkit.classify.splits import TEST, TRAIN, UNUSED
+from nlpkit.classify.splits import TEST, TRAIN, UNUSED, stratified_sizes
 from nlpkit.types import BoolArray, IntArray, LongArray
 
 
@@ -104,7 +104,30 @@ class LabelledDataset:
             of_class = order[np.asarray(has)[order]].tolist()
             taken = sum(d in chosen for d in of_class)
             chosen.update([d for d in of_class if d not in chosen][: max(0, shots - taken)])
+        return self._with_train(train, np.array(sorted(chosen), np.int64))
+
+    def with_total(self, n: int, *, seed: int) -> Self:
+        """Return the data set with n training documents in all; what is left over is the test, unless there is one.
+
+        Of one label each the sample is stratified: every class has its share of n, give or take one, and at least one document.
+        Fewer documents than n are all taken.
+
+        Raises:
+            UsageError: n is smaller than the number of classes.
+        """
+        rng = np.random.default_rng([seed, 9])
+        train = np.flatnonzero((self.split == TRAIN) & self.usable)
+        order = train[rng.permutation(len(train))]
+        if self.labels.sets is not None or n >= len(train):
+            return self._with_train(train, order[:n])
+        strata = self.labels.strata(order)
+        classes, sizes = np.unique(strata, return_counts=True)
+        take = stratified_sizes(sizes, n, rng)
+        chosen = [order[strata == j][:k] for j, k in zip(classes.tolist(), take.tolist(), strict=True)]
+        return self._with_train(train, np.concatenate(chosen))
+
+    def _with_train(self, train: LongArray, chosen: LongArray) -> Self:
+        """Return the data set with some of the training documents; the rest is the test, unless there is one."""
         split = self.split.copy()
-        rest = np.array(sorted(set(train.tolist()) - chosen), np.int64)
-        split[rest] = UNUSED if (split == TEST).any() else TEST
+        split[np.setdiff1d(train, chosen)] = UNUSED if (split == TEST).any() else TEST
         return replace(self, split=split)

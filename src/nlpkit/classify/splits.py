@@ -97,6 +97,29 @@ def held_out(strata: IntArray, share: float, *, seed: int) -> LongArray:
     return np.sort(in_turn[np.floor(place) != np.floor(place - share)])
 
 
+def stratified_sizes(sizes: LongArray, n: int, rng: np.random.Generator) -> LongArray:
+    """Return how many of n documents each class (J,) gives: n sizes / Σ sizes, rounded so that their sum is n, at least one each.
+
+    Of classes that are as near to the next number, chance takes one.
+
+    Raises:
+        UsageError: n is smaller than J.
+    """
+    if n < len(sizes):
+        raise UsageError(
+            f"`totals={n}`: {len(sizes)} classes need at least one document each; give a larger number",
+            parameter="totals",
+        )
+    quota = n * sizes / sizes.sum()
+    take = np.maximum(1, np.floor(quota)).astype(np.int64)
+    ties = 1e-9 * rng.random(len(sizes))
+    while take.sum() != n:
+        step = 1 if take.sum() < n else -1
+        wanted = np.where(take + step >= 1, step * (quota - take) + ties, -np.inf)
+        take[wanted.argmax()] += step
+    return np.asarray(take)
+
+
 def _in_turn(strata: IntArray, rng: np.random.Generator) -> LongArray:
     """Return the places of documents in random order, class after class."""
     order = rng.permutation(len(strata))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,50 @@ import pyarrow as pa
 
 from nlpkit import reporting
 from nlpkit.errors import UsageError
+from nlpkit.evaluation.results import TargetResult
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.methods import Method
+from nlpkit.finetune.protocol import majority_vote
 from nlpkit.finetune.scores import MAIN, score_task
-from nlpkit.finetune.trials import TrialConfig, TrialResult, TrialRunner, collect_predictions
+from nlpkit.finetune.trials import TrialResult, TrialRunner, collect_predictions, size_columns
+from nlpkit.metrics.mean_ranks import MeanRanks, interval_of_means, mean_ranks
 from nlpkit.metrics.score import Uncertainty
 
-INTEGERS = ("shots", "seed", "trained_parameters", "parameters", "bytes", "steps", "training_documents")
+INTEGERS = (
+    "shots",
+    "total",
+    "sample",
+    "seed",
+    "trained_parameters",
+    "parameters",
+    "bytes",
+    "steps",
+    "training_documents",
+)
+CLOCKS = ("seconds", "predict_seconds")
+GUESSES = ("majority", "mean")  # rows of no method
+SIZES = ("shots", "total")
+LEAST = {"spearman": -1.0}  # of the scores that methods are ranked by; of the others 0
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A sample of the training documents, by its seed, and the seeds of the trainings on it."""
+
+    sample: int
+    seeds: Sequence[int]
+
+
+@dataclass(slots=True)
+class ComparisonRows:
+    """What comes of a comparison.
+
+    trainings: of each method, size, sample and seed the scores on the test, parameters, seconds, bytes. votes: of each method, size
+    and sample with several trainings, the scores of their majority vote.
+    """
+
+    trainings: list[dict[str, Any]] = field(default_factory=list)
+    votes: list[dict[str, Any]] = field(default_factory=list)
 
 
 def compare(
@@ -24,56 +62,72 @@ def compare(
     dataset: FinetuneDataset,
     methods: Sequence[Method],
     sizes: Sequence[int | None],
-    seeds: Sequence[int],
-) -> list[dict[str, Any]]:
-    """Return a row for each method, number of shots and seed: scores on the test, parameters, seconds, bytes.
+    draws: Sequence[Draw],
+) -> ComparisonRows:
+    """Return the scores of each method, size, sample and seed, and the majority votes.
 
-    With several seeds each draws its own documents; all methods see the same ones. A method that does not fit the base model is
-    left out with a warning. The scores of the majority class are there as method 'majority', of numbers those of the mean as
-    'mean'.
+    All methods see the same samples. A method that does not fit the base model is left out with a warning. The scores of the
+    majority class are there as method 'majority', of numbers those of the mean as 'mean'.
 
     Raises:
         UsageError: no method fits the base model.
     """
-    rows: list[dict[str, Any]] = []
+    rows = ComparisonRows()
     refused: dict[str, str] = {}
-    for shots in sizes:
-        for seed in seeds:
-            drawn = dataset.drawn(shots, seed=seed)
-            majority: dict[str, Any] = {}
+    for size in sizes:
+        for draw in draws:
+            guess: dict[str, Any] = {}
             for method in methods:
                 if method.spelling in refused:
                     continue
                 try:
-                    results = runner.run_round(dataset, method, shots, seed)
+                    guess = _trainings(rows, runner, dataset, method, size, draw)
                 except UsageError as error:
                     refused[method.spelling] = str(error)
                     reporting.warn(f"{method.spelling} is left out: {error}")
-                    continue
-                scores = score_task(drawn, collect_predictions(drawn, results), None, Uncertainty(None, seed))
-                values = {name: score.value for name, score in scores.model.scores.items()}
-                majority = {name: score.value for name, score in scores.majority.scores.items()}
-                rows.append(_row(method, shots, seed, values, results))
-                value = values.get(MAIN[drawn.kind])
-                shown = "–" if value is None else f"{value:.3f}"
-                title = TrialConfig(method, shots, seed).title
-                reporting.note(f"{title}: {MAIN[drawn.kind]} {shown} in {rows[-1]['seconds']:.1f} s")
-            if majority:
-                name = "mean" if drawn.kind == "regression" else "majority"
-                rows.append({"method": name, "shots": shots, "seed": seed, **majority})
-    if not any("curves" in row for row in rows):
+            if guess:
+                name = "mean" if dataset.kind == "regression" else "majority"
+                rows.trainings.append({**_where(name, dataset, size, draw, draw.seeds[0]), **guess})
+    if not any("curves" in row for row in rows.trainings):
         raise UsageError(f"none of the methods fits the base model: {next(iter(refused.values()), 'none was given')}")
     return rows
 
 
-def _row(
-    method: Method, shots: int | None, seed: int, values: Mapping[str, Any], results: Sequence[TrialResult]
+def _trainings(
+    rows: ComparisonRows, runner: TrialRunner, dataset: FinetuneDataset, method: Method, size: int | None, draw: Draw
 ) -> dict[str, Any]:
+    """Add the rows of a method on one sample; return the scores of a guess without any text."""
+    drawn, metric = dataset.drawn(size, seed=draw.sample), MAIN[dataset.kind]
+    sample = draw.sample if len(draw.seeds) > 1 else None
+    predictions, guess = [], {}
+    for seed in draw.seeds:
+        results = runner.run_round(dataset, method, size, seed, sample=sample)
+        predictions.append(collect_predictions(drawn, results))
+        scores = score_task(drawn, predictions[-1], None, Uncertainty(None, seed))
+        guess = _values(scores.majority)
+        row = {**_where(method.spelling, dataset, size, draw, seed), **_row(_values(scores.model), results)}
+        rows.trainings.append(row)
+        shown = "–" if row.get(metric) is None else f"{row[metric]:.3f}"
+        title = replace(results[-1].config, fold=None).title(dataset)
+        reporting.note(f"{title}: {metric} {shown} in {row['seconds']:.1f} s")
+    if len(predictions) > 1:
+        vote = score_task(drawn, majority_vote(predictions), None, Uncertainty(None, draw.sample)).model
+        rows.votes.append({**_where(method.spelling, dataset, size, draw, None), **_values(vote)})
+    return guess
+
+
+def _where(method: str, dataset: FinetuneDataset, size: int | None, draw: Draw, seed: int | None) -> dict[str, Any]:
+    sample = {"sample": draw.sample} if len(draw.seeds) > 1 else {}
+    return {"method": method, **size_columns(dataset, size), **sample, **({} if seed is None else {"seed": seed})}
+
+
+def _values(result: TargetResult) -> dict[str, Any]:
+    return {name: score.value for name, score in result.scores.items()}
+
+
+def _row(values: Mapping[str, Any], results: Sequence[TrialResult]) -> dict[str, Any]:
     facts = results[-1].facts
     return {
-        "method": method.spelling,
-        "shots": shots,
-        "seed": seed,
         **values,
         "trained_parameters": facts["trained_parameters"],
         "parameters": facts["parameters"],
@@ -86,30 +140,97 @@ def _row(
     }
 
 
-def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the means and standard deviations (n - 1) over the seeds of each method and number of shots."""
-    groups: dict[tuple[str, int | None], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault((row["method"], row["shots"]), []).append(row)
+def sample_of(row: Mapping[str, Any]) -> int:
+    """Return the seed of the sample that the row of a training is of."""
+    return int(row.get("sample", row["seed"]))
+
+
+def size_of(row: Mapping[str, Any]) -> int | None:
+    """Return the size of the sample that a row is of, None for all documents."""
+    size: int | None = row.get("total", row["shots"])
+    return size
+
+
+def summary(rows: ComparisonRows, *, metric: str, level: float | None) -> list[dict[str, Any]]:
+    """Return the means and standard deviations (n - 1) over the trainings of each method and size, and of the majority votes.
+
+    Args:
+        metric, level: of the interval of the mean, Student's over the means of the samples: what another sample would change, not
+            what other test documents would. None: no interval.
+    """
+    votes: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in rows.votes:
+        votes.setdefault(_cell(row), []).append(row)
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in rows.trainings:
+        groups.setdefault(_cell(row), []).append(row)
     means = []
-    for (method, shots), runs in groups.items():
-        numbers = [n for n, v in runs[0].items() if isinstance(v, float | int) and n not in ("shots", "seed")]
-        mean = {n: _mean([run.get(n) for run in runs]) for n in numbers}
-        sd = {n: _sd([run.get(n) for run in runs]) for n in numbers}
-        means.append({"method": method, "shots": shots, "runs": len(runs), "mean": mean, "sd": sd})
+    for cell, runs in groups.items():
+        mean = {
+            "method": cell[0],
+            **{n: runs[0][n] for n in SIZES if n in runs[0]},
+            "runs": len(runs),
+            **_moments(runs),
+        }
+        interval = None
+        if level is not None and cell[0] not in GUESSES:
+            interval = interval_of_means(_by_sample(runs, metric), level=level, limits=(LEAST.get(metric, 0.0), 1.0))
+        if interval is not None:
+            mean["interval"] = {"metric": metric, "level": level, "low": interval[0], "high": interval[1]}
+        if cell in votes:
+            mean["vote"] = _moments(votes[cell])
+        means.append(mean)
     return means
+
+
+def _cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (row["method"], *(row.get(name) for name in SIZES))
+
+
+def _moments(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
+    numbers = [n for n, v in runs[0].items() if isinstance(v, float | int) and n not in (*SIZES, "sample", "seed")]
+    mean = {n: _mean([run.get(n) for run in runs]) for n in numbers}
+    return {"mean": mean, "sd": {n: _sd([run.get(n) for run in runs]) for n in numbers}}
+
+
+def _by_sample(runs: Sequence[Mapping[str, Any]], metric: str) -> list[float]:
+    """Return the mean of a score over the trainings of each sample; none where one has no score."""
+    samples: dict[int, list[Any]] = {}
+    for run in runs:
+        samples.setdefault(sample_of(run), []).append(run.get(metric))
+    values = [_mean(scores) for scores in samples.values()]
+    return [] if any(v is None for v in values) else [float(v) for v in values if v is not None]
+
+
+def ranks_of(rows: ComparisonRows, *, metric: str, level: float) -> MeanRanks | None:
+    """Return the mean ranks of the methods over all sizes and samples, None for one method or one block.
+
+    Methods are ranked by the mean of a score over the trainings of a sample; a method without a score somewhere is left out.
+    """
+    blocks: dict[tuple[Any, ...], dict[str, list[Any]]] = {}
+    for row in rows.trainings:
+        if row["method"] not in GUESSES:
+            block = blocks.setdefault((*_cell(row)[1:], sample_of(row)), {})
+            block.setdefault(row["method"], []).append(row.get(metric))
+    means = [{name: _mean(values) for name, values in block.items()} for block in blocks.values()]
+    names = [name for name in means[0] if all(block.get(name) is not None for block in means)]
+    if len(names) < 2 or len(means) < 2:
+        return None
+    return mean_ranks(names, np.array([[block[name] for name in names] for block in means], float), level=level)
 
 
 def best_of(means: Sequence[Mapping[str, Any]], kind: str) -> Mapping[str, Any] | None:
     """Return the row of `summary` with the best mean on the test, None where no method has one; the first of equal ones."""
     metric = MAIN[kind]
-    scored = [row for row in means if row["method"] not in ("majority", "mean") and row["mean"].get(metric) is not None]
+    scored = [row for row in means if row["method"] not in GUESSES and row["mean"].get(metric) is not None]
     return max(scored, key=lambda row: float(row["mean"][metric]), default=None)
 
 
-def comparison_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Return the rows as a table; shots is null for all documents."""
+def comparison_table(rows: Sequence[Mapping[str, Any]], *, clocks: bool = False) -> pa.Table:
+    """Return rows as a table, shots null for all documents; without what clocks measured, or with nothing but that."""
+    keys = ("method", *SIZES, "sample", "seed")
     names = list(dict.fromkeys(n for row in rows for n in row if n != "curves"))
+    names = [n for n in names if n in keys or (n in CLOCKS) == clocks]
     columns = {}
     for name in names:
         kind = pa.string() if name == "method" else pa.int64() if name in INTEGERS else pa.float64()

@@ -37,8 +37,9 @@ class FinetuneDataset(LabelledDataset):
 
     kind: see `TaskKind`. Of a regression `values` (D,), NaN for none; of words `words` and `tags`
     (D,) lists, and `tag_names`. Of these two `labels` has one class, for documents that have a label at all.
-    second (D,): the other text of pairs; context: texts before and after each document. crf, longest: see `FinetuneTask`.
-    answers (D, 2): where they stand, see `answers.span_of`; overlap: see `TextInputs`.
+    second (D,): the other text of pairs; context: texts before and after each document. by_total: the sizes of samples are numbers
+    of documents in all (`totals`), not of each class (`shots`). crf, longest: see `FinetuneTask`. answers (D, 2): where they stand,
+    see `answers.span_of`; overlap: see `TextInputs`.
     """
 
     kind: TaskKind
@@ -48,6 +49,7 @@ class FinetuneDataset(LabelledDataset):
     tag_names: tuple[str, ...] = ()
     second: list[str] | None = None
     context: tuple[list[str], list[str]] | None = None
+    by_total: bool = False
     crf: bool = False
     answers: LongArray | None = None
     overlap: int | None = None
@@ -99,22 +101,32 @@ class FinetuneDataset(LabelledDataset):
         known = self.labels.known if self.labels.multiple or self.kind not in ONE_CLASS else self.labels.codes >= 0  # type: ignore[operator]
         return np.flatnonzero((self.split == DEV) & known) if not self.n_folds else np.zeros(0, np.int64)
 
-    def drawn(self, shots: int | None, *, seed: int) -> FinetuneDataset:
-        """Return the data set with `shots` training documents of each class, None for all; each draw is made once.
+    def drawn(self, size: int | None, *, seed: int) -> FinetuneDataset:
+        """Return the data set with a sample of the training documents, None for all; each draw is made once.
+
+        Args:
+            size: documents of each class, or with `by_total` in all.
 
         Raises:
-            UsageError: the labels are not classes.
+            UsageError: the labels are not classes, or there are more classes than documents.
         """
-        if shots is None:
+        if size is None:
             return self
-        if self.kind not in CLASSES:
+        if self.kind not in CLASSES and not self.by_total:
             raise UsageError(
-                "`shots` counts documents of classes; of numbers and of words there are none: use `limit`",
+                "`shots` counts documents of classes; of numbers and of words there are none: use `totals`",
                 parameter="shots",
             )
-        if (shots, seed) not in self._draws:
-            self._draws[shots, seed] = self.with_shots(shots, seed=seed)
-        return self._draws[shots, seed]
+        if (size, seed) not in self._draws:
+            draw = self.with_total if self.by_total else self.with_shots
+            self._draws[size, seed] = draw(size, seed=seed)
+        return self._draws[size, seed]
+
+    def describe_size(self, size: int | None) -> str:
+        """Return how titles and messages name the size of a sample, "" for all documents."""
+        if size is None:
+            return ""
+        return wording.counted(size, "document") if self.by_total else f"{size} shots"
 
     def task_and_targets(self, train: LongArray) -> tuple[FinetuneTask, Any]:
         """Return the task and the targets of all documents; those of rows that have none are never looked at."""
@@ -198,9 +210,7 @@ def deal(dataset: FinetuneDataset, options: DatasetOptions, *, seed: int) -> Non
     """
     rows = np.flatnonzero((dataset.split == TRAIN) & dataset.usable)
     sizes = options.sizes()
-    rest = (
-        len(sizes) == 1 and sizes[0] is not None
-    )  # what a single number of shots leaves over is the test; several share one
+    rest = len(sizes) == 1 and sizes[0] is not None  # what a single sample leaves over is the test; several share one
     has_test = (dataset.split == TEST).any() or rest
     if dataset.kind in CLASSES and (options.cv or not has_test):
         if dataset.kind in ONE_CLASS:

@@ -25,11 +25,11 @@ def check_dataset(dataset: FinetuneDataset, options: DatasetOptions, *, seed: in
         InputError: labels of dev that training does not have, a test without labels, nothing to learn from.
     """
     _check_labels(dataset, options)
-    for shots in options.sizes():
-        _check_rounds(dataset.drawn(shots, seed=seed), shots, options)
+    for size in options.sizes():
+        _check_rounds(dataset.drawn(size, seed=seed), size, options)
 
 
-def _check_rounds(dataset: FinetuneDataset, shots: int | None, options: DatasetOptions) -> None:
+def _check_rounds(dataset: FinetuneDataset, size: int | None, options: DatasetOptions) -> None:
     for train, test in dataset.rounds:
         if not len(train):
             raise InputError(
@@ -37,9 +37,10 @@ def _check_rounds(dataset: FinetuneDataset, shots: int | None, options: DatasetO
             )
         if len(dataset.labelled(test)):
             continue
-        if shots is not None and not len(test):
+        if size is not None and not len(test):
+            least = "there are no more" if options.by_total else "no class has more"
             raise InputError(
-                f"`shots={shots}` leaves no document to test on: no class has more; take fewer, or name the test with `test`"
+                f"`{options.size_name}={size}` leaves no document to test on: {least}; take fewer, or name the test with `test`"
             )
         raise InputError(
             f"{_test_name(options)}: none of {wording.counted(len(test), 'document')} has a label, so nothing can be scored; "
@@ -151,9 +152,14 @@ def note_dataset(dataset: FinetuneDataset) -> None:
 
 
 def warn_small_classes(dataset: FinetuneDataset, sizes: Sequence[int | None], *, seed: int) -> None:
-    """Warn of classes that have fewer documents than `shots` asks for."""
+    """Warn of classes that have fewer documents than `shots` asks for, and of fewer documents than `totals` does."""
     for shots in sizes:
         if shots is None:
+            continue
+        if dataset.by_total:
+            n = len(dataset.drawn(shots, seed=seed).train)
+            if n < shots:
+                reporting.warn(f"{wording.counted(n, 'training document')}, fewer than `totals={shots}`: all are taken")
             continue
         drawn = dataset.drawn(shots, seed=seed)
         n_drawn = drawn.labels.sizes(drawn.train).tolist()

@@ -31,7 +31,8 @@ Lengths = IntArray | LongArray
 
 DTYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 FP32_ONLY = {"deberta": "DeBERTa v1"}  # it fills scores of 16 bits with the least number of fp32
-CPU_PARTS, CPU_PART_TOKENS = 8, 128  # at most so many parts, of at least so many tokens
+CPU_PARTS, CPU_PART_TOKENS = 8, 256  # a part has at most an eighth of a batch, or so many tokens where that is less
+PART_COST = 64  # tokens that take as long as what a part costs beside its tokens
 GPU_PART_TOKENS = 16384
 RUN_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 _FIRST_SCALE = 2.0**16  # of losses in fp16, as torch's GradScaler starts
@@ -82,8 +83,8 @@ class OwnDropout(TorchFunctionMode):  # type: ignore[misc]
     def _dropout(self, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
         if not training or p == 0.0:
             return input
-        kept = torch.rand(input.shape, generator=self._generator, device=input.device) >= p
-        return input * kept.to(input.dtype) / (1.0 - p)
+        kept = torch.empty(input.shape, dtype=input.dtype, device=input.device)
+        return input * kept.bernoulli_(1.0 - p, generator=self._generator).div_(1.0 - p)
 
     def _attention(
         self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, **options: Any
@@ -262,11 +263,13 @@ class Engine:
         yield from self._each(quiet, todo, lengths)
 
     def _cut(self, lengths: Lengths, rows: LongArray) -> list[LongArray]:
-        """Return the rows in parts, longest first, of about as many tokens each."""
+        """Return the rows in parts, longest first: on a CPU the cheapest ones, else of about as many tokens each."""
         order = np.argsort(-lengths, kind="stable")
+        if self._cpu:
+            return [rows[order[start:end]] for start, end in cheapest_parts(lengths[order])]
         ends = np.cumsum(lengths[order])
         total = int(ends[-1])
-        most = min(CPU_PARTS, max(1, total // CPU_PART_TOKENS)) if self._cpu else -(-total // self.part_tokens)
+        most = -(-total // self.part_tokens)
         starts = ends - np.asarray(lengths[order], np.int64)
         which = np.minimum(starts * most // max(total, 1), most - 1)
         return [rows[order[which == i]] for i in range(most) if (which == i).any()]
@@ -340,6 +343,36 @@ class Engine:
         return OutOfMemoryError(
             f"no memory on {self.device} to train with {rows} rows at once; lower `batch_size` or `max_tokens`, or take a smaller model"
         )
+
+
+def cheapest_parts(lengths: Lengths) -> list[tuple[int, int]]:
+    """Return the parts (start, end) of rows sorted from long to short that are computed in the least time.
+
+    A part is padded to its first row, so it takes (end − start) · lengths[start] + PART_COST; the sum is minimised by dynamic
+    programming over the ends. No part has more tokens than CPU_PART_TOKENS or, where that is more, an eighth of all, but one row
+    may.
+
+    Args:
+        lengths: (n,) tokens, n ≥ 1.
+    """
+    widths = np.maximum(np.asarray(lengths, np.int64), 1)
+    n = len(widths)
+    most = max(CPU_PART_TOKENS, -(-int(widths.sum()) // CPU_PARTS))
+    costs = np.zeros(n + 1, np.int64)
+    first = np.zeros(n + 1, np.int64)
+    for end in range(1, n + 1):
+        tokens = np.arange(end, 0, -1) * widths[:end]
+        total = np.where(
+            (tokens <= most) | (np.arange(end) == end - 1), costs[:end] + tokens + PART_COST, np.iinfo(np.int64).max
+        )
+        first[end] = total.argmin()
+        costs[end] = total[first[end]]
+    parts: list[tuple[int, int]] = []
+    end = n
+    while end:
+        parts.append((int(first[end]), end))
+        end = int(first[end])
+    return parts[::-1]
 
 
 def _forget(parameters: Sequence[Tensor]) -> None:

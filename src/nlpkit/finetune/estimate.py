@@ -26,14 +26,17 @@ _WINDOW = 256
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Trainings of one kind. documents: that each learns from; steps: of each; texts: of a step; tested: documents scored after it.
+    """Trainings of one kind.
+
+    size: of the sample, "" for all; by_total: it counts documents in all, not of each class. documents: that each learns from;
+    steps: of each; texts: of a step; tested: documents scored after it.
 
     trained: share of the parameters that are trained; passes: forward-pass equivalents per text (3 for full back-propagation);
     test_passes: the same per tested document.
     """
 
     name: str
-    shots: str
+    size: str
     trainings: int
     documents: int
     steps: int
@@ -42,6 +45,7 @@ class Load:
     trained: float
     passes: float
     test_passes: float = 1.0
+    by_total: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,31 +73,31 @@ class Body:
 
 
 def loads_of(
-    dataset: FinetuneDataset, methods: Sequence[Method], sizes: Sequence[int | None], *, seeds: int, training: TrainingOptions,
+    dataset: FinetuneDataset, methods: Sequence[Method], sizes: Sequence[int | None], *, trainings: int, training: TrainingOptions,
     seed: int, patterns: int = 0, unlabelled: int = 0,
 ) -> list[Load]:  # fmt: skip
-    """Return the trainings of methods and numbers of shots; in cross-validation the folds, then the model of all documents.
+    """Return the trainings of methods and sizes, so many of each; in cross-validation the folds, then the model of all documents.
 
     patterns, unlabelled: numbers of patterns and unlabelled texts of PET, each a training more.
     """
     loads = []
     for method in methods:
-        for shots in sizes:
-            train, test = (len(rows) for rows in dataset.drawn(shots, seed=seed).rounds[0])
+        for size in sizes:
+            train, test = (len(rows) for rows in dataset.drawn(size, seed=seed).rounds[0])
             if method.kind.family == "pet":
-                rounds = seeds * (
+                rounds = trainings * (
                     max(1, dataset.n_folds) + (1 if dataset.n_folds and len(methods) == len(sizes) == 1 else 0)
                 )
-                loads += _pattern_loads(method, shots, rounds, train, test, dataset, training, patterns, unlabelled)
+                loads += _pattern_loads(method, size, rounds, train, test, dataset, training, patterns, unlabelled)
                 continue
-            loads.append(_load(method, shots, seeds * max(1, dataset.n_folds), train, test, dataset, training))
+            loads.append(_load(method, size, trainings * max(1, dataset.n_folds), train, test, dataset, training))
             if dataset.n_folds and len(methods) == len(sizes) == 1:
-                loads.append(_load(method, shots, 1, train + test, 0, dataset, training))
+                loads.append(_load(method, size, 1, train + test, 0, dataset, training))
     return loads
 
 
 def _load(
-    method: Method, shots: int | None, trainings: int, n: int, tested: int, dataset: FinetuneDataset, training: TrainingOptions
+    method: Method, size: int | None, trainings: int, n: int, tested: int, dataset: FinetuneDataset, training: TrainingOptions
 ) -> Load:  # fmt: skip
     schedule = training.schedule(method, n, len(dataset.labels.names))
     setfit, head = method.name == "setfit", method.name == "head"
@@ -105,8 +109,9 @@ def _load(
         texts, steps = min(2 * schedule.batch, n), replace(schedule, epochs=epochs).steps(pairs)
     whole = setfit or method.name == "full"
     passes = 3.0 if whole else n / (steps * texts) if head else 2.0  # of a head the body is run once
-    shown = "" if shots is None else str(shots)
-    return Load(method.spelling, shown, trainings, n, steps, texts, tested, 1.0 if whole else 0.01, passes)
+    shown = "" if size is None else str(size)
+    share = 1.0 if whole else 0.01
+    return Load(method.spelling, shown, trainings, n, steps, texts, tested, share, passes, by_total=dataset.by_total)
 
 
 def _pattern_loads(
@@ -185,7 +190,8 @@ def estimate(
     most = max(run, 4 * body.parameters)
     kept = max(4 * body.parameters * load.trained for load in loads)
     plan = [
-        {"method": load.name, "shots": load.shots or None, "trainings": load.trainings, "training_documents": load.documents,
+        {"method": load.name, "totals" if load.by_total else "shots": load.size or None, "trainings": load.trainings,
+         "training_documents": load.documents,
          "test_documents": load.tested, "steps": load.steps, "seconds_about": round(spent)}
         for load, spent in zip(loads, seconds, strict=True)
     ]  # fmt: skip

@@ -62,6 +62,6 @@ def note_overlap(dataset: FinetuneDataset, sizes: Sequence[int | None], threshol
     """Note the documents that are near-duplicates of others; of a comparison, those of its largest training set."""
     most = None if None in sizes else max(size for size in sizes if size is not None)
     drawn = dataset.drawn(most, seed=seed)
-    where = "" if most is None else f"{most} shots, seed {seed}: "
+    where = "" if most is None else f"{dataset.describe_size(most)}, seed {seed}: "
     for note in overlap_notes(drawn, find_overlap(drawn, threshold), threshold):
         reporting.note(f"{where}{note}")

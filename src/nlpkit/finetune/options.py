@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import torch
 
     from nlpkit.finetune.methods import Method
+    from nlpkit.finetune.protocol import Protocol
     from nlpkit.finetune.train import Schedule
 
 TASKS = ("auto", "classes", "labels", "ordinal", "regression", "words", "answers")
@@ -91,6 +92,13 @@ class DatasetOptions(HeldOutOptions):
         Shots,
         Param("Number of training documents of each class; several, such as 8,64,all, are compared.", metavar="N,…"),
     ] = None
+    totals: Annotated[
+        Shots,
+        Param(
+            "Number of training documents in all, each class with its share; several, such as 10,100, are compared.",
+            metavar="N,…",
+        ),
+    ] = None
     task: Annotated[
         str,
         Param(
@@ -146,8 +154,14 @@ class DatasetOptions(HeldOutOptions):
     def check(self) -> None:
         """Raise UsageError for options that contradict each other."""
         super(DatasetOptions, self).check()
-        if self.cv is not None and (self.dev is not None or self.shots is not None):
-            raise UsageError("`cv` deals all documents into folds; leave `dev` and `shots` out", parameter="cv")
+        if self.shots is not None and self.totals is not None:
+            raise UsageError(
+                "`shots` and `totals` both say how many documents are learned from; keep one", parameter="totals"
+            )
+        if self.cv is not None and (self.dev is not None or self.shots is not None or self.totals is not None):
+            raise UsageError(
+                "`cv` deals all documents into folds; leave `dev`, `shots` and `totals` out", parameter="cv"
+            )
         if self.twins and not 0.3 <= self.twins <= 1:
             raise UsageError(
                 f"`twins={self.twins:g}`: a similarity from 0.3 to 1 is needed, or 0 for none", parameter="twins"
@@ -186,14 +200,25 @@ class DatasetOptions(HeldOutOptions):
         """Return the options that say what the model is scored on, as messages name them."""
         return [f"`{name}`" for name in ("test", "split", "cv") if getattr(self, name) is not None]
 
+    @property
+    def by_total(self) -> bool:
+        """Whether sizes are numbers of documents in all, not of each class."""
+        return self.totals is not None
+
+    @property
+    def size_name(self) -> str:
+        """The option that says how many documents are learned from."""
+        return "totals" if self.by_total else "shots"
+
     def sizes(self) -> list[int | None]:
-        """Return the numbers of training documents of each class, None for all. Raises UsageError."""
+        """Return the sizes of the samples that are learned from (see `by_total`), None for all documents. Raises UsageError."""
+        name, wanted = self.size_name, self.totals if self.by_total else self.shots
         items: list[Any] = (
-            [self.shots]
-            if self.shots is None or isinstance(self.shots, int)
-            else list(self.shots.split(",") if isinstance(self.shots, str) else self.shots)
+            [wanted]
+            if wanted is None or isinstance(wanted, int)
+            else list(wanted.split(",") if isinstance(wanted, str) else wanted)
         )
-        shown = self.shots if isinstance(self.shots, str | int) else ",".join(map(str, items))
+        shown = wanted if isinstance(wanted, str | int) else ",".join(map(str, items))
         sizes: list[int | None] = []
         for item in items:
             text = "all" if item is None else str(item).strip()
@@ -202,12 +227,13 @@ class DatasetOptions(HeldOutOptions):
             elif text.isdecimal() and int(text) > 0:
                 sizes.append(int(text))
             else:
+                counted = "in all" if self.by_total else "of a class"
                 raise UsageError(
-                    f"`shots={shown}`: numbers of documents of a class from 1 on, or all, are needed, such as 8,64,all",
-                    parameter="shots",
+                    f"`{name}={shown}`: numbers of documents {counted} from 1 on, or all, are needed, such as 8,64,all",
+                    parameter=name,
                 )
         if len(set(sizes)) < len(sizes):
-            raise UsageError(f"`shots={shown}`: a number is there twice", parameter="shots")
+            raise UsageError(f"`{name}={shown}`: a number is there twice", parameter=name)
         return sizes
 
     def plain(self) -> dict[str, Any]:
@@ -263,6 +289,14 @@ class FinetuneOptions:
     seeds: Annotated[
         int, Param("Number of trainings with consecutive seeds; scores get a mean and a deviation.", min=1)
     ] = 1
+    protocol: Annotated[
+        str | None,
+        Param(
+            "Protocol of a comparison: course, with 5 samples of documents, 5 trainings on each and their majority vote; as in "
+            "course(samples=5,repeats=5).",
+            metavar="NAME(…)",
+        ),
+    ] = None
     probabilities: Annotated[bool, Param("Add a column with the probability of each label.", panel="Output")] = False
     ci: Annotated[float, Param("Level of the confidence intervals; 0: no intervals.", panel="Output")] = 0.95
     merge: Annotated[
@@ -295,9 +329,19 @@ class FinetuneOptions:
 
         return None if self.method == "auto" else parse_methods(self.method)
 
+    def repeated(self) -> Protocol | None:
+        """Return the protocol of a comparison, None for none. Raises UsageError."""
+        from nlpkit.finetune.protocol import parse_protocol
+
+        if self.protocol is None:
+            return None
+        if self.seeds > 1:
+            raise UsageError("`protocol` has samples and repeats of its own; leave `seeds` out", parameter="seeds")
+        return parse_protocol(self.protocol)
+
     def compares(self, dataset: DatasetOptions) -> bool:
-        """Whether several methods or numbers of shots are compared. Raises UsageError."""
-        return len(self.methods() or [None]) > 1 or len(dataset.sizes()) > 1
+        """Whether several methods or sizes are compared, or one by a protocol. Raises UsageError."""
+        return len(self.methods() or [None]) > 1 or len(dataset.sizes()) > 1 or self.protocol is not None
 
     def level(self) -> float | None:
         """Return the level of intervals, None for none. Raises UsageError when it is no level."""

@@ -32,29 +32,34 @@ FINAL = -1
 
 @dataclass(frozen=True, slots=True)
 class TrialConfig:
-    """One training. shots: documents of a class, None for all; fold: of cross-validation, FINAL for all documents, None for a test."""
+    """One training.
+
+    size: of the sample of documents, None for all (see `FinetuneDataset.drawn`); seed: of the training; fold: of cross-validation,
+    FINAL for all documents, None for a test; sample: seed of the sample, None: as `seed`.
+    """
 
     method: Method
-    shots: int | None
+    size: int | None
     seed: int
     fold: int | None = None
+    sample: int | None = None
 
     @property
     def key(self) -> str:
         """A name for its files."""
-        parts = [self.method.spelling, "all" if self.shots is None else str(self.shots), str(self.seed)]
+        parts = [self.method.spelling, "all" if self.size is None else str(self.size), str(self.seed)]
+        parts += [] if self.sample is None else [f"sample{self.sample}"]
         name = "-".join([*parts, "" if self.fold is None else "final" if self.fold == FINAL else f"fold{self.fold}"])
         safe = "".join(c if c.isalnum() or c in "-_+" else "_" for c in name).strip("-")
         return f"{safe[:60]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
-    @property
-    def title(self) -> str:
-        """Its name on the screen."""
-        parts = [self.method.spelling]
-        parts += [] if self.shots is None else [f"{self.shots} shots"]
+    def title(self, dataset: FinetuneDataset) -> str:
+        """Return its name on the screen."""
+        parts = [self.method.spelling, dataset.describe_size(self.size)]
+        parts += [] if self.sample is None else [f"sample {self.sample}"]
         parts += [f"seed {self.seed}"]
         parts += [] if self.fold is None else ["all documents" if self.fold == FINAL else f"fold {self.fold + 1}"]
-        return ", ".join(parts)
+        return ", ".join(part for part in parts if part)
 
     def rows(self, dataset: FinetuneDataset) -> tuple[LongArray, LongArray, LongArray]:
         """Return the rows to learn from, those that decide when to stop, and those to predict."""
@@ -146,19 +151,20 @@ class TrialRunner:
     truncation_reported: bool = False
 
     def run_round(
-        self, dataset: FinetuneDataset, method: Method, shots: int | None, seed: int, *, keep: bool = False
-    ) -> list[TrialResult]:
+        self, dataset: FinetuneDataset, method: Method, size: int | None, seed: int, *, sample: int | None = None, keep: bool = False
+    ) -> list[TrialResult]:  # fmt: skip
         """Return the trainings of one seed: one with a test set, else those of all folds.
 
         Args:
-            keep: keep the model, in cross-validation that of all documents, which is trained after the folds.
+            sample: seed of the sample of documents, None: as `seed`. keep: keep the model, in cross-validation that of all
+                documents, which is trained after the folds.
         """
-        drawn = dataset.drawn(shots, seed=seed)
+        drawn = dataset.drawn(size, seed=seed if sample is None else sample)
         if not drawn.n_folds:
-            return [self.run(TrialConfig(method, shots, seed), drawn, keep=keep)]
-        results = [self.run(TrialConfig(method, shots, seed, fold), drawn, keep=False) for fold in range(drawn.n_folds)]
+            return [self.run(TrialConfig(method, size, seed, sample=sample), drawn, keep=keep)]
+        results = [self.run(TrialConfig(method, size, seed, fold), drawn, keep=False) for fold in range(drawn.n_folds)]
         if keep:
-            results.append(self.run(TrialConfig(method, shots, seed, FINAL), drawn, keep=True))
+            results.append(self.run(TrialConfig(method, size, seed, FINAL), drawn, keep=True))
         return results
 
     def run(self, config: TrialConfig, dataset: FinetuneDataset, *, keep: bool) -> TrialResult:
@@ -168,6 +174,7 @@ class TrialRunner:
             InputError: the store is of other documents.
         """
         train_rows, dev_rows, rows = config.rows(dataset)
+        title = config.title(dataset)
         done = self.store.finished(config.key)
         if done is not None:
             facts, arrays = done
@@ -175,17 +182,17 @@ class TrialRunner:
                 raise InputError(
                     f"checkpoint {self.store.path} is of other documents; `force` without `resume` drops it"
                 )
-            reporting.note(f"{config.title}: taken from the checkpoint")
+            reporting.note(f"{title}: taken from the checkpoint")
             curve = [LogPoint(**p) for p in facts.pop("curve")]
             return TrialResult(config, facts, arrays["rows"], _unpacked(arrays), curve)
         task, y = dataset.task_and_targets(train_rows)
-        state = load_resume_state(self.store, config.key, config.title)
-        with reporting.progress(config.title, 100, percent=True) as update, between_steps() as stop:
+        state = load_resume_state(self.store, config.key, title)
+        with reporting.progress(title, 100, percent=True) as update, between_steps() as stop:
 
             def on_step(step: int, steps: int, point: LogPoint | None) -> None:
                 loss = "" if point is None else f", loss {point.loss:.3f}"
                 dev = "" if point is None or not point.dev else f", dev {next(iter(point.dev.values())):.3f}"
-                update(100 * step // steps, f"{config.title}{loss}{dev}" if point is not None else None)
+                update(100 * step // steps, f"{title}{loss}{dev}" if point is not None else None)
                 stop.step(step, steps)
 
             callbacks = TrainingCallbacks(
@@ -212,7 +219,7 @@ class TrialRunner:
                     trained = fit_network(
                         self.base, config.method, task, dataset.text_inputs, y, quantization=self.quantization, **common
                     )
-        facts = _facts(config, trained, len(train_rows), len(dev_rows))
+        facts = _facts(config, dataset, trained, len(train_rows), len(dev_rows))
         if trained.unfit:
             reporting.warn(
                 f"{config.title}: {wording.counted(trained.unfit, 'answer')} in no window whole, so not learned from; take more "
@@ -267,12 +274,18 @@ def collect_predictions(dataset: FinetuneDataset, results: Sequence[TrialResult]
     return predictions
 
 
-def _facts(config: TrialConfig, trained: Trained, n_train: int, n_dev: int) -> dict[str, Any]:
+def size_columns(dataset: FinetuneDataset, size: int | None) -> dict[str, int | None]:
+    """Return the size of a sample as tables have it: shots, null for all; of numbers of documents in all also total."""
+    return {"shots": None, "total": size} if dataset.by_total else {"shots": size}
+
+
+def _facts(config: TrialConfig, dataset: FinetuneDataset, trained: Trained, n_train: int, n_dev: int) -> dict[str, Any]:
     schedule, outcome = trained.plan, trained.outcome
     return {
         "method": config.method.spelling,
         "options": dict(trained.options),
-        "shots": config.shots,
+        **size_columns(dataset, config.size),
+        **({} if config.sample is None else {"sample": config.sample}),
         "seed": config.seed,
         "fold": config.fold,
         "training_documents": n_train,

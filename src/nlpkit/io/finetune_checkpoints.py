@@ -22,7 +22,7 @@ OPTIONS = {
     "rate": "`lr`", "head_rate": "`head_lr`", "batch": "`batch_size`", "class_balance": "`class_weight=balanced`", "epochs": "`epochs`",
     "max_steps": "`max_steps`", "warmup": "`warmup`", "weight_decay": "`weight_decay`", "patience": "`patience`",
     "max_tokens": "`max_tokens`", "base": "`base`", "methods": "`method`", "method": "`method`", "shots": "`shots`",
-    "quantize": "`quantize`", "double_quant": "`double_quant`",
+    "totals": "`totals`", "protocol": "`protocol`", "quantize": "`quantize`", "double_quant": "`double_quant`",
 }  # fmt: skip
 _PARTS = ("values", "moments", "best")
 

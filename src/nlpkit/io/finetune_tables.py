@@ -13,6 +13,7 @@ import pyarrow as pa
 from nlpkit import reporting
 from nlpkit.classify.scores import ClassifierScores
 from nlpkit.finetune.answers import answers_of
+from nlpkit.finetune.comparison import SIZES
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.predictions import TaskPredictions
 from nlpkit.finetune.tasks import CLASSES, FinetuneTask
@@ -186,16 +187,16 @@ def trial_curves(results: Sequence[TrialResult]) -> str:
     return "".join(
         curve_lines(
             r.curve,
-            {"method": r.config.method.spelling, "shots": r.config.shots, "seed": r.config.seed, "fold": r.config.fold},
+            {n: r.facts[n] for n in ("method", "shots", "total", "seed", "fold") if n in r.facts},
         )
         for r in results
     )
 
 
 def comparison_curves(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the learning curves of a comparison as JSON lines: method, shots, seed, and what `curve_lines` has."""
+    """Return the learning curves of a comparison as JSON lines: method, shots, sample, seed, and what `curve_lines` has."""
     return "".join(
-        curve_lines(curve, {name: row[name] for name in ("method", "shots", "seed")})
+        curve_lines(curve, {name: row[name] for name in ("method", *SIZES, "sample", "seed") if name in row})
         for row in rows
         for curve in row.get("curves", ())
     )

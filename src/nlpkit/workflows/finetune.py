@@ -42,7 +42,7 @@ def finetune(
         force: drop unfinished work that lies there.
 
     Raises:
-        UsageError: options that do not go together, or several methods or numbers of shots: see `compare_methods`.
+        UsageError: options that do not go together, or several methods, sizes or a protocol: see `compare_methods`.
         InputError, ColumnError: documents that cannot be learned from. MissingError: the base model is nowhere.
     """
     job = prepare(data, (options, dataset, training, hardware, execution), settings, gates, several=False)
@@ -68,14 +68,15 @@ def compare_methods(
     force: bool = False,
     **settings: Any,
 ) -> MethodComparison:
-    """Fine-tune with several methods or numbers of shots and score all on the same test; no model is kept.
+    """Fine-tune with several methods or numbers of documents and score all on the same test; no model is kept.
 
-    Arguments and errors are those of `finetune`: `compare_methods(corpus, method="head,lora(r=4)", shots="8,64,all", seeds=5)`.
+    Arguments and errors are those of `finetune`: `compare_methods(corpus, method="head,lora(r=4)", shots="8,64,all", seeds=5)`. With
+    `protocol="course"` there are 5 samples of the documents of each size, 5 trainings on each, and the majority votes of these.
     """
     job = prepare(data, (options, dataset, training, hardware, execution), settings, None, several=True)
     store = open_store(output, job.identity(), resume=resume, force=force)
     with job.runner(store) as runner:
-        rows = compare(runner, job.dataset, job.methods, job.sizes, job.seeds)
+        rows = compare(runner, job.dataset, job.methods, job.sizes, job.draws)
     note_overlap(job.dataset, job.sizes, job.dataset_options.twins, seed=job.execution.seed)
     return MethodComparison(job, store, rows)
 
@@ -86,8 +87,9 @@ def estimate_finetuning(data: Any, *, gates: GateRules | None = None, **options:
     options: records and single options, as these functions take them.
     """
     job = prepare(data, [options.pop(name, None) for name in KINDS], options, gates, several=None)
+    trainings = sum(len(draw.seeds) for draw in job.draws)
     loads = loads_of(
-        job.dataset, job.methods, job.sizes, seeds=len(job.seeds), training=job.training, seed=job.execution.seed,
+        job.dataset, job.methods, job.sizes, trainings=trainings, training=job.training, seed=job.execution.seed,
         patterns=0 if job.patterns is None else len(job.patterns.texts),
         unlabelled=0 if job.unlabelled is None else len(job.unlabelled.texts),
     )  # fmt: skip

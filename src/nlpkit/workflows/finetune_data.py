@@ -120,7 +120,7 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
     dataset = FinetuneDataset(
         table, raw, encode_labels(kind, raw, known, (split == TRAIN) & known, scale), split, options.cv or 0, kind, values, word_lists,
         tags, tag_names_of(tags, split == TRAIN), None if options.pair_col is None else texts_of(table, options.pair_col),
-        context_of(table, _files(streams), options.context, options.context_by) if options.context else None,
+        context_of(table, _files(streams), options.context, options.context_by) if options.context else None, options.by_total,
     )  # fmt: skip
     if kind == "answer":
         dataset.answers, dataset.overlap, dataset.longest = (

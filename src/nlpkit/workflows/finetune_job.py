@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from nlpkit import reporting, wording
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.gates import GateRules
+from nlpkit.finetune.comparison import Draw
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.dataset_checks import check_sequences, note_dataset, warn_small_classes
 from nlpkit.finetune.engine import Engine
@@ -19,6 +20,7 @@ from nlpkit.finetune.methods import KINDS as METHODS
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.options import BATCH_SIZE, DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
 from nlpkit.finetune.patterns import Patterns
+from nlpkit.finetune.protocol import TOTALS
 from nlpkit.finetune.scores import check_bounds
 from nlpkit.finetune.tasks import CLASSES, ONE_CLASS
 from nlpkit.finetune.text_inputs import TextInputs
@@ -46,7 +48,7 @@ KINDS = {
 
 @dataclass(slots=True)
 class FinetuneJob:
-    """What is known before training. sizes: numbers of shots, None for all; seconds: of each stage, filled on the way."""
+    """What is known before training. sizes: of the samples, None for all documents; seconds: of each stage, filled on the way."""
 
     options: FinetuneOptions
     dataset_options: DatasetOptions
@@ -71,6 +73,15 @@ class FinetuneJob:
         """The seeds of the trainings."""
         return [self.execution.seed + i for i in range(self.options.seeds)]
 
+    @property
+    def draws(self) -> list[Draw]:
+        """The samples of a comparison, and the seeds of the trainings on each: of a protocol crossed, else one training on each."""
+        protocol, first = self.options.repeated(), self.execution.seed
+        if protocol is None:
+            return [Draw(seed, [seed]) for seed in self.seeds]
+        seeds = [first + i for i in range(protocol.repeats)]
+        return [Draw(first + i, seeds) for i in range(protocol.samples)]
+
     def parameters(self) -> dict[str, Any]:
         """Return what footers and manifests say of the training."""
         return {
@@ -80,8 +91,10 @@ class FinetuneJob:
             "methods": [method.spelling for method in self.methods],
             "quantize": self.options.quantize,
             "double_quant": self.options.double_quant,
-            "shots": self.sizes,
+            "shots": self.sizes if not self.dataset.by_total else None,
+            "totals": self.sizes if self.dataset.by_total else None,
             "seeds": self.seeds,
+            "protocol": None if self.options.protocol is None else self.options.repeated().spelling,  # type: ignore[union-attr]
             "classes": list(self.dataset.names),
             "crf": self.dataset.crf,
             "learning": self.training.plain(),
@@ -147,6 +160,9 @@ def prepare(
         UsageError, InputError, ColumnError, MissingError: see `nlpkit.workflows.finetune.finetune`.
     """
     options, dataset_options, training, hardware, execution = with_settings(records, settings, tuple(KINDS.values()))
+    protocol = options.repeated()
+    if protocol is not None and dataset_options.shots is None and dataset_options.totals is None:
+        dataset_options = replace(dataset_options, totals=TOTALS)
     for record in (dataset_options, training, hardware):
         record.check()
     uncertainty, rules = Uncertainty(options.level(), execution.seed), gates or GateRules()
@@ -154,9 +170,9 @@ def prepare(
     compares = options.compares(dataset_options)
     if several is not None and several != compares:
         raise UsageError(
-            "several methods or numbers of shots are for compare_methods"
+            "several methods, numbers of documents or a `protocol` are for compare_methods"
             if compares
-            else "one method and one number of shots are for finetune; give several to compare",
+            else "one method and one number of documents are for finetune; give several to compare",
             parameter="method",
         )
     _check_outputs(options, compares=compares)
@@ -189,6 +205,8 @@ def prepare(
         raise UsageError(
             "`head_lr` is for networks; of setfit see setfit(head=differentiable,head_rate=0.01)", parameter="head_lr"
         )
+    if protocol is not None and dataset.kind not in ("single", "multi"):
+        raise UsageError(f"`protocol` votes among classes; these are {dataset.describe_task()}", parameter="protocol")
     check_bounds(rules.bounds, dataset)
     _refuse_unused(options, dataset_options, training, dataset)
     if options.crf:
@@ -344,18 +362,20 @@ def _suited_method(dataset: FinetuneDataset, sizes: Sequence[int | None]) -> Met
     names = list(dict.fromkeys(name for name, _ in suited))
     if len(names) > 1:
         each = ", ".join(f"{name} for {'all' if s is None else s}" for s, (name, _) in zip(sizes, suited, strict=True))
+        unit = "documents" if dataset.by_total else "documents a class"
         raise UsageError(
-            f"`method=auto` is {each} documents a class; say what is compared: `method={','.join(names)}`",
+            f"`method=auto` is {each} {unit}; say what is compared: `method={','.join(names)}`",
             parameter="method",
         )
     reporting.note(f"`method=auto`: {names[0]} ({suited[0][1]})")
     return parse_method(names[0])
 
 
-def _suited(dataset: FinetuneDataset, shots: int | None) -> tuple[str, str]:
+def _suited(dataset: FinetuneDataset, size: int | None) -> tuple[str, str]:
     """Return setfit for few documents of classes, of many classes without its pairs, else full fine-tuning; and why."""
     J = max(1, len(dataset.labels.names))
-    of_class = shots if shots is not None else len(dataset.rounds[0][0]) / J
+    n = len(dataset.rounds[0][0]) if size is None else size if dataset.by_total else size * J
+    of_class = n / J
     classes = dataset.kind in CLASSES
     name = "setfit" if dataset.plain and of_class < FEW else "full"
     why = f"{of_class:.0f} training documents a class" if classes else f"task {dataset.kind}"

@@ -14,9 +14,9 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.errors import NlpkitError
 from nlpkit.evaluation.results import Evaluation, Gate
-from nlpkit.finetune.comparison import best_of, comparison_table, summary
+from nlpkit.finetune.comparison import SIZES, ComparisonRows, best_of, comparison_table, ranks_of, size_of, summary
 from nlpkit.finetune.leaks import find_overlap, overlap_notes
-from nlpkit.finetune.scores import score_task, spread_over_seeds, with_means
+from nlpkit.finetune.scores import MAIN, score_task, spread_over_seeds, with_means
 from nlpkit.finetune.train import LogPoint
 from nlpkit.finetune.trials import TrialResult, collect_predictions
 from nlpkit.io.cost import stopwatch
@@ -173,12 +173,18 @@ class FinetuneResult(FinetunedModel):
 
 
 class MethodComparison:
-    """Methods side by side on one test. rows: of each method, number of shots and seed; means: over the seeds."""
+    """Methods side by side on one test.
 
-    def __init__(self, job: FinetuneJob, store: TrainingStore, rows: list[dict[str, Any]]) -> None:
+    rows: of each method, size, sample and seed; votes: of each method, size and sample, the majority vote; means: over the samples
+    and seeds; ranks: the mean ranks of the methods, None for one method or one sample.
+    """
+
+    def __init__(self, job: FinetuneJob, store: TrainingStore, rows: ComparisonRows) -> None:
         """Take the rows of `nlpkit.finetune.comparison.compare`."""
-        self.job, self.rows, self._store = job, rows, store
-        self.means = summary(rows)
+        self.job, self.rows, self.votes, self._store = job, rows.trainings, rows.votes, store
+        metric, level = MAIN[job.dataset.kind], job.uncertainty.level
+        self.means = summary(rows, metric=metric, level=level)
+        self.ranks = None if level is None else ranks_of(rows, metric=metric, level=level)
 
     @property
     def best(self) -> Mapping[str, Any] | None:
@@ -187,25 +193,35 @@ class MethodComparison:
 
     @property
     def report(self) -> dict[str, Any]:
-        """The means and deviations, as metrics.json has them."""
-        return {"nlpkit_version": __version__, "seed": self.job.execution.seed, "comparison": self.means}
+        """The means, deviations and ranks, as metrics.json has them."""
+        report = {"nlpkit_version": __version__, "seed": self.job.execution.seed, "comparison": self.means}
+        if self.ranks is not None:
+            ranks = dict(zip(self.ranks.names, self.ranks.ranks.tolist(), strict=True))
+            report["ranks"] = {
+                "metric": MAIN[self.job.dataset.kind], "blocks": self.ranks.blocks, "mean_rank": ranks,
+                "critical_difference": self.ranks.critical_difference, "p_value": self.ranks.p_value, "level": self.ranks.level,
+            }  # fmt: skip
+        return report
 
     def table(self) -> pa.Table:
-        """Return a row for each method, number of shots and seed; shots is null for all documents."""
+        """Return a row for each method, size, sample and seed; shots is null for all documents."""
         return comparison_table(self.rows)
 
     def tables(self) -> Mapping[str, pa.Table]:
-        """Return the table of the comparison."""
-        return {"comparison": self.table()}
+        """Return the tables of the comparison: scores and sizes, seconds, and by a protocol the majority votes."""
+        votes = {"votes": comparison_table(self.votes)} if self.votes else {}
+        return {"comparison": self.table(), "costs": comparison_table(self.rows, clocks=True), **votes}
 
     def scarce_shots(self) -> list[int]:
         """Return the numbers of shots that some class has not as many documents for."""
         dataset = self.job.dataset
+        if dataset.by_total:
+            return []
         least = min(dataset.labels.sizes(dataset.train).tolist(), default=0)
         return [shots for shots in self.job.sizes if shots is not None and shots > least]
 
     def save(self, path: str | Path, *, force: bool = False, train_best: str = "") -> Path:
-        """Write the run of the comparison: comparison.parquet, metrics.json, the curves, and no model.
+        """Write the run of the comparison: its tables, metrics.json, the curves, and no model.
 
         Args:
             train_best: how the best method is trained, for the manifest; default: as a call of Python.
@@ -215,9 +231,10 @@ class MethodComparison:
         """
         results = {}
         if self.best is not None:
-            method, shots = self.best["method"], self.best["shots"]
-            line = train_best or f"nk.finetune(data, method={method!r}, shots={shots!r})"
-            results = {"best": method, "shots": shots, "train_best": line}
+            method, name = self.best["method"], self.job.dataset_options.size_name
+            sizes = {size: self.best[size] for size in SIZES if size in self.best}
+            line = train_best or f"nk.finetune(data, method={method!r}, {name}={size_of(self.best)!r})"
+            results = {"best": method, **sizes, "train_best": line}
         texts = {"curve.jsonl": comparison_curves(self.rows)}
         config = {"kind": "finetune-comparison"}
         files = RunTables(self.tables(), {}, config, reports={"metrics": self.report}, texts=texts)

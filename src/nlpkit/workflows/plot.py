@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,7 @@ from nlpkit.io.memberships import read_membership
 from nlpkit.io.pictures import write_picture
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run
+from nlpkit.metrics.mean_ranks import groups_of
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.report import figures
 from nlpkit.report.cloud import MAX_WORDS, draw_cloud
@@ -24,11 +26,12 @@ from nlpkit.report.network_figure import draw_correlations
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.plot_options import PlotOptions
 from nlpkit.report.prose import number_evidence
+from nlpkit.report.rank_figure import draw_ranks, rank_height
 from nlpkit.topics.relations import correlations
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
 from nlpkit.workflows.model import RunModel, opened_run
-from nlpkit.workflows.report import TOPIC_KINDS
+from nlpkit.workflows.report import CLASS_KINDS, TOPIC_KINDS
 from nlpkit.workflows.report_map import map_arrays, topic_colours
 from nlpkit.workflows.report_scores import score_sections
 
@@ -36,7 +39,8 @@ TOPIC_PLOTS = (
     "map", "topics", "similarity", "correlations", "tree", "over-time", "stream", "by-column", "number", "wordcloud",
 )  # fmt: skip
 SCORE_PLOTS = ("confusion", "calibration", "learning")
-PLOTS = (*TOPIC_PLOTS, *SCORE_PLOTS)
+COMPARISON_PLOTS = ("ranks",)
+PLOTS = (*TOPIC_PLOTS, *SCORE_PLOTS, *COMPARISON_PLOTS)
 ALIASES = {
     "hierarchy": "tree",
     "heatmap": "similarity",
@@ -102,7 +106,7 @@ def plot(
     Args:
         run: a run directory, or a model that was loaded from one.
         what: of topic models map, topics, similarity, correlations, tree, over-time, stream, by-column, number, wordcloud; of classifiers
-            confusion, calibration, learning.
+            confusion, calibration, learning; of a comparison of methods ranks.
         options: size, style, what is shown. execution: seed of map and cloud. settings: fields of these.
 
     Raises:
@@ -111,14 +115,23 @@ def plot(
     options, execution = with_settings((options, execution), settings, (PlotOptions, Execution))
     what = check_plot(what)
     opened = opened_run(run, execution)
-    is_topics = opened.manifest["kind"] in TOPIC_KINDS
-    if is_topics != (what in TOPIC_PLOTS):
-        kinds = "topic models" if what in TOPIC_PLOTS else "classifiers and fine-tuned models"
-        raise InputError(f"{opened.path} is a run of kind '{opened.manifest['kind']}'; {what} is a picture of {kinds}")
+    kind = opened.manifest["kind"]
+    drawn_of, kinds, plotted = _plots_of(what)
+    if kind not in kinds:
+        raise InputError(f"{opened.path} is a run of kind '{kind}'; {what} is a picture of {drawn_of}")
     if what == "wordcloud":
         return Picture(what, _cloud(opened, options, execution))
-    draw, height, texts = (_topic_plot if is_topics else _score_plot)(opened, what, options, execution)
+    draw, height, texts = plotted(opened, what, options, execution)
     return Picture(what, partial(_drawn, draw, options, height, "".join(texts)))
+
+
+def _plots_of(what: str) -> tuple[str, Sequence[str], Callable[..., tuple[figures.Draw, float, Sequence[str]]]]:
+    """Return what a picture is drawn of, in words and as kinds of runs, and the function that prepares it."""
+    if what in TOPIC_PLOTS:
+        return "topic models", TOPIC_KINDS, _topic_plot
+    if what in COMPARISON_PLOTS:
+        return "comparisons of methods of fine-tuning", ("finetune-comparison",), _rank_plot
+    return "classifiers and fine-tuned models", CLASS_KINDS, _score_plot
 
 
 def _drawn(draw: figures.Draw, options: PlotOptions, height: float, characters: str, format: str) -> bytes:
@@ -280,3 +293,25 @@ def _score_plot(
     if what == "calibration":
         return partial(figures.draw_calibration, bins=data["calibration"]), 0.75 * options.width, []
     return partial(figures.draw_learning, curves=data["learning"]), 1.0 + 5.0 * -(-len(data["learning"]) // 2), []
+
+
+# ---------------------------------------------------------------- comparisons
+
+
+def _rank_plot(
+    run: Run, what: str, options: PlotOptions, execution: Execution
+) -> tuple[figures.Draw, float, Sequence[str]]:
+    """Return what draws the mean ranks of methods, its usual height in cm, and the texts in it."""
+    ranks = json.loads(run.file("metrics.json").read_text(encoding="utf-8")).get("ranks")
+    if ranks is None:
+        raise InputError(
+            f"{run.path} has no ranks: two methods and two samples are needed, as of nlpkit finetune with `protocol=course`"
+        )
+    mean, difference = ranks["mean_rank"], ranks["critical_difference"]
+    title = (
+        f"by {ranks['metric']} over {wording.counted(ranks['blocks'], 'sample')}; methods under a bar do not differ "
+        f"(Nemenyi, level {ranks['level']:g})"
+    )
+    groups = groups_of(list(mean.values()), difference)
+    draw = partial(draw_ranks, ranks=mean, difference=difference, groups=groups, title=title)
+    return draw, rank_height(len(mean)), [title, *mean]

@@ -34,10 +34,12 @@ def finetune_cli(
       nlpkit finetune data/samples/questions.jsonl --shots 4 -o tuned/
       nlpkit finetune data/samples/questions.jsonl --method "head,lora(r=4)" --max-steps 9 -o both/
       nlpkit finetune data/samples/questions.jsonl --method head --cv 3 -o checked/
+      nlpkit finetune data/samples/questions.jsonl --method "head,setfit(epochs=0)" --protocol course --totals 12 -o ranked/
 
     The labels decide the task: one class, several labels (a column of lists), numbers, or a label for each word; --pair-col reads
     sentence pairs, --context the neighbours of a text. Scores are those of --test, --split, --cv or a fifth of the documents that
-    is held out, beside the majority class. Several methods, --shots or --seeds are compared in one table. Leaves a run directory
+    is held out, beside the majority class. Several methods, --shots, --totals or --seeds are compared in one table, with --protocol
+    course on 5 samples with 5 trainings each; `nlpkit plot RUN ranks` draws how the methods rank. Leaves a run directory
     (<input>.finetune/ without -o) with metrics.json, curve.jsonl and the model in the format of transformers, peft or
     sentence-transformers. Ctrl-C leaves a checkpoint, which --resume continues.
     """

@@ -10,7 +10,9 @@ from nlpkit.report.plot_options import PlotOptions
 
 
 def plot_cli(
-    source: Annotated[str, Argument("Run directory of a topic model or a classifier.", metavar="RUN"), READ],
+    source: Annotated[
+        str, Argument("Run directory of a topic model, a classifier or a comparison.", metavar="RUN"), READ
+    ],
     what: Annotated[str, Argument("What the picture shows, such as map or over-time.", metavar="WHAT")],
     options: PlotOptions,
     out: OutputFlags,
@@ -20,7 +22,8 @@ def plot_cli(
 
     WHAT is, of a topic model: map (documents in the plane with the names of the topics), topics (words as bars), similarity (heat
     map), correlations (a network), tree, over-time (lines with intervals), stream, by-column, number (the scores of each number of
-    topics), wordcloud (PNG); of a classifier: confusion, calibration, learning. Fonts are embedded; the same run gives the same bytes.
+    topics), wordcloud (PNG); of a classifier: confusion, calibration, learning; of a comparison by finetune: ranks. Fonts are
+    embedded; the same run gives the same bytes.
     `nlpkit stats --plot` draws the laws of Zipf and Heaps.
 
     \b

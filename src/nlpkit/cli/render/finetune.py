@@ -16,6 +16,7 @@ from nlpkit.cli.render.page import Page
 from nlpkit.cli.render.scores import spell_options
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.results import Evaluation
+from nlpkit.finetune.comparison import size_of
 from nlpkit.finetune.tasks import CLASSES
 from nlpkit.finetune.train import LogPoint
 from nlpkit.plain import shell_line
@@ -91,34 +92,65 @@ def _show_seeds(page: Page, spread: Mapping[str, Any]) -> None:
 
 
 def show_comparison(comparison: MethodComparison, *, markdown: bool) -> None:
-    """Print methods side by side, the means of their seeds with standard deviations."""
-    means, scarce = comparison.means, comparison.scarce_shots()
-    kind = comparison.job.dataset.kind
-    names = [n for n in COMPARED[kind] if any(row["mean"].get(n) is not None for row in means)]
-    columns = ["method", "documents a class", *names, "trained parameters", "seconds", "MB"]
+    """Print methods side by side, the means of their seeds with standard deviations, and their mean ranks."""
+    means, scarce, dataset = comparison.means, comparison.scarce_shots(), comparison.job.dataset
+    names = [n for n in COMPARED[dataset.kind] if any(row["mean"].get(n) is not None for row in means)]
+    main = names[0]
+    interval = any("interval" in row for row in means)
+    unit = "documents" if dataset.by_total else "documents a class"
+    columns = [
+        "method",
+        unit,
+        main,
+        *([f"{main} from … to"] if interval else ()),
+        *([f"{main} of the vote"] if comparison.votes else ()),
+    ]
+    columns += [*names[1:], "trained parameters", "seconds", "MB"]
     rows = []
     for row in means:
-        mean, sd = row["mean"], row["sd"]
-        shots = "all" if row["shots"] is None else str(row["shots"])
-        cells = [row["method"], f"{shots} at most" if row["shots"] in scarce else shots]
-        cells += [_with_deviation(mean.get(n), sd.get(n)) for n in names]
-        size, trained, seconds = mean.get("bytes"), mean.get("trained_parameters"), mean.get("seconds")
+        mean, sd, size = row["mean"], row["sd"], size_of(row)
+        cells = [row["method"], "all" if size is None else f"{size} at most" if size in scarce else str(size)]
+        cells.append(_with_deviation(mean.get(main), sd.get(main)))
+        if interval:
+            cells.append("{low:.3f} … {high:.3f}".format(**row["interval"]) if "interval" in row else "")
+        if comparison.votes:
+            cells.append(
+                _with_deviation(*(row["vote"][part].get(main) for part in ("mean", "sd"))) if "vote" in row else ""
+            )
+        cells += [_with_deviation(mean.get(n), sd.get(n)) for n in names[1:]]
+        weights, trained, seconds = mean.get("bytes"), mean.get("trained_parameters"), mean.get("seconds")
         cells.append("" if trained is None else f"{trained:,.0f}")
         cells.append("" if seconds is None else f"{seconds:,.1f}")
-        cells.append("" if size is None else f"{size / 1e6:,.2f}")
+        cells.append("" if weights is None else f"{weights / 1e6:,.2f}")
         rows.append(cells)
-    runs = max(row["runs"] for row in means)
-    title = f"Methods on test documents, {wording.counted(runs, 'seed')}"
-    Page(markdown=markdown).table(title, columns, rows, columns[1:])
+    draws = comparison.job.draws
+    several = f"{wording.counted(len(draws), 'sample')}, {wording.counted(len(draws[0].seeds), 'training')} on each"
+    runs = several if comparison.votes else wording.counted(len(draws), "seed")
+    page = Page(markdown=markdown)
+    page.table(f"Methods on test documents, {runs}", columns, rows, columns[1:])
+    if comparison.ranks is not None:
+        ranks = comparison.ranks
+        order = np.argsort(ranks.ranks, kind="stable").tolist()
+        shown = [[ranks.names[k], f"{ranks.ranks[k]:.2f}"] for k in order]
+        title = f"Mean ranks by {main}, {wording.counted(ranks.blocks, 'sample')}"
+        page.table(title, ["method", "mean rank"], shown, ["mean rank"])
 
 
 def note_comparison(comparison: MethodComparison, target: Path, line: str) -> None:
-    """Say where the run of a comparison is, and how the best method is trained."""
-    reporting.note(f"wrote {target}/ in {sum(comparison.job.seconds.values()):.1f} s")
+    """Say where the run of a comparison is, what its ranks mean, and how the best method is trained."""
+    following = "" if comparison.ranks is None else console.next_step("plot", target, "ranks", "-o", "ranks.svg")
+    reporting.note(f"wrote {target}/ in {sum(comparison.job.seconds.values()):.1f} s{following}")
+    ranks = comparison.ranks
+    if ranks is not None:
+        p = "" if ranks.p_value is None else f"; that all are alike has a p-value of {ranks.p_value:.2g} (Friedman)"
+        reporting.note(
+            f"methods differ where their mean ranks are {ranks.critical_difference:.2f} apart (Nemenyi, level {ranks.level:g}){p}"
+        )
     best = comparison.best
     if best is not None:
-        shots = "" if best["shots"] is None else f" with {best['shots']} documents of a class"
-        reporting.note(f"a comparison keeps no model; to train the best on this test, {best['method']}{shots}: {line}")
+        size, unit = size_of(best), "documents" if comparison.job.dataset.by_total else "documents of a class"
+        shown = "" if size is None else f" with {size} {unit}"
+        reporting.note(f"a comparison keeps no model; to train the best on this test, {best['method']}{shown}: {line}")
 
 
 def training_line(comparison: MethodComparison, target: Path) -> str:
@@ -135,8 +167,9 @@ def best_line(command: Sequence[str], best: Mapping[str, Any], target: str) -> s
     Args:
         command: that of the comparison; best: a row of its means; target: the run to write.
     """
-    wanted = {"--method": best["method"], "--shots": best["shots"], "--output": target}
-    spelled = {"-o": "--output", **{name: name for name in wanted}}
+    size = "--totals" if "total" in best else "--shots"
+    wanted = {"--method": best["method"], size: size_of(best), "--output": target}
+    spelled = {"-o", "--method", "--shots", "--totals", "--output", "--protocol"}
     kept: list[str] = []
     words = iter(command)
     for word in words:
@@ -187,10 +220,11 @@ def show_estimate(estimate: Mapping[str, Any]) -> None:
     if console.settings.json:
         console.emit_json(dict(estimate))
         return
-    header = ["method", "shots", "trainings", "documents", "steps each", "seconds, about"]
+    size = "totals" if any("totals" in load for load in estimate["plan"]) else "shots"
+    header = ["method", size, "trainings", "documents", "steps each", "seconds, about"]
     counts = ("trainings", "training_documents", "steps", "seconds_about")
     rows = [
-        [load["method"], load["shots"] or "all", *(wording.count(load[name]) for name in counts)]
+        [load["method"], load[size] or "all", *(wording.count(load[name]) for name in counts)]
         for load in estimate["plan"]
     ]
     console.table(header, rows, right=header[1:])
