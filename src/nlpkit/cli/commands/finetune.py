@@ -33,7 +33,6 @@ def finetune_cli(
     Examples:
       nlpkit finetune data/samples/questions.jsonl --shots 4 -o tuned/
       nlpkit finetune data/samples/questions.jsonl --method "head,lora(r=4)" --max-steps 9 -o both/
-      nlpkit finetune data/samples/questions.jsonl --method head --cv 3 -o checked/
       nlpkit finetune data/samples/questions.jsonl --method "head,setfit(epochs=0)" --protocol course --totals 12 -o ranked/
 
     The labels decide the task: one class, several labels (a column of lists), numbers, or a label for each word; --pair-col reads
