@@ -187,7 +187,7 @@ def run_trainer(
     )
 
     from nlpkit.finetune.methods import parse_method
-    from nlpkit.finetune.options import TrainingOptions
+    from nlpkit.finetune.training_options import TrainingOptions
 
     set_seed(seed)
     kind = parse_method(method)

@@ -11,7 +11,7 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError
-from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.training_options import TrainingOptions
 from tests.cli.conftest import read, run_cli, write_jsonl
 from tests.cli.finetune_data import base_model, chances, rows, tune
 

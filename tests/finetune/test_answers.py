@@ -23,9 +23,9 @@ from nlpkit.finetune.answers import (
     windows_to_learn,
 )
 from nlpkit.finetune.inputs import Frame, Inputs, encode_answers
-from nlpkit.finetune.network import load_tokenizer
 from nlpkit.finetune.predictions import predictions_of
 from nlpkit.finetune.tasks import FinetuneTask, Targets
+from nlpkit.finetune.tokenizers import load_tokenizer
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
 

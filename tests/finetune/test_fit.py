@@ -16,10 +16,10 @@ from nlpkit.errors import InputError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_network
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.tasks import IGNORED, FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import Schedule, State
+from nlpkit.finetune.training_options import TrainingOptions
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
 from tests.refusals import refuses

@@ -25,7 +25,7 @@ from nlpkit.finetune.inputs import (
     share_room,
     spread,
 )
-from nlpkit.finetune.network import load_tokenizer
+from nlpkit.finetune.tokenizers import load_tokenizer
 from tests.finetune.tiny import tiny_bert
 from tests.refusals import refuses
 from tests.strategies import repeatable

@@ -18,15 +18,9 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.inputs import encode, encode_words
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.mlm import load_mlm
-from nlpkit.finetune.network import (
-    Network,
-    declared_max_tokens,
-    load_network,
-    load_tokenizer,
-    predict,
-    transformer_folder,
-)
+from nlpkit.finetune.network import Network, load_network, predict
 from nlpkit.finetune.tasks import FinetuneTask
+from nlpkit.finetune.tokenizers import declared_max_tokens, load_tokenizer, transformer_folder
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert, tiny_sentence_model
 from tests.refusals import refuses

@@ -20,9 +20,9 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Trained, fit_network
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import load_network, predict
-from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
+from nlpkit.finetune.training_options import TrainingOptions
 from nlpkit.io.finetune_files import FORMATS, TunedConfig, foreign_task, load_foreign, load_tuned_network, save_network
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert

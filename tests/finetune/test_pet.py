@@ -15,7 +15,6 @@ from torch.nn import functional
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_pet
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.pattern_training import (
     PatternObjective,
     ensemble_scores,
@@ -29,6 +28,7 @@ from nlpkit.finetune.pet_options import ADAPTERS
 from nlpkit.finetune.tasks import FinetuneTask, SoftTargets, Targets
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import Schedule, State, batches
+from nlpkit.finetune.training_options import TrainingOptions
 from tests.finetune.test_fit import BAD, GOOD, REST, reviews
 from tests.finetune.tiny import tiny_bert
 from tests.refusals import refuses

@@ -18,7 +18,6 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Trained, fit_network
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import load_network
-from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.quantization import ABSMAX_BLOCK, BLOCK, Quantization
 from nlpkit.finetune.quantized import (
     BlockStore,
@@ -29,6 +28,7 @@ from nlpkit.finetune.quantized import (
 )
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
+from nlpkit.finetune.training_options import TrainingOptions
 from tests.finetune.tiny import tiny_bert
 
 # Dettmers et al. 2023, appendix E

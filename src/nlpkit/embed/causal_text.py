@@ -30,7 +30,7 @@ class CausalText:
         from transformers import AutoModelForCausalLM
 
         from nlpkit.embed.engines import quiet
-        from nlpkit.finetune.network import load_tokenizer
+        from nlpkit.finetune.tokenizers import load_tokenizer
 
         self.name = name
         with quiet():

@@ -32,8 +32,9 @@ from nlpkit.finetune.architectures import positions_of
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Inputs, frame_of
 from nlpkit.finetune.methods import Method, Value
-from nlpkit.finetune.network import load_tokenizer, seeded
+from nlpkit.finetune.network import seeded
 from nlpkit.finetune.peft_methods import DEFAULTS
+from nlpkit.finetune.tokenizers import load_tokenizer
 from nlpkit.types import FloatArray, LongArray
 
 METHODS = ("full", "lora")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nlpkit.finetune.dataset import FinetuneDataset
     from nlpkit.finetune.methods import Method
-    from nlpkit.finetune.options import TrainingOptions
     from nlpkit.finetune.train import Schedule
+    from nlpkit.finetune.training_options import TrainingOptions
 
 # Rates of MiniLM on two cores of a server; for others, and for a GPU, a guess
 _FLOPS_OF_A_THREAD = 5e10

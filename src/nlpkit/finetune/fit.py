@@ -18,14 +18,15 @@ from nlpkit.finetune.frozen import objective_of
 from nlpkit.finetune.inputs import spread, word_places
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.network import Network, divide_outputs, load_network, predict
-from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.pattern_ensemble import PatternEnsemble, Stages
 from nlpkit.finetune.patterns import Patterns
-from nlpkit.finetune.pet import PatternEnsemble, Stages, fit_patterns
+from nlpkit.finetune.pet import fit_patterns
 from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.setfit import SetFitModel, train_setfit
 from nlpkit.finetune.tasks import CLASSES, IGNORED, FinetuneTask, Targets, balanced, fit_temperature
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
+from nlpkit.finetune.training_options import TrainingOptions
 from nlpkit.types import IntArray, LongArray
 
 

@@ -27,8 +27,9 @@ from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, Inputs, frame_of
 from nlpkit.finetune.masking import NO_TARGET, mask_tokens
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.network import declared_max_tokens, seeded, transformer_folder
+from nlpkit.finetune.network import seeded
 from nlpkit.finetune.peft_methods import apply_peft
+from nlpkit.finetune.tokenizers import declared_max_tokens, transformer_folder
 from nlpkit.types import LongArray
 
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta", "distilbert", "deberta", "deberta-v2", "mpnet", "modernbert")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from torch import Tensor
 from nlpkit.embed.engines import quiet
 from nlpkit.errors import MissingError, UsageError, first_line, missing_extra
 from nlpkit.finetune.answers import answer_outputs
-from nlpkit.finetune.architectures import MODEL_TYPES, head_parameters, positions_of
+from nlpkit.finetune.architectures import head_parameters, positions_of
 from nlpkit.finetune.crf import LinearChainCRF, bio_bars, of_words
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of, word_places
@@ -25,6 +24,7 @@ from nlpkit.finetune.methods import Method
 from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.quantized import quantize
 from nlpkit.finetune.tasks import FinetuneTask, SoftTargets, Targets
+from nlpkit.finetune.tokenizers import check_padding, load_tokenizer, transformer_folder, window_of
 from nlpkit.metrics.spans import are_bio
 from nlpkit.types import FloatArray, LongArray
 
@@ -34,7 +34,6 @@ _PROBLEMS = {
 }  # fmt: skip
 NOWHERE = -1e4  # logit of a token that no answer starts or ends at
 _CRF = "crf."  # before the names of its parameters
-NO_END = 1e9  # transformers writes a larger number for a tokenizer that takes texts of any length
 _SPARSE_ROWS = 4096  # embeddings of at least so many tokens have sparse gradients
 
 
@@ -231,8 +230,8 @@ def load_network(
         model, made_up = _load(place, task, whole=whole)
     model.to(device)
     tokenizer = load_tokenizer(place, words=task.kind == "tokens")
-    _check_padding(model, tokenizer)
-    window = _window(folder, model, max_tokens)
+    check_padding(model, tokenizer)
+    window = window_of(folder, model, max_tokens)
     network = dress(model, tokenizer, task, method, seed=seed, max_tokens=window, quantization=quantization)
     if max_tokens is not None and network.max_tokens < max_tokens:
         raise UsageError(
@@ -314,100 +313,6 @@ def _sparse_embeddings(model: Any) -> None:
     words = model.get_input_embeddings()
     if isinstance(words, torch.nn.Embedding) and words.num_embeddings >= _SPARSE_ROWS:
         words.sparse = True
-
-
-def transformer_folder(folder: Path) -> Path:
-    """Return where the transformer of a model folder lies: of sentence-transformers, its first module."""
-    modules = folder / "modules.json"
-    if not modules.is_file():
-        return folder
-    listed = json.loads(modules.read_text(encoding="utf-8"))
-    if not listed or not str(listed[0].get("type", "")).endswith("Transformer"):
-        raise MissingError(f"{folder}: its first module is no transformer, so there is nothing to fine-tune")
-    return folder / str(listed[0].get("path", ""))
-
-
-def _check_padding(model: Any, tokenizer: Any) -> None:
-    """Raise UsageError for a model of another kind than MODEL_TYPES whose texts are not padded at their end, as is done here."""
-    kind = model.config.model_type
-    if kind not in MODEL_TYPES and (tokenizer.pad_token_id is None or tokenizer.padding_side != "right"):
-        raise UsageError(
-            f"the base is of type '{kind}', which reads no texts padded at their end; choose another `base`",
-            parameter="base",
-        )
-
-
-def _window(folder: Path, model: Any, wanted: int | None) -> int:
-    """Return the tokens of a text the network sees. Raises UsageError when it cannot see as many."""
-    positions = positions_of(model.config)
-    if wanted is not None:
-        if wanted > positions:
-            raise UsageError(f"`max_tokens={wanted}`: this model takes up to {positions} tokens of a text")
-        return wanted
-    return min(declared_max_tokens(folder, usual=512), positions)
-
-
-def declared_max_tokens(folder: Path, *, usual: int) -> int:
-    """Return the tokens of a text that a model folder says it was made for, `usual` where it does not.
-
-    sentence-transformers writes max_seq_length in a file of its own, since version 6 model_max_length among the tokenizer's settings.
-    There transformers has what the tokenizer can do rather than what is of use: of its folders only less than `usual` counts.
-    """
-    place = transformer_folder(folder)
-    settings = next(iter(sorted(place.glob("sentence_*_config.json"))), None)
-    max_seq_length = settings and _read(settings).get("max_seq_length")
-    if max_seq_length:
-        return int(max_seq_length)
-    longest = _read(place / "tokenizer_config.json").get("model_max_length") or NO_END
-    if longest >= NO_END:
-        return usual
-    return int(longest) if (folder / "modules.json").is_file() else min(int(longest), usual)
-
-
-def _read(file: Path) -> dict[str, Any]:
-    if not file.is_file():
-        return {}
-    try:
-        values: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise MissingError(f"{file} is not JSON ({error}); download the model again") from None
-    return values
-
-
-def load_tokenizer(place: Path, *, words: bool) -> Any:
-    """Return the fast tokenizer of a model folder. Raises MissingError when there is none.
-
-    Args:
-        words: texts are lists of words, which tokenizers of bytes have to read with a space before each.
-    """
-    from transformers import AutoTokenizer
-
-    with quiet():
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(str(place), local_files_only=True)
-        except Exception as error:  # every tokenizer fails in its own way
-            raise MissingError(f"{place} has no tokenizer that can be read: {first_line(error)}") from None
-    if not any((place / name).is_file() for name in {*tokenizer.vocab_files_names.values(), "tokenizer.json"}):
-        raise MissingError(f"{place} has no tokenizer: neither tokenizer.json nor a vocabulary is there")
-    if not getattr(tokenizer, "is_fast", False):
-        raise MissingError(f"the tokenizer in {place} is not a fast one (tokenizer.json); convert it first")
-    if words:
-        _set_prefix(tokenizer)
-    return tokenizer
-
-
-def _set_prefix(tokenizer: Any) -> None:
-    """Let a tokenizer of bytes, which RoBERTa and its kin have, read a space before each word.
-
-    The option add_prefix_space of from_pretrained is heard by some classes only: not by that of ModernBERT.
-    """
-    from tokenizers import pre_tokenizers
-
-    kind: Any = tokenizer.backend_tokenizer.pre_tokenizer
-    parts: Any = kind if isinstance(kind, pre_tokenizers.Sequence) else [kind]
-    for part in parts:
-        if isinstance(part, pre_tokenizers.ByteLevel):
-            part.add_prefix_space = True
 
 
 def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozenset[str]]:

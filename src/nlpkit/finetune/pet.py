@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from nlpkit.errors import InputError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.network import ClassifierObjective, Network, load_network, predict
-from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.pattern_ensemble import PatternEnsemble, PatternResult, Stages
 from nlpkit.finetune.pattern_training import (
     PatternNetwork,
     PatternObjective,
@@ -43,74 +43,12 @@ from nlpkit.finetune.patterns import (
 from nlpkit.finetune.pet_options import DEFAULTS
 from nlpkit.finetune.tasks import FinetuneTask, SoftTargets, Targets, balanced
 from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
+from nlpkit.finetune.train import LogPoint, Outcome, Schedule, train
+from nlpkit.finetune.training_options import TrainingOptions
 from nlpkit.types import FloatArray, LongArray
 
 FULL = parse_method("full")
 WEIGHT = "weights/"
-
-
-class Stages(Protocol):
-    """Where the trainings of one method are kept by name, those that are done and the one under way."""
-
-    def finished(self, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
-        """Return facts and arrays of a training that is done, None when it is not."""
-
-    def finish(self, name: str, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        """Keep what comes of a training."""
-
-    def save(self, name: str, state: State) -> None:
-        """Keep the state of a training under way."""
-
-    def state(self, name: str) -> State | None:
-        """Return the state of a training under way, None when there is none."""
-
-
-@dataclass(slots=True)
-class PatternEnsemble:
-    """Models of several patterns that predict together.
-
-    patterns (P,): each with its words by label; weights (P,); load: p → the trained model of a pattern, in a network that the next
-    call uses again.
-    """
-
-    patterns: Patterns
-    labels: tuple[str, ...]
-    weights: tuple[float, ...]
-    load: Callable[[int], PatternNetwork]
-    max_tokens: int
-
-    def scores(self, text_inputs: TextInputs, engine: Engine) -> tuple[FloatArray, LongArray]:
-        """Return s(l|x) (n, J) of documents, and how many of each one's tokens were cut, by the first pattern."""
-        by_pattern, cut = [], None
-        for p, pattern in enumerate(self.patterns.texts):
-            network = self.load(p).mlm
-            gaps = fill_pattern(network, pattern, text_inputs.texts, text_inputs.second)
-            verbalizer = verbalizers_of(network, self.patterns, self.labels)[pattern.count(MASK)]
-            by_pattern.append(pattern_scores(network, gaps, verbalizer, engine))
-            cut = gaps.inputs.cut if cut is None else cut
-        assert cut is not None
-        return ensemble_scores(by_pattern, self.weights), cut
-
-
-@dataclass(slots=True)
-class PatternResult:
-    """What comes of PET. outputs (n, J): of the rows that were to be predicted; network: the classifier, or None: the ensemble predicts.
-
-    facts: of each pattern its weight and the accuracy on the training documents before it was trained; words by label.
-    """
-
-    outputs: FloatArray
-    outcome: Outcome
-    plan: Schedule
-    seconds: float
-    predict_seconds: float
-    n_trained: int
-    n_parameters: int
-    cut: tuple[int, float]
-    facts: dict[str, Any]
-    network: Network | None = None
-    ensemble: PatternEnsemble | None = None
 
 
 def fit_patterns(

@@ -11,7 +11,7 @@ import numpy as np
 from nlpkit.errors import InputError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.network import Network, predict
-from nlpkit.finetune.pet import PatternEnsemble
+from nlpkit.finetune.pattern_ensemble import PatternEnsemble
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 

@@ -15,7 +15,8 @@ from nlpkit.errors import MissingError, UsageError, first_line
 from nlpkit.finetune.architectures import positions_of
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, Inputs, encode, frame_of
-from nlpkit.finetune.network import declared_max_tokens, load_tokenizer, seeded, transformer_folder
+from nlpkit.finetune.network import seeded
+from nlpkit.finetune.tokenizers import declared_max_tokens, load_tokenizer, transformer_folder
 from nlpkit.metrics.bertscore import greedy_scores, inverse_frequencies
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
 

@@ -16,7 +16,6 @@ from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_network, fit_pet, fit_setfit
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.patterns import Patterns
 from nlpkit.finetune.predictions import TaskPredictions, empty_predictions
 from nlpkit.finetune.quantization import Quantization
@@ -24,6 +23,7 @@ from nlpkit.finetune.scores import dev_score
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import LogPoint, State
+from nlpkit.finetune.training_options import TrainingOptions
 from nlpkit.interrupts import between_steps
 from nlpkit.types import LongArray
 

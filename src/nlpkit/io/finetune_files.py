@@ -26,9 +26,9 @@ NLPKIT = "nlpkit.json"
 ADAPTER = "adapter.safetensors"
 CRF = "crf.safetensors"  # beside all formats, for labels of words
 SETFIT_HEAD = "model_head.pkl"  # of a folder that the setfit library wrote
-FORMATS = {
-    "full": "transformers", "head": "adapter", "peft": "peft", "adapter": "adapter", "setfit": "setfit", "pet": "patterns",
-}  # fmt: skip
+FORMATS = {"full": "transformers", "head": "adapter", "pet": "patterns"} | {
+    name: name for name in ("peft", "adapter", "setfit")
+}
 
 
 @dataclass(frozen=True, slots=True)

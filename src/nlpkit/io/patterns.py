@@ -14,9 +14,9 @@ from nlpkit.errors import InputError, NlpkitError
 from nlpkit.finetune.insert import Inserted, insert
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.mlm import load_mlm
+from nlpkit.finetune.pattern_ensemble import PatternEnsemble
 from nlpkit.finetune.pattern_training import PatternNetwork
 from nlpkit.finetune.patterns import Patterns
-from nlpkit.finetune.pet import PatternEnsemble
 
 ADAPTER = "adapter.safetensors"
 _EXAMPLE = (

@@ -19,9 +19,10 @@ from nlpkit.finetune.encoder_options import TrainEncoderOptions
 from nlpkit.finetune.encoders import Scorer, train_on_pairs
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Method, Value
-from nlpkit.finetune.options import HeldOutOptions, ScheduleOptions
+from nlpkit.finetune.options import HeldOutOptions
 from nlpkit.finetune.pair_dataset import PairDataset
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, train
+from nlpkit.finetune.training_options import ScheduleOptions
 from nlpkit.finetune.trials import load_resume_state, warn_truncation
 from nlpkit.interrupts import Stop, between_steps
 from nlpkit.io.atomic import naming

@@ -9,7 +9,8 @@ from nlpkit.evaluation.gates import GateRules
 from nlpkit.finetune.comparison import compare
 from nlpkit.finetune.estimate import estimate, loads_of
 from nlpkit.finetune.leaks import note_overlap
-from nlpkit.finetune.options import DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
+from nlpkit.finetune.options import DatasetOptions, FinetuneOptions
+from nlpkit.finetune.training_options import HardwareOptions, TrainingOptions
 from nlpkit.parameters import Execution
 from nlpkit.workflows.checkpoints import open_store
 from nlpkit.workflows.finetune_job import KINDS, prepare

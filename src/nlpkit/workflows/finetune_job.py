@@ -18,12 +18,13 @@ from nlpkit.finetune.dataset_checks import check_sequences, note_dataset, warn_s
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import KINDS as METHODS
 from nlpkit.finetune.methods import Method, parse_method
-from nlpkit.finetune.options import BATCH_SIZE, DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
+from nlpkit.finetune.options import DatasetOptions, FinetuneOptions
 from nlpkit.finetune.patterns import Patterns
 from nlpkit.finetune.protocol import TOTALS
 from nlpkit.finetune.scores import check_bounds
 from nlpkit.finetune.tasks import CLASSES, ONE_CLASS
 from nlpkit.finetune.text_inputs import TextInputs
+from nlpkit.finetune.training_options import BATCH_SIZE, HardwareOptions, TrainingOptions
 from nlpkit.finetune.trials import TrialRunner
 from nlpkit.io.atomic import check_target
 from nlpkit.io.cost import stopwatch

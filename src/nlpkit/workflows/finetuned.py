@@ -17,11 +17,12 @@ from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.finetune.dataset import KINDS, TASK_NAMES
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.options import DEFAULT_WORDS, TASKS, HardwareOptions
+from nlpkit.finetune.options import DEFAULT_WORDS, TASKS
 from nlpkit.finetune.predictions import predictions_of
 from nlpkit.finetune.predictor import Predictor
 from nlpkit.finetune.tasks import CLASSES, ONE_CLASS, FinetuneTask, TaskKind, probabilities
 from nlpkit.finetune.text_inputs import check_columns, read_inputs
+from nlpkit.finetune.training_options import HardwareOptions
 from nlpkit.io.atomic import MANIFEST, atomic_directory
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import add_column

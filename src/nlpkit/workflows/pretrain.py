@@ -14,7 +14,7 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, MissingError, UsageError, first_line, missing_extra
 from nlpkit.finetune.methods import Value, parse_options
-from nlpkit.finetune.options import HardwareOptions, ScheduleOptions
+from nlpkit.finetune.training_options import HardwareOptions, ScheduleOptions
 from nlpkit.interrupts import between_steps
 from nlpkit.io.atomic import MANIFEST, naming
 from nlpkit.io.cost import stopwatch

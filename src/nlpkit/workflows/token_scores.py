@@ -11,7 +11,7 @@ from nlpkit.embed.models import find_model, weights_fingerprint
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import missing_extra
 from nlpkit.evaluation.generation import TokenScores
-from nlpkit.finetune.options import HardwareOptions
+from nlpkit.finetune.training_options import HardwareOptions
 from nlpkit.types import FloatArray
 from nlpkit.workflows.evaluation_targets import EvaluationSettings
 

@@ -22,9 +22,10 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.estimate import estimate, loads_of_encoder
 from nlpkit.finetune.methods import Method, Value, parse_method, parse_options
 from nlpkit.finetune.mlm import MERGED
-from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions
+from nlpkit.finetune.options import HeldOutOptions
 from nlpkit.finetune.pair_dataset import check_classes
 from nlpkit.finetune.train import LogPoint
+from nlpkit.finetune.training_options import HardwareOptions, ScheduleOptions
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.finetune_checkpoints import Checkpoint

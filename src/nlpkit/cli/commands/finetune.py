@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.options import GateOptions
-from nlpkit.finetune.options import DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
+from nlpkit.finetune.options import DatasetOptions, FinetuneOptions
+from nlpkit.finetune.training_options import HardwareOptions, TrainingOptions
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
-from nlpkit.finetune.options import HardwareOptions, ScheduleOptions
+from nlpkit.finetune.training_options import HardwareOptions, ScheduleOptions
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
 from nlpkit.pretrain.options import PretrainOptions

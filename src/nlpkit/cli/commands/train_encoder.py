@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.finetune.encoder_options import TrainEncoderOptions
-from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions
+from nlpkit.finetune.options import HeldOutOptions
+from nlpkit.finetune.training_options import HardwareOptions, ScheduleOptions
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
 

@@ -1,0 +1,166 @@
+"""Options of how a transformer is trained, and on what."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parameters import Param
+
+if TYPE_CHECKING:
+    import torch
+
+    from nlpkit.finetune.methods import Method
+    from nlpkit.finetune.train import Schedule
+
+LEAST_STEPS, MOST_EPOCHS, EPOCHS, BATCH_SIZE, WARMUP, WEIGHT_DECAY = 200, 50, 3, 16, 0.1, 0.01
+MANY_CLASSES_RATE = 2e-3  # of the head
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleOptions:
+    """Length and rates of training; None: the method or the objective decides."""
+
+    PANEL: ClassVar[str] = "Training"
+
+    epochs: Annotated[
+        int | None,
+        Param("Passes over the training documents; default: set by the method or objective.", min=1),
+    ] = None
+    max_steps: Annotated[int | None, Param("Number of training steps after which training ends.", min=1)] = None
+    batch_size: Annotated[
+        int | None, Param("Documents per training step; default: 16, with the objectives mlm and mnrl 32.", min=1)
+    ] = None
+    lr: Annotated[float | None, Param("Learning rate; default: set by the method or objective.")] = None
+    warmup: Annotated[
+        float | None,
+        Param("Share of the steps during which the learning rate grows; default: 0.1, with the objective mlm 0.06."),
+    ] = None
+    weight_decay: Annotated[float | None, Param("Weight decay of AdamW; default: 0.01, and 0 for setfit.")] = None
+    patience: Annotated[
+        int, Param("Number of scores on dev documents without a gain after which training ends; 0: never.", min=0)
+    ] = 3
+    max_tokens: Annotated[
+        int | None, Param("Number of tokens of a text that the model sees; default: the model's window.", min=4)
+    ] = None
+
+    def check(self) -> None:
+        """Raise UsageError for values that are out of range."""
+        for name, value, usual in (("lr", self.lr, "5e-5"), ("head_lr", getattr(self, "head_lr", None), "1e-3")):
+            if value is not None and not 0 < value < 10:
+                raise UsageError(
+                    f"`{name}={value:g}`: a learning rate lies above 0 and below 10, such as {usual}", parameter=name
+                )
+        if self.warmup is not None and not 0 <= self.warmup <= 1:
+            raise UsageError(f"`warmup={self.warmup:g}`: a share from 0 to 1 is needed", parameter="warmup")
+        if self.weight_decay is not None and not 0 <= self.weight_decay < 1:
+            raise UsageError(
+                f"`weight_decay={self.weight_decay:g}`: a number from 0 to 1 is needed", parameter="weight_decay"
+            )
+
+    def check_patience(self, *, dev: bool) -> None:
+        """Raise UsageError for `patience` without dev documents."""
+        if self.patience != ScheduleOptions().patience and not dev:
+            raise UsageError(
+                "`patience` ends training by its scores on dev documents; give them with `dev`, or leave it out",
+                parameter="patience",
+            )
+
+    def applied_to(self, schedule: Schedule) -> Schedule:
+        """Return a schedule with what is set here."""
+        wanted = {
+            "epochs": self.epochs, "batch": self.batch_size, "rate": self.lr, "warmup": self.warmup, "weight_decay": self.weight_decay,
+        }  # fmt: skip
+        changes: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
+        return replace(schedule, max_steps=self.max_steps, patience=self.patience, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOptions(ScheduleOptions):
+    """Settings of fine-tuning; what is None comes from the method. `class_weight="balanced"`: classes weigh alike."""
+
+    head_lr: Annotated[
+        float | None,
+        Param(
+            "Learning rate of the new classification head; default: set by the method, 2e-3 if there are more classes than "
+            "documents in a batch."
+        ),
+    ] = None
+    class_weight: Annotated[
+        str,
+        Param("Weighting of the classes: none, or balanced (every class weighs the same).", metavar="none|balanced"),
+    ] = "none"
+
+    calibrate: Annotated[
+        bool, Param("Fit a temperature on the dev documents, so that probabilities are as often right as they say.")
+    ] = False
+
+    def check(self) -> None:
+        """Raise UsageError for values that are out of range."""
+        if self.class_weight not in ("none", "balanced"):
+            raise unknown_value("class_weight", self.class_weight, ("none", "balanced"))
+        super(TrainingOptions, self).check()
+
+    @property
+    def balanced(self) -> bool:
+        """Whether all classes weigh alike."""
+        return self.class_weight == "balanced"
+
+    def schedule(self, method: Method, n: int, classes: int = 0) -> Schedule:
+        """Return the schedule for n training documents: 3 epochs, more (at most 50) where these are fewer than 200 steps.
+
+        Fine-tuning on few documents needs more steps than usual (Mosbach et al. 2021, §6; Zhang et al. 2021). With more classes
+        than a batch has documents, most classes are in few batches, and the head learns them too slowly at the usual rate.
+
+        Args:
+            classes: among which the head chooses for a document; 0: it chooses for words, or gives a number.
+        """
+        from nlpkit.finetune.train import Schedule
+
+        kind, batch = method.kind, self.batch_size or BATCH_SIZE
+        setfit = kind.family == "setfit"
+        steps = max(1, math.ceil(n / batch))
+        usual = Schedule(
+            epochs=min(MOST_EPOCHS, max(EPOCHS, math.ceil(LEAST_STEPS / steps))), batch=batch, rate=kind.rate,
+            head_rate=self.head_lr or (MANY_CLASSES_RATE if classes > batch and not setfit else kind.head_rate),
+            warmup=WARMUP, weight_decay=0.0 if setfit else WEIGHT_DECAY,
+        )  # fmt: skip
+        return self.applied_to(usual)
+
+    def plain(self) -> dict[str, Any]:
+        """Return what manifests and checkpoints say of them."""
+        return {
+            "epochs": self.epochs, "max_steps": self.max_steps, "batch": self.batch_size or BATCH_SIZE, "rate": self.lr,
+            "warmup": WARMUP if self.warmup is None else self.warmup, "weight_decay": self.weight_decay, "patience": self.patience,
+            "class_balance": self.balanced, "max_tokens": self.max_tokens, "head_rate": self.head_lr,
+            "calibrate": self.calibrate,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class HardwareOptions:
+    """Where a model is trained, and whether the hub is asked for it."""
+
+    PANEL: ClassVar[str] = "Run"
+
+    device: Annotated[str | None, Param("Device: cpu, cuda or mps; default: the best there is.")] = None
+    precision: Annotated[
+        str, Param("Precision of products: fp32, bf16 or fp16; auto: bf16 on a GPU that has it, else fp32.")
+    ] = "auto"
+    offline: Annotated[bool, Param("Never ask the hub for a model.")] = False
+
+    def check(self) -> None:
+        """Raise UsageError for a precision there is not."""
+        if self.precision not in ("auto", "fp32", "bf16", "fp16"):
+            raise unknown_value("precision", self.precision, ("auto", "fp32", "bf16", "fp16"))
+
+    def chosen(self) -> tuple[torch.device, str]:
+        """Return the device and the precision of products there; on a CPU `auto` is fp32. Raises UsageError for one that is not there."""
+        from nlpkit.embed.hardware import choose_device, choose_precision
+
+        device = choose_device(self.device)
+        if self.precision == "auto" and device.type == "cpu":
+            return device, "fp32"
+        return device, choose_precision(self.precision, device)
