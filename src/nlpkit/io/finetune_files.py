@@ -26,12 +26,6 @@ NLPKIT = "nlpkit.json"
 ADAPTER = "adapter.safetensors"
 CRF = "crf.safetensors"  # beside all formats, for labels of words
 SETFIT_HEAD = "model_head.pkl"  # of a folder that the setfit library wrote
-FORMATS = {
-    "full": "transformers",
-    "head": "adapter",
-    "pet": "patterns",
-    **{n: n for n in ("peft", "adapter", "setfit")},
-}
 
 
 @dataclass(frozen=True, slots=True)

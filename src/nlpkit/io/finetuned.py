@@ -20,7 +20,6 @@ from nlpkit.finetune.tasks import FinetuneTask, TaskKind
 from nlpkit.io.atomic import MANIFEST, atomic_directory, naming
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_files import (
-    FORMATS,
     TunedConfig,
     find_base,
     foreign_task,
@@ -36,6 +35,10 @@ from nlpkit.io.patterns import load_patterns, save_patterns
 from nlpkit.io.runs import open_run
 from nlpkit.plain import shell_line
 from nlpkit.version import __version__
+
+FORMATS = {
+    "full": "transformers", "head": "adapter", "peft": "peft", "adapter": "adapter", "setfit": "setfit", "pet": "patterns",
+}  # fmt: skip
 
 
 def base_name(files: ModelFiles) -> str:
