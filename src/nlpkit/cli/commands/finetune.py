@@ -34,7 +34,7 @@ def finetune_cli(
     Examples:
       nlpkit finetune data/samples/questions.jsonl --shots 4 -o tuned/
       nlpkit finetune data/samples/questions.jsonl --method "head,lora(r=4)" --max-steps 9 -o both/
-      nlpkit finetune data/samples/questions.jsonl --method "head,setfit(epochs=0)" --protocol course --totals 12 -o ranked/
+      nlpkit finetune data/samples/questions.jsonl --method head --protocol course --totals 8 -o all/
 
     The labels decide the task: one class, several labels (a column of lists), numbers, or a label for each word; --pair-col reads
     sentence pairs, --context the neighbours of a text. Scores are those of --test, --split, --cv or a fifth of the documents that
