@@ -178,8 +178,13 @@ def test_several_labels(base: Path) -> None:
     y = rng.integers(0, 2, (160, 2))
     texts = [" ".join(rng.permutation([*rng.choice((REST, GOOD)[a], 3), *rng.choice((REST, BAD)[b], 3)])) for a, b in y]
     task = FinetuneTask("multi", ("good", "bad"))
-    found = fit(base, "full", task, TextInputs(texts), y.astype(np.float32), steps=100, class_weight="balanced", seed=3)
-    assert ((found.outputs > 0) == y[TEST]).mean() > 0.9
+    accuracy = []
+    for seed in range(1, 4):  # between .7 and 1, by the seed
+        found = fit(
+            base, "full", task, TextInputs(texts), y.astype(np.float32), steps=100, class_weight="balanced", seed=seed
+        )
+        accuracy.append(((found.outputs > 0) == y[TEST]).mean())
+    assert np.mean(accuracy) > 0.8  # chance is .5
 
 
 def test_numbers(base: Path) -> None:

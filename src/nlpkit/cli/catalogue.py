@@ -105,7 +105,9 @@ PANELS: dict[str, dict[str, Entry]] = {
             "attention", "Show what a transformer looks at in a text: a map of each head in each layer."
         ),
         "explain-transformer": Entry(
-            "explain_transformer", "Calculate a transformer by hand: every matrix with its formula.", tables=False
+            "explain_transformer",
+            "Calculate a transformer by hand: every matrix of an encoder and a decoder layer, with its formula.",
+            tables=False,
         ),
         "train-tokenizer": Entry(
             "train_tokenizer", "Train a tokenizer of subwords: byte-pair encoding, WordPiece, unigram."

@@ -231,11 +231,11 @@ class _Run:
         rows, labels = self.learn, self.codes[self.learn]
         if not generation:
             return rows, labels
-        more, guesses = next_examples(
+        chosen, guesses = next_examples(
             [scores["unlabelled"] for scores in previous], self.weights, p, self.sets[generation] - self.sets[0],
             raters=float(self.options["raters"]), seed=self.seed, generation=generation,
         )  # fmt: skip
-        return np.concatenate([rows, self.left[more]]), np.concatenate([labels, guesses])
+        return np.concatenate([rows, self.left[chosen]]), np.concatenate([labels, guesses])
 
     def train_pattern(self, generation: int, p: int, rows: LongArray, labels: LongArray) -> Mapping[str, np.ndarray]:
         """Train the model of a pattern, or take it from the stages; return its scores and, where it will predict, its weights."""

@@ -120,12 +120,12 @@ def load_predictor(
         if config.format == "setfit":
             return _load_setfit(folder, config, device)
         if config.format == "patterns":
-            own = {**config.columns}
+            columns = {**config.columns}
             ensemble = load_patterns(
-                folder, own.pop("patterns"), config.task.names, parse_method(config.method), device=device,
+                folder, columns.pop("patterns"), config.task.names, parse_method(config.method), device=device,
                 base=find_base(config, base=base, offline=offline).path if adapted else None, max_tokens=config.max_tokens,
             )  # fmt: skip
-            return Predictor(config.task, own, ensemble=ensemble)
+            return Predictor(config.task, columns, ensemble=ensemble)
         network = load_tuned_network(folder, config, base=base, device=device, offline=offline)
         return Predictor(config.task, dict(config.columns), network)
     form, task = foreign_task(folder, labels, kind)

@@ -162,7 +162,7 @@ def _patterns(pet: Mapping[str, Any] | None) -> list[str]:
     """Return lines about the patterns of PET, and the words that stand for the classes."""
     if pet is None:
         return []
-    lines = [f"- pattern `{own['pattern']}`, weight {own['weight']:.3g}" for own in pet["patterns"]]
+    lines = [f"- pattern `{pattern['pattern']}`, weight {pattern['weight']:.3g}" for pattern in pet["patterns"]]
     lines += [f"- {label}: {', '.join(words)}" for label, words in pet["words"].items()]
     return [*lines, f"- {pet['unlabelled']:,} unlabelled texts"] if pet["unlabelled"] else lines
 
