@@ -423,9 +423,9 @@ def test_a_rate_that_is_too_high_is_told(base: Path, tmp_path: Path) -> None:
     done = tune("docs.jsonl", "--lr", "9", "-o", "run", base=base, steps=8)
     assert re.search(r"the loss grew from \d\S* to \d\S* in training; lower --lr", done.err)
     write_jsonl(tmp_path / "pairs.jsonl", pair_rows())
-    done = train(
-        "pairs.jsonl", "--objective", "mnrl", *PAIRS, "--lr", "9", "--test", "pairs.jsonl", "-o", "encoder", base=base
-    )
+    line = ("pairs.jsonl", "--objective", "mnrl", *PAIRS, "--test", "pairs.jsonl")
+    train(*line, "--lr", "1", "-o", "good", base=base)
+    done = train(*line, "--lr", "9", "-o", "encoder", base=Path("good"))
     found = report("encoder")
     assert found["after"]["recall@1"] < found["before"]["recall@1"]
     assert "recall@1 is worse than before" in done.err

@@ -113,7 +113,8 @@ def test_models_that_do_not_go_on_with_a_text(gpt: Path, tmp_path: Path) -> None
         nk.generate_texts(gpt.parent / "bert", prompt="the")
 
 
-def test_the_command(gpt: Path, tmp_path: Path) -> None:
+def test_the_command(gpt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     line = ("generate", gpt, "--prompt", "the court", "--texts", 2, "--max-words", 5)
     done = run_cli(*line, "-o", "t.parquet", "--save-probabilities", "p.csv", "--candidates", 2)
     assert len(done.out.splitlines()) == 2

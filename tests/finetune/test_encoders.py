@@ -211,10 +211,16 @@ def test_what_is_trained_loads_in_sbert_embed_and_without_w(base: Path, tmp_path
 
 
 def test_every_objective_has_options_and_a_plan() -> None:
-    assert set(OPTIONS) == set(PLANS) == {*NAMES, "mlm", "static"}
+    assert set(OPTIONS) == set(PLANS) == {*NAMES, "mlm", "static", "sft", "dpo"}
     assert OPTIONS["triplet"]["margin"] == 1
     assert OPTIONS["mnrl"]["scale"] == 20
-    assert {name: plan.epochs for name, plan in PLANS.items()} == {"mlm": 3, "static": 1, **dict.fromkeys(NAMES, 1)}
+    assert {name: plan.epochs for name, plan in PLANS.items()} == {
+        "mlm": 3,
+        "static": 1,
+        "sft": 3,
+        "dpo": 1,
+        **dict.fromkeys(NAMES, 1),
+    }
 
 
 def test_recall_by_hand() -> None:

@@ -23,7 +23,8 @@ from nlpkit.finetune.network import load_network, predict
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.training_options import TrainingOptions
-from nlpkit.io.finetune_files import FORMATS, TunedConfig, foreign_task, load_foreign, load_tuned_network, save_network
+from nlpkit.io.finetune_files import TunedConfig, foreign_task, load_foreign, load_tuned_network, save_network
+from nlpkit.io.finetuned import FORMATS
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
 from tests.refusals import refuses
