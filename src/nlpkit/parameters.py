@@ -134,7 +134,7 @@ def _hints(record: type) -> dict[str, Any]:
 
 
 def _checked(record: type, name: str, value: Any) -> Any:
-    """Return the value of a field as it is, unless its Param refuses it, as the command line refuses it; one of several as a tuple.
+    """Return the value of a field, unless its Param refuses it, as the command line refuses it: several as a tuple, files as paths.
 
     Raises:
         UsageError: it is no number where one is needed, or outside its limits.
@@ -144,9 +144,12 @@ def _checked(record: type, name: str, value: Any) -> Any:
     if param is None:
         return value
     kind = get_args(hint)[0]
-    if get_origin(kind) is tuple and get_args(kind)[-1] is ... and not isinstance(value, tuple):
-        return tuple(value) if isinstance(value, list) else (value,)
+    if get_origin(kind) is tuple and get_args(kind)[-1] is ...:
+        several = tuple(value) if isinstance(value, list | tuple) else (value,)
+        return tuple(map(Path, several)) if get_args(kind)[0] is Path else several
     kinds = set(get_args(kind) or (kind,))
+    if isinstance(value, str) and kinds <= {Path, NoneType}:
+        return Path(value)
     if not kinds <= {int, float, NoneType} or (value is None and NoneType in kinds):
         return value
     needed, noun = (Real, "number") if float in kinds else (Integral, "whole number")

@@ -14,11 +14,12 @@ from safetensors.torch import load_file
 
 from nlpkit.errors import InputError
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_network
+from nlpkit.finetune.fit import fit_network
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.tasks import IGNORED, FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import Schedule, State
+from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert

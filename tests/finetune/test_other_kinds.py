@@ -17,11 +17,12 @@ from nlpkit.embed.models import weights_fingerprint
 from nlpkit.errors import MissingError
 from nlpkit.finetune.architectures import head_parameters, positions_of
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.fit import Trained, fit_network
+from nlpkit.finetune.fit import fit_network
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import load_network, predict
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
+from nlpkit.finetune.trained import Trained
 from nlpkit.finetune.training_options import TrainingOptions
 from nlpkit.io.finetune_files import TunedConfig, foreign_task, load_foreign, load_tuned_network, save_network
 from nlpkit.io.finetuned import FORMATS

@@ -13,7 +13,6 @@ import torch
 from torch.nn import functional
 
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_pet
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.pattern_training import (
     PatternObjective,
@@ -24,10 +23,12 @@ from nlpkit.finetune.pattern_training import (
     soft_labels,
 )
 from nlpkit.finetune.patterns import Patterns, fill_pattern, verbalizers_of
+from nlpkit.finetune.pet import fit_patterns
 from nlpkit.finetune.pet_options import ADAPTERS
 from nlpkit.finetune.tasks import FinetuneTask, SoftTargets, Targets
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import Schedule, State, batches
+from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
 from tests.finetune.test_fit import BAD, GOOD, REST, reviews
 from tests.finetune.tiny import tiny_bert
@@ -86,7 +87,7 @@ def fit(
     texts, y = reviews()
     unlabelled = TextInputs([f"{text} it" for text in texts[20 : 20 + left]]) if left else None
     with Engine(CPU, "fp32", threads=threads) as engine:
-        return fit_pet(
+        return fit_patterns(
             base, parse_method(method), TASK, patterns, TextInputs(texts), y, unlabelled=unlabelled, train_rows=train, dev_rows=dev,
             predict_rows=TEST, training=TrainingOptions(max_steps=steps, **{"lr": 3e-3, **options}), engine=engine, seed=seed,
             stages=stages or Kept(), score=score, callbacks=callbacks,

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from nlpkit.errors import InputError
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.fit import Trained, fit_network
+from nlpkit.finetune.fit import fit_network
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import load_network
 from nlpkit.finetune.quantization import ABSMAX_BLOCK, BLOCK, Quantization
@@ -28,6 +28,7 @@ from nlpkit.finetune.quantized import (
 )
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
+from nlpkit.finetune.trained import Trained
 from nlpkit.finetune.training_options import TrainingOptions
 from tests.finetune.tiny import tiny_bert
 

@@ -6,6 +6,7 @@ import hashlib
 import subprocess
 import sys
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,21 @@ import pytest
 import nlpkit as nk
 from nlpkit.errors import InputError, UsageError
 from nlpkit.pretrain.options import SPECIAL, TokenizerOptions
-from nlpkit.pretrain.subwords import PREFIX, merge_pair, pair_counts, train_subwords
+from nlpkit.pretrain.subwords import PREFIX, merge_pair, train_subwords
 
 pytest.importorskip("tokenizers")
 # the example of Sennrich, Haddow & Birch (2016), figure 1, and of lectures since then
 EXAMPLE = ["low"] * 5 + ["lower"] * 2 + ["newest"] * 6 + ["widest"] * 3
 TEXTS = ["the river flows under the bridge", "the bridge crosses a river", "rivers and bridges, flowing"] * 3
+
+
+def pair_counts(words: Counter[str], cut: dict[str, list[str]]) -> Counter[tuple[str, str]]:
+    """Return how often each pair of neighbours occurs in the words as they are cut."""
+    pairs: Counter[tuple[str, str]] = Counter()
+    for word, symbols in cut.items():
+        for pair in pairwise(symbols):
+            pairs[pair] += words[word]
+    return pairs
 
 
 def test_the_merges_of_the_lectures_example() -> None:

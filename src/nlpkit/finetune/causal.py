@@ -33,6 +33,7 @@ from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Inputs, frame_of
 from nlpkit.finetune.methods import Method, Value
 from nlpkit.finetune.network import seeded
+from nlpkit.finetune.objective import EveryParameter
 from nlpkit.finetune.peft_methods import DEFAULTS
 from nlpkit.finetune.tokenizers import load_tokenizer
 from nlpkit.types import FloatArray, LongArray
@@ -218,34 +219,17 @@ def dpo_loss(chosen: Tensor, rejected: Tensor, ref_chosen: Tensor, ref_rejected:
     return -functional.logsigmoid(beta * ((chosen - ref_chosen) - (rejected - ref_rejected)))
 
 
-@dataclass(slots=True)
-class SftObjective:
-    """Objective of training on answers; see `engine.PerExampleLoss` and `train.Objective`."""
+@dataclass
+class SftObjective(EveryParameter):
+    """Objective of training on answers; see `engine.PerExampleLoss` and `objective.Objective`."""
 
     network: CausalNetwork
     answers: Answers
-    joint: bool = False
-    by_length: bool = True
     lengths: LongArray = field(init=False)
     n: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.lengths, self.n = self.answers.inputs.lengths, len(self.answers.first)
-
-    def parameters(self) -> dict[str, Tensor]:
-        """Return what is trained, by name."""
-        return self.network.trained
-
-    def head(self) -> set[str]:
-        """Return nothing: there is no new head."""
-        return set()
-
-    def mode(self, train: bool) -> None:
-        """Put the network into training, or out of it."""
-        self.network.model.train(train)
-
-    def begin(self, epoch: int, seed: int) -> None:
-        """Nothing changes from epoch to epoch."""
 
     def weight(self, rows: LongArray) -> float:
         """Return how many tokens have a loss."""
@@ -256,7 +240,7 @@ class SftObjective:
         return -self.network.log_probs(self.answers, rows).sum()
 
 
-@dataclass(slots=True)
+@dataclass
 class DpoObjective(SftObjective):
     """Objective of training on pairs of answers. answers: the chosen ones; rejected: the others; reference (n, 2): log π_ref of both."""
 

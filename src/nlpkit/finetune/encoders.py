@@ -72,7 +72,7 @@ class EncoderData:
 
 @dataclass(slots=True)
 class PairObjective:
-    """Objective of training an embedder on pairs or triplets; see `engine.InBatchLoss` and `train.Objective`.
+    """Objective of training an embedder on pairs or triplets; see `engine.InBatchLoss` and `objective.Objective`.
 
     A text is a unit: of a batch each distinct text is encoded once, with one draw of dropout, which gives the same loss but for
     dropout (SBERT encodes it as often as it is there).

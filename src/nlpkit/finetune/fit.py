@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,64 +17,15 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import objective_of
 from nlpkit.finetune.inputs import spread, word_places
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.network import Network, divide_outputs, load_network, predict
-from nlpkit.finetune.pattern_ensemble import PatternEnsemble, Stages
-from nlpkit.finetune.patterns import Patterns
-from nlpkit.finetune.pet import fit_patterns
+from nlpkit.finetune.network import divide_outputs, load_network, predict
 from nlpkit.finetune.quantization import Quantization
-from nlpkit.finetune.setfit import SetFitModel, train_setfit
+from nlpkit.finetune.setfit import train_setfit
 from nlpkit.finetune.tasks import CLASSES, IGNORED, FinetuneTask, Targets, balanced, fit_temperature
 from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
+from nlpkit.finetune.train import train
+from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
 from nlpkit.types import IntArray, LongArray
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingCallbacks:
-    """Functions that are called during training, and the state that it resumes from."""
-
-    state: State | None = None
-    save: Callable[[State], None] = lambda state: None
-    on_step: Callable[[int, int, LogPoint | None], None] = lambda step, steps, point: None
-    on_truncation: Callable[[int, float], None] = lambda documents, share: (
-        None
-    )  # see Trained.cut; before training starts
-
-
-@dataclass(slots=True)
-class Trained:
-    """A training that is done. outputs: of the rows that were to be predicted, as `network.predict` gives them; logits of SetFit.
-
-    A model is one of three: a network, an embedder with a SetFit model, or an ensemble of pattern models, whose words and weights
-    `patterns` has also where a network has learned from it.
-
-    options: of the method, in force. cut: of the documents used, how many were longer than the window, and the share of the tokens
-    that was not seen.
-    """
-
-    outputs: Any
-    outcome: Outcome
-    plan: Schedule
-    seconds: float
-    predict_seconds: float
-    n_trained: int
-    n_parameters: int
-    cut: tuple[int, float]
-    options: Mapping[str, Any]
-    network: Network | None = None
-    embedder: Any = None
-    model: SetFitModel | None = None
-    unfit: int = 0  # documents that were not learned from: no window has all of their answer
-    temperature: float | None = None  # that the outputs are divided by
-    ensemble: PatternEnsemble | None = None
-    patterns: Mapping[str, Any] | None = None
-
-    @property
-    def max_tokens(self) -> int:
-        """Tokens of a text that the model sees."""
-        holder: Any = self.network or self.embedder or self.ensemble
-        return int(holder.max_tokens)
 
 
 def fit_network(
@@ -222,38 +173,6 @@ def _sequence(words: IntArray, word_labels: LongArray) -> LongArray:
     """Return the places of words and their labels (2, W), as `Targets` has them for a CRF; without labels none."""
     places = word_places(words) if len(word_labels) else np.zeros(0, np.int64)
     return np.stack([places, word_labels[: len(places)]])
-
-
-def fit_pet(
-    folder: Path,
-    method: Method,
-    task: FinetuneTask,
-    patterns: Patterns,
-    text_inputs: TextInputs,
-    y: LongArray,
-    *,
-    unlabelled: TextInputs | None,
-    train_rows: LongArray,
-    dev_rows: LongArray,
-    predict_rows: LongArray,
-    training: TrainingOptions,
-    engine: Engine,
-    seed: int,
-    stages: Stages,
-    score: Callable[[LongArray, Any], float] | None = None,
-    callbacks: TrainingCallbacks | None = None,
-) -> Trained:
-    """Return a classifier or an ensemble trained on patterns, and its outputs for others. Arguments and errors as of `fit_patterns`."""
-    callbacks = callbacks or TrainingCallbacks()
-    result = fit_patterns(
-        folder, method, task, patterns, text_inputs, y, unlabelled=unlabelled, train_rows=train_rows, dev_rows=dev_rows,
-        predict_rows=predict_rows, training=training, engine=engine, seed=seed, stages=stages, score=score,
-        on_step=callbacks.on_step, on_truncation=callbacks.on_truncation,
-    )  # fmt: skip
-    return Trained(
-        result.outputs, result.outcome, result.plan, result.seconds, result.predict_seconds, result.n_trained, result.n_parameters,
-        result.cut, method.options, network=result.network, ensemble=result.ensemble, patterns=result.facts,
-    )  # fmt: skip
 
 
 def _sizes(task: FinetuneTask, y: Any, rows: LongArray) -> LongArray:

@@ -201,7 +201,7 @@ def cut_windows(network: MlmNetwork, texts: Sequence[str]) -> tuple[Inputs, int]
 
 @dataclass(slots=True)
 class MlmObjective:
-    """Objective of training a network on masked tokens; see `engine.PerExampleLoss` and `train.Objective`.
+    """Objective of training a network on masked tokens; see `engine.PerExampleLoss` and `objective.Objective`.
 
     Attributes:
         share: of the tokens that are masked. head_only: the body is frozen and runs without dropout.

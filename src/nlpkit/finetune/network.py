@@ -118,7 +118,7 @@ class Network:
 
 @dataclass(slots=True)
 class ClassifierObjective:
-    """Objective of training a network on labelled examples; see `engine.PerExampleLoss` and `train.Objective`.
+    """Objective of training a network on labelled examples; see `engine.PerExampleLoss` and `objective.Objective`.
 
     rows (n,): the examples among the inputs.
     """

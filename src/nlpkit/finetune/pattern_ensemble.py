@@ -1,4 +1,4 @@
-"""Models of several patterns that predict together, and what training on patterns gives."""
+"""Models of several patterns that predict together, and where their trainings are kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.network import Network
 from nlpkit.finetune.pattern_training import (
     PatternNetwork,
     ensemble_scores,
@@ -22,7 +21,7 @@ from nlpkit.finetune.patterns import (
     verbalizers_of,
 )
 from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.train import Outcome, Schedule, State
+from nlpkit.finetune.train import State
 from nlpkit.types import FloatArray, LongArray
 
 
@@ -67,23 +66,3 @@ class PatternEnsemble:
             cut = gaps.inputs.cut if cut is None else cut
         assert cut is not None
         return ensemble_scores(by_pattern, self.weights), cut
-
-
-@dataclass(slots=True)
-class PatternResult:
-    """What comes of PET. outputs (n, J): of the rows that were to be predicted; network: the classifier, or None: the ensemble predicts.
-
-    facts: of each pattern its weight and the accuracy on the training documents before it was trained; words by label.
-    """
-
-    outputs: FloatArray
-    outcome: Outcome
-    plan: Schedule
-    seconds: float
-    predict_seconds: float
-    n_trained: int
-    n_parameters: int
-    cut: tuple[int, float]
-    facts: dict[str, Any]
-    network: Network | None = None
-    ensemble: PatternEnsemble | None = None

@@ -93,7 +93,7 @@ def load_pattern_network(
 
 @dataclass(slots=True)
 class PatternObjective:
-    """L = (1 - α) L_CE + α L_MLM (Schick & Schütze 2021a, §3.2), without unlabelled texts L = L_CE; see `train.Objective`.
+    """L = (1 - α) L_CE + α L_MLM (Schick & Schütze 2021a, §3.2), without unlabelled texts L = L_CE; see `objective.Objective`.
 
     L_CE is the cross-entropy of softmax over l of s(l|x). L_MLM is the mean over the `partners` of an example, unlabelled texts in the
     same pattern drawn anew in each epoch, of the mean cross-entropy of their masked tokens; the gaps of the pattern stay open.

@@ -20,7 +20,7 @@ from nlpkit.errors import InputError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.network import ClassifierObjective, Network, load_network, predict
-from nlpkit.finetune.pattern_ensemble import PatternEnsemble, PatternResult, Stages
+from nlpkit.finetune.pattern_ensemble import PatternEnsemble, Stages
 from nlpkit.finetune.pattern_training import (
     PatternNetwork,
     PatternObjective,
@@ -44,6 +44,7 @@ from nlpkit.finetune.pet_options import DEFAULTS
 from nlpkit.finetune.tasks import FinetuneTask, SoftTargets, Targets, balanced
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, train
+from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
 from nlpkit.types import FloatArray, LongArray
 
@@ -68,27 +69,28 @@ def fit_patterns(
     seed: int,
     stages: Stages,
     score: Callable[[LongArray, Any], float] | None = None,
-    on_step: Callable[[int, int, LogPoint | None], None] = lambda step, steps, point: None,
-    on_truncation: Callable[[int, float], None] = lambda documents, share: None,
-) -> PatternResult:
+    callbacks: TrainingCallbacks | None = None,
+) -> Trained:
     """Return a classifier, or an ensemble of models, trained on patterns of some documents, and its outputs for others.
 
     Args:
         folder: of the base model. y: classes of all documents. unlabelled: texts without labels; of `petapter` not read.
-        stages: where each pattern's training is kept; one that is done is taken from there.
+        stages: where each pattern's training is kept; one that is done is taken from there. Of `callbacks`
+            `state` and `save` are not used: the stages keep states.
         score: (dev rows, outputs) → the score that early stopping looks at, higher is better.
 
     Raises:
         UsageError: a base without a head for masked words. InputError: words that fit no pattern.
     """
+    callbacks = callbacks or TrainingCallbacks()
     start = time.perf_counter()
     network = load_pattern_network(folder, method, seed=seed, device=engine.device, max_tokens=training.max_tokens)
     run = _Run(
         folder, method, task, patterns, text_inputs, unlabelled if method.name in DEFAULTS else None, train_rows, dev_rows,
-        predict_rows, network, training, engine, seed, stages, score if len(dev_rows) else None, on_step,
+        predict_rows, network, training, engine, seed, stages, score if len(dev_rows) else None, callbacks.on_step,
     )  # fmt: skip
     run.read(y)
-    on_truncation(*run.cut)
+    callbacks.on_truncation(*run.cut)
     run.choose_words()
     run.plan_steps()
     by_pattern: list[Mapping[str, np.ndarray]] = []
@@ -107,9 +109,9 @@ def fit_patterns(
             run.patterns, task.names, tuple(run.weights), run.trained_network, network.mlm.max_tokens
         )
     seconds = time.perf_counter() - start - run.spent + run.earlier
-    return PatternResult(
-        outputs, _in_sequence(run.outcomes), run.last_plan, seconds, run.spent, n_trained, n_parameters, run.cut, run.facts(),
-        classifier, ensemble,
+    return Trained(
+        outputs, _in_sequence(run.outcomes), run.last_plan, seconds, run.spent, n_trained, n_parameters, run.cut, method.options,
+        network=classifier, ensemble=ensemble, patterns=run.facts(),
     )  # fmt: skip
 
 

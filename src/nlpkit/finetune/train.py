@@ -7,14 +7,15 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from nlpkit.errors import InputError, OutOfMemoryError
-from nlpkit.finetune.engine import Engine, Lengths
+from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.objective import Objective
 from nlpkit.types import LongArray
 
 logger = logging.getLogger("nlpkit.finetune")
@@ -53,27 +54,6 @@ class Schedule:
         if step < rise:
             return (step + 1) / rise
         return (steps - step) / max(1, steps - rise)
-
-
-class Objective(Protocol):
-    """Parameters and examples of a training; beside these those of `engine.PerExampleLoss` or `engine.InBatchLoss`."""
-
-    n: int  # examples of an epoch
-    joint: bool
-    lengths: Lengths  # (n,) tokens of each example; batches hold examples of like length where `by_length`
-    by_length: bool
-
-    def parameters(self) -> dict[str, Tensor]:
-        """Return what is trained, by name."""
-
-    def head(self) -> set[str]:
-        """Return the names of parameters that have the rate of the head."""
-
-    def mode(self, train: bool) -> None:
-        """Put the network into training, or out of it."""
-
-    def begin(self, epoch: int, seed: int) -> None:
-        """Get ready for an epoch: draw masks or pairs from the seed."""
 
 
 @dataclass(frozen=True, slots=True)

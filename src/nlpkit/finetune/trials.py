@@ -14,15 +14,17 @@ from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.fit import Trained, TrainingCallbacks, fit_network, fit_pet, fit_setfit
+from nlpkit.finetune.fit import fit_network, fit_setfit
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.patterns import Patterns
+from nlpkit.finetune.pet import fit_patterns
 from nlpkit.finetune.predictions import TaskPredictions, empty_predictions
 from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.scores import dev_score
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import LogPoint, State
+from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
 from nlpkit.interrupts import between_steps
 from nlpkit.types import LongArray
@@ -211,7 +213,7 @@ class TrialRunner:
                 common["score"] = lambda at, outputs: dev_score(dataset, task, at, outputs)
                 if config.method.kind.family == "pet":
                     assert self.patterns is not None
-                    trained = fit_pet(
+                    trained = fit_patterns(
                         self.base, config.method, task, self.patterns, dataset.text_inputs, y, unlabelled=self.unlabelled,
                         stages=TrialStages(self.store, config), **common,
                     )  # fmt: skip

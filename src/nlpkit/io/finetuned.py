@@ -13,10 +13,10 @@ import numpy as np
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.finetune.dataset import TASK_NAMES
-from nlpkit.finetune.fit import Trained
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.predictor import Predictor
 from nlpkit.finetune.tasks import FinetuneTask, TaskKind
+from nlpkit.finetune.trained import Trained
 from nlpkit.io.atomic import MANIFEST, atomic_directory, naming
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_files import (

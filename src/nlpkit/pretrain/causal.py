@@ -16,6 +16,7 @@ from nlpkit.errors import InputError
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Inputs
 from nlpkit.finetune.mlm import MlmNetwork
+from nlpkit.finetune.objective import EveryParameter
 from nlpkit.types import LongArray
 
 
@@ -45,34 +46,17 @@ def cut_sequences(network: MlmNetwork, texts: Sequence[str]) -> tuple[Inputs, in
     return Inputs(np.frombuffer(flat, np.intc), None, starts, sizes, sizes, nothing, network.frame), long
 
 
-@dataclass(slots=True)
-class ClmObjective:
-    """Objective of training a network to guess next tokens; see `engine.PerExampleLoss` and `train.Objective`."""
+@dataclass
+class ClmObjective(EveryParameter):
+    """Objective of training a network to guess next tokens; see `engine.PerExampleLoss` and `objective.Objective`."""
 
     network: MlmNetwork
     sequences: Inputs
-    joint: bool = False
-    by_length: bool = True
     lengths: LongArray = field(init=False)
     n: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.lengths, self.n = self.sequences.lengths, len(self.sequences.lengths)
-
-    def parameters(self) -> dict[str, Tensor]:
-        """Return what is trained, by name."""
-        return self.network.trained
-
-    def head(self) -> set[str]:
-        """Return no names: all parameters have one rate."""
-        return set()
-
-    def mode(self, train: bool) -> None:
-        """Put the network into training, or out of it."""
-        self.network.model.train(train)
-
-    def begin(self, epoch: int, seed: int) -> None:
-        """Nothing changes from epoch to epoch."""
 
     def weight(self, rows: LongArray) -> float:
         """Return how many tokens of some sequences are guessed."""

@@ -12,7 +12,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, repeat
 from typing import Any
 
 from nlpkit.errors import InputError, missing_extra
@@ -82,9 +82,8 @@ def train_subwords(texts: Iterable[str], options: TokenizerOptions) -> TrainedTo
     words = count_words(empty, texts)
     if not words:
         raise InputError("the texts have no word, so there is nothing to learn tokens from; check `text_col`")
-    ordered = sorted(words.items())
-    # one word at a time as often as it occurs, in an order of our own
-    corpus = [word for word, count in ordered for _ in range(count)]
+    # each word as often as it occurs, in an order of our own
+    corpus = chain.from_iterable(repeat(word, count) for word, count in sorted(words.items()))
     merges: tuple[tuple[str, str], ...] = ()
     if options.type == "unigram":
         _check_room(len({char for word in words for char in word}), options)
@@ -153,17 +152,8 @@ def merge_pair(symbols: Sequence[str], left: str, right: str, token: str) -> tup
     return out, n
 
 
-def pair_counts(words: Counter[str], cut: dict[str, list[str]]) -> Counter[tuple[str, str]]:
-    """Return how often each pair of neighbours occurs in the words as they are cut."""
-    pairs: Counter[tuple[str, str]] = Counter()
-    for word, symbols in cut.items():
-        for pair in pairwise(symbols):
-            pairs[pair] += words[word]
-    return pairs
-
-
 def _merged(
-    corpus: Sequence[str], words: Counter[str], options: TokenizerOptions
+    corpus: Iterable[str], words: Counter[str], options: TokenizerOptions
 ) -> tuple[dict[str, int], tuple[tuple[str, str], ...]]:
     """Return the vocabulary and the merges of bpe and wordpiece.
 

@@ -117,7 +117,6 @@ class Proposals:
 def propose_texts(
     data: Any,
     *,
-    model: str | Path | None = None,
     options: ActiveOptions | None = None,
     encoder: EncoderOptions | str | None = None,
     tokens: TokenOptions | None = None,
@@ -134,8 +133,8 @@ def propose_texts(
 
     Args:
         data: a Corpus, texts or a data frame.
-        model: run directory of a classifier that gives one label a document.
-        options: strategy, number of texts, what is labelled, which vectors, which labels a page offers.
+        options: the classifier so far (`model`, which gives one label a document), strategy, number of texts, what is labelled, which
+            vectors, which labels a page offers.
         encoder: which model makes embeddings; tokens, weights: how tf-idf is made.
         execution: the seed of what is drawn.
         settings: single fields of these records, such as by="entropy", batch_size=50.
@@ -148,12 +147,6 @@ def propose_texts(
         ActiveOptions() if options is None else options, EncoderOptions.from_value(encoder), tokens or TokenOptions(),
         weights or WeightOptions(), execution or Execution(),
     )  # fmt: skip
-    if options is None:  # whose fields are checked together
-        fields = ActiveOptions.__dataclass_fields__
-        named = {name: settings.pop(name) for name in list(settings) if name in fields}
-        several = {"labelled": _paths(named["labelled"])} if "labelled" in named else {}
-        where = {} if model is None else {"model": Path(model)}
-        records = (ActiveOptions(**{**named, **several, **where}), *records[1:])
     options, embedding, tokens, weights, execution = with_settings(records, settings)
     by = options.strategy
     check_vector_options(options.vectors, embedding, tokens, weights)
@@ -222,10 +215,6 @@ def check_page(page: Path | None, output: str | None, *, force: bool) -> None:
                 parameter="page",
             )
         check_target(path, force=force)
-
-
-def _paths(value: Any) -> tuple[Path, ...]:
-    return tuple(map(Path, [value] if isinstance(value, str | Path) else value))
 
 
 def _classifier(path: Path, execution: Execution) -> FittedModel:
