@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.benchmarks.bench_finetune import lines, write
+from bench_finetune import lines, write
 
 VOCABULARY, HIDDEN, LAYERS, WINDOW = 8000, 128, 2, 64
 PATTERNS = {
