@@ -76,6 +76,8 @@ COMMANDS = (
     "active",
     "active-curve",
     "finetune",
+    "train-tokenizer",
+    "pretrain",
     "evaluate",
     "stats",
     "kwic",

@@ -323,6 +323,9 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     "active-curve": [(["--by", "margin", "--vectors", "tfidf", "--rounds", "2", "--batch-size", "4", "--seeds", "1"], f"{RARE} by plot")],
     "finetune": [(["--method", "head"], f"{RARE} {ONE_TASK}"), (["--method", "lora"], f"{RARE} {ONE_TASK}")],
     "train-encoder": [(["--objective", "mlm"], RARE)],
+    "train-tokenizer": [([], RARE)],
+    "pretrain": [(["--arch", "gru"], f"{RARE} arch objective size tokenizer pooling"), (["--arch", "bert", "--objective", "mlm"],
+    f"{RARE} arch objective size tokenizer pooling")],
     "evaluate": [(["LDA"], RARE), (["TOPICS"], RARE), (["PREDICTED"], RARE), (["CORPUS"], RARE), (["LDA",
     "TOPICS"], RARE)],
     "tfidf": [([], BM25), ([], BM25), (["--lsa", "2"], BM25), (["--scheme", "ltc"], BM25), (["--by", "label",
@@ -352,7 +355,7 @@ SUFFIXES = {
     "biterm": ["", ".run"], "ctm": ["", ".run"], "etm": ["", ".run"],
     "compare": ["", ".run"],
     "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
-    "train-encoder": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
+    "train-encoder": ["", ".run"], "train-tokenizer": ["", ".run"], "pretrain": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
     "export": ["", ".xlsx", ".json", ".gexf"], "ngram-lm": ["", ".run"], "embed-words": ["", ".run"],
     "evaluate": [".json", ".parquet"], "tfidf": [".parquet", ".npz"],
 }  # fmt: skip
@@ -414,6 +417,8 @@ CHEAP = {
     "embed-words": [("--dimensions", "4")],
     "finetune": [("--offline",), ("--base", "TINY"), ("--max-steps", "2"), ("--batch-size", "4")],
     "train-encoder": [("--offline",), ("--base", "TINY"), ("--max-steps", "2"), ("--batch-size", "4")],
+    "train-tokenizer": [("--vocab-size", "300")],
+    "pretrain": [("--vocab-size", "300"), ("--max-steps", "2"), ("--batch-size", "4")],
 }
 SMALL = {"prototype": [1, 2, 3], "l2s_resamples": [1, 2], "cv": [0, 1, 2, 3], "seeds": [1, 2], "epochs": [0, 1],
 "hidden": [1, 4],
@@ -572,7 +577,7 @@ def run_any(words: Sequence[str], name: str) -> Done:
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + COMBINATIONS))
 @pytest.mark.parametrize("command", COMMANDS)
 def test_any_line_keeps_the_promises(command: str, seed: int, tmp_path: Path, targets: dict[str, str]) -> None:
-    if command in ("finetune", "train-encoder") and not has_neural:
+    if command in ("finetune", "train-encoder", "train-tokenizer", "pretrain") and not has_neural:
         pytest.skip("the extra neural is not installed")
     rng = np.random.default_rng([*command.encode(), seed])
     calm = seed % 5 < 3
@@ -605,7 +610,7 @@ def check_bytes(done: Done, folder: Path, again: Path, words: Sequence[str]) -> 
         {name: data for name, data in files(where).items() if name not in FILES} for where in (folder, again)
     )
     names = {name for name in first | other if first.get(name) != other.get(name) and not name.startswith("corpus.")}
-    allowed = {*TOLD_ANEW, "metrics.json"} if words[0] in ("finetune", "train-encoder") else set(TOLD_ANEW)
+    allowed = {*TOLD_ANEW, "metrics.json"} if words[0] in ("finetune", "train-encoder", "pretrain") else set(TOLD_ANEW)
     allowed |= {"fits.parquet", "summary.parquet"} if words[0] == "compare" else set()  # which tell seconds and memory
     assert not {name for name in names if Path(name).name not in allowed}, f"other bytes: {names}{done}"
 

@@ -28,9 +28,9 @@ def pretrain_cli(
 
     \b
     Examples:
-      nlpkit pretrain data/samples/questions.jsonl --arch "lstm(hidden=32)" --vocab-size 600 --max-steps 5 -o lstm/
-      nlpkit pretrain data/samples/questions.jsonl --arch bert --tokenizer wordpiece --vocab-size 600 --max-steps 2 -o bert/
-      nlpkit pretrain data/samples/questions.jsonl --arch gpt --tokenizer bpe --vocab-size 600 --max-steps 2 -o gpt/
+      nlpkit pretrain data/samples/questions.jsonl --arch "lstm(hidden=32)" --max-steps 5 -o lstm/
+      nlpkit pretrain data/samples/questions.jsonl --arch bert --max-steps 2 -o bert/
+      nlpkit pretrain data/samples/questions.jsonl --tokenizer bpe --max-steps 2 -o gpt/
 
     Prints the learning curve and the perplexity of the documents that --holdout keeps out, per token and per word, and keeps the
     parameters that were best on these. Leaves a run directory (<input>.pretrain/ without -o) that sbert-embed --model and finetune

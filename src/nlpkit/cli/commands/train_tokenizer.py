@@ -16,8 +16,8 @@ def train_tokenizer_cli(
     \b
     Examples:
       nlpkit train-tokenizer data/samples/news.jsonl --vocab-size 2000 -o bpe/
-      nlpkit train-tokenizer data/samples/news.jsonl --type wordpiece --lower --vocab-size 1000 -o wordpiece/
-      nlpkit train-tokenizer data/samples/news.jsonl --type unigram --vocab-size 1000 --show 50 -o unigram/
+      nlpkit train-tokenizer data/samples/news.jsonl --type wordpiece --vocab-size 1000 -o pieces/
+      nlpkit train-tokenizer data/samples/news.jsonl --type unigram --vocab-size 1000 -o uni/
 
     Prints the merges step by step: the pair of neighbours that was most frequent, and how often it occurred. Leaves a directory that
     transformers loads as a tokenizer, with tokens.parquet and, but for unigram, merges.parquet; without -o it is <input>.tokenizer/
