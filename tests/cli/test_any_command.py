@@ -355,7 +355,8 @@ SUFFIXES = {
     "biterm": ["", ".run"], "ctm": ["", ".run"], "etm": ["", ".run"],
     "compare": ["", ".run"],
     "rolling-lda": ["", ".run"], "classify": ["", ".run"], "finetune": ["", ".run"],
-    "train-encoder": ["", ".run"], "train-tokenizer": ["", ".run"], "pretrain": ["", ".run"], "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
+    "train-encoder": ["", ".run"], "train-tokenizer": ["", ".run"], "pretrain": ["", ".run"],
+    "edit": ["", ".run"], "name": ["", ".toml"], "report": [".html"], "plot": [".svg", ".pdf", ".png"],
     "export": ["", ".xlsx", ".json", ".gexf"], "ngram-lm": ["", ".run"], "embed-words": ["", ".run"],
     "evaluate": [".json", ".parquet"], "tfidf": [".parquet", ".npz"],
 }  # fmt: skip
