@@ -6,6 +6,7 @@ one: dense, GELU, LayerNorm, then the transposed word embeddings and a bias per 
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -281,8 +282,18 @@ class MlmObjective:
         return functional.cross_entropy(guesses, targets[chosen], reduction="none"), chosen.nonzero()[:, 0]
 
 
+def exp_loss(loss: float) -> float:
+    """Return exp(mean −log p), the perplexity, and the largest one that a table can hold for a model that has lost its way."""
+    return math.exp(min(loss, 700.0))
+
+
 def perplexity(network: MlmNetwork, windows: Inputs, engine: Engine, *, seed: int, share: float = 0.15) -> float:
-    """Return exp(mean cross-entropy) over the masked tokens of windows, with the same masks for the same seed.
+    """Return exp(`masked_loss`)."""
+    return exp_loss(masked_loss(network, windows, engine, seed=seed, share=share))
+
+
+def masked_loss(network: MlmNetwork, windows: Inputs, engine: Engine, *, seed: int, share: float = 0.15) -> float:
+    """Return the mean cross-entropy over the masked tokens of windows, with the same masks for the same seed.
 
     The masks are drawn as in training, a tenth of the tokens to guess being left in sight, as transformers' run_mlm does. It is no
     perplexity of a language model, and only comparable between models of one tokenizer.
@@ -293,7 +304,7 @@ def perplexity(network: MlmNetwork, windows: Inputs, engine: Engine, *, seed: in
     total = 0.0
     for _, loss in engine.run(lambda rows: float(objective.loss(rows)), windows.lengths.astype(np.int32)):
         total += loss
-    return float(np.exp(total / max(objective.weight(np.arange(objective.n)), 1.0)))
+    return float(total / max(objective.weight(np.arange(objective.n)), 1.0))
 
 
 def know_words(network: MlmNetwork, windows: Inputs) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.inputs import Inputs
-from nlpkit.finetune.mlm import MlmNetwork, MlmObjective, cut_windows, perplexity
+from nlpkit.finetune.mlm import MlmNetwork, MlmObjective, cut_windows, exp_loss, masked_loss, perplexity
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
 from nlpkit.pretrain.causal import ClmObjective, count_words, cut_sequences, negative_log_likelihood
 
@@ -91,7 +90,7 @@ def train_network(
 def held_out_loss(network: MlmNetwork, held_out: Sequences, objective: str, engine: Engine, seed: int) -> float:
     """Return the mean −log p of the tokens that are guessed."""
     if objective == "mlm":
-        return math.log(perplexity(network, held_out.inputs, engine, seed=seed, share=SHARE))
+        return masked_loss(network, held_out.inputs, engine, seed=seed, share=SHARE)
     total, n = negative_log_likelihood(network, held_out.inputs, engine)
     return total / n
 
@@ -106,8 +105,4 @@ def held_out_perplexity(
         return HeldOutPerplexity(value, None, int(masked.weight(np.arange(masked.n))), None)
     total, n = negative_log_likelihood(network, held_out.inputs, engine)
     words = count_words(texts)
-    return HeldOutPerplexity(_exp(total / n), _exp(total / words), n, words)
-
-
-def _exp(value: float) -> float:
-    return math.exp(min(value, 700.0))
+    return HeldOutPerplexity(exp_loss(total / n), exp_loss(total / words), n, words)

@@ -160,6 +160,7 @@ def train_masked(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder
 def train_causal(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder: Path) -> EncoderTraining:
     """Train a causal language model on answers, or on pairs of answers, and write it into a folder; see `nlpkit.finetune.causal`."""
     from nlpkit.finetune import causal
+    from nlpkit.finetune.mlm import exp_loss
 
     dataset, seed, name = job.dataset, job.execution.seed, job.name
     beta = float(job.objective_options.get("beta", 0.0))
@@ -193,7 +194,7 @@ def train_causal(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder
         if name == "dpo":
             return causal.pair_scores(values, reference[split], beta)
         loss = -float(values.sum()) / max(1.0, float(answers[split][0].counts.sum()))
-        return {"loss": loss, "perplexity": float(np.exp(loss))}
+        return {"loss": loss, "perplexity": exp_loss(loss)}
 
     def dev_scores() -> dict[str, float]:
         return scores(DEV, log_probs(answers[DEV]))
