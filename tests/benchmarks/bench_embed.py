@@ -2,7 +2,7 @@
 
     python tests/benchmarks/bench_embed.py                    # speed: rounds in turn, the best of each
     python tests/benchmarks/bench_embed.py --part sts         # Spearman on the test pairs of STS-B
-    python tests/benchmarks/bench_embed.py --part topics      # AMI of `bertopic --k auto` with the classes of AG News
+    python tests/benchmarks/bench_embed.py --part topics      # AMI of `bertopic --k auto` with the classes
     python tests/benchmarks/bench_embed.py --part roofline    # share of the token rate that the products alone would allow
     python tests/benchmarks/bench_embed.py --part roofline --device cuda
 
@@ -116,25 +116,34 @@ def sts(names: list[str], threads: int) -> None:
         print(f"| {name} | {score:.4f} |", flush=True)
 
 
-def topics(names: list[str], threads: int) -> None:
-    """Print how the topics from the vectors of each engine agree with the classes of AG News, and with those from fp32."""
+def topics(names: list[str], threads: int, n: int) -> None:
+    """Print how the topics from the vectors of each engine agree with the classes, and with those from fp32 of torch."""
     import pyarrow as pa
     from sklearn.metrics import adjusted_mutual_info_score
 
     import nlpkit as nk
     from nlpkit.io.documents import embedding_column
 
-    documents = list(rows(DATA / CORPORA["AG News"]))
-    texts, labels = [row["text"] for row in documents], [row["label"] for row in documents]
-    exact = None
-    print("| engine | topics | AMI with the classes | AMI with the topics from fp32 |\n|---|---|---|---|")
-    for name, embed in engines(names, threads).items():
-        table = pa.table({"id": [str(row["id"]) for row in documents], "text": texts})
-        table = table.append_column("embedding", embedding_column(embed(texts)))
-        found = np.asarray(nk.bertopic(table, k="auto", seed=42).topics)
-        exact = found if exact is None else exact
-        scores = [adjusted_mutual_info_score(other, found) for other in (labels, exact)]
-        print(f"| {name} | {len(set(found.tolist()) - {-1})} | {scores[0]:.4f} | {scores[1]:.4f} |", flush=True)
+    ready = engines(names, threads)
+    for corpus, path in CORPORA.items():
+        documents = [row for row in rows(DATA / path) if row["text"].strip()]
+        documents = documents[:: max(1, len(documents) // n)][:n]
+        texts, labels = ([row[key] for row in documents] for key in ("text", "label"))
+        drawn: dict[str, np.ndarray] = {}
+        for name, embed in ready.items():
+            table = pa.table({"id": [str(row["id"]) for row in documents], "text": texts})
+            table = table.append_column("embedding", embedding_column(embed(texts)))
+            drawn[name] = np.asarray(nk.bertopic(table, k="auto", seed=42).topics)
+        exact = drawn.get("torch, fp32")
+        print(f"\n{corpus}, {len(texts)} documents\n")
+        print("| engine | topics | AMI with the classes | AMI with the topics from fp32 |\n|---|---|---|---|")
+        for name, z in drawn.items():
+            scores = [adjusted_mutual_info_score(labels, z)]
+            scores += [] if exact is None else [adjusted_mutual_info_score(exact, z)]
+            print(
+                f"| {name} | {len(set(z.tolist()) - {-1})} | {' | '.join(f'{score:.4f}' for score in scores)} |",
+                flush=True,
+            )
 
 
 def roofline(device: str, precision: str, n: int) -> None:
@@ -191,7 +200,7 @@ def main() -> None:
     elif args.part == "sts":
         sts(args.engines, args.threads)
     elif args.part == "topics":
-        topics(args.engines, args.threads)
+        topics(args.engines, args.threads, args.n)
     else:
         roofline(args.device, args.precision, args.n)
 

@@ -1,0 +1,159 @@
+"""Encoders of equal size, from scratch and pre-trained on the same corpus: accuracy over seeds, parameters, CPU seconds, memory.
+
+    python tests/benchmarks/bench_scratch.py run --seeds 5 -o scratch.jsonl     # hours; goes on where it was stopped
+    python tests/benchmarks/bench_scratch.py table scratch.jsonl
+
+Each corpus gets one tokenizer of 4,000 wordpieces. An encoder is pre-trained on the training texts by the next token, or has just been
+drawn from the seed, and is then fine-tuned whole (`nlpkit finetune --method full`) on the same documents, whose test documents were in
+neither. Every training is a process of its own, with one thread; CPU seconds are user and system of all of it. Needs ../shared/data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+SOURCES = {  # files, and the value of `split` that is the test where one file holds both
+    "SST-2": ("sst2.jsonl", None),
+    "TREC": ("trec.jsonl", None),
+    "AG News": ("ag_news_train_sub.jsonl.gz", "ag_news_test.jsonl"),
+}
+ARCHES = {  # about 400,000 parameters beside the embeddings
+    "lstm": "lstm(layers=3)",
+    "transformer": "transformer",
+    "mamba": "mamba(layers=3)",
+    "tokenformer": "tokenformer(tokens=96)",
+    "hymba": "hymba",
+}
+MOST_TRAIN, MOST_TEST = 5_000, 2_000
+WINDOW = "64"
+
+
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """Return the rows of a file of JSON lines."""
+    path = next(DATA.rglob(name))
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+    return [json.loads(line) for line in text.split("\n") if line]
+
+
+def write_corpus(name: str, folder: Path) -> None:
+    """Write train.jsonl and test.jsonl, each a random part of at most so many documents."""
+    train_file, test_file = SOURCES[name]
+    rows = rows_of(train_file)
+    train = rows if test_file else [r for r in rows if r["split"] == "train"]
+    test = rows_of(test_file) if test_file else [r for r in rows if r["split"] == "test"]
+    for part, most in ((train, MOST_TRAIN), (test, MOST_TEST)):
+        drawn = random.Random(0).sample(part, min(most, len(part)))
+        with (folder / ("train.jsonl" if part is train else "test.jsonl")).open("w", encoding="utf-8") as file:
+            for i, row in enumerate(drawn):
+                line = {"id": str(i), "label": str(row["label"]), "text": row["text"]}
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def nlpkit(*words: str) -> tuple[float, int]:
+    """Run a command; return its CPU seconds and its most resident megabytes."""
+    pid = os.posix_spawn(sys.executable, [sys.executable, "-m", "nlpkit", *words, "--quiet", "--force"], os.environ)
+    _, status, usage = os.wait4(pid, 0)
+    if status:
+        sys.exit(f"failed: nlpkit {' '.join(words)}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024
+
+
+def rows(args: argparse.Namespace, done: set[tuple[Any, ...]], folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield a row for each fine-tuning that is not in the file yet."""
+    for data in args.data:
+        here = folder / data.replace(" ", "-")
+        here.mkdir()
+        write_corpus(data, here)
+        train, test, tokenizer = (str(here / name) for name in ("train.jsonl", "test.jsonl", "tokenizer"))
+        nlpkit("train-tokenizer", train, "--type", "wordpiece", "--vocab-size", "4000", "--lower", "-o", tokenizer)
+        for arch in args.arch:
+            wanted = range(1, args.seeds + 1)
+            for pretrained in (False, True):
+                seeds = [seed for seed in wanted if (data, arch, pretrained, seed) not in done]
+                base, cost = "", (0.0, 0)
+                for seed in seeds:
+                    if not pretrained or not base:
+                        base = str(here / f"{arch}-{pretrained}-{seed}")
+                        length = ["--epochs", str(args.epochs)] if pretrained else ["--max-steps", "1", "--lr", "1e-12"]
+                        cost = nlpkit(
+                            "pretrain", train, "--arch", ARCHES[arch], "--objective", "clm", "--tokenizer", tokenizer, "--max-tokens",
+                            WINDOW, *length, "--seed", str(seed), "--threads", "1", "-o", base,
+                        )  # fmt: skip
+                    run = here / "finetuned"
+                    seconds, peak = nlpkit(
+                        "finetune", train, "--test", test, "--base", base, "--method", "full", "--epochs", "3", "--lr", "1e-3",
+                        "--batch-size", "32", "--max-tokens", WINDOW, "--twins", "0", "--seed", str(seed), "--threads", "1", "-o", str(run),
+                    )  # fmt: skip
+                    made = json.loads((Path(base) / "manifest.json").read_text())
+                    yield {
+                        "data": data, "arch": arch, "pretrained": pretrained, "seed": seed,
+                        "accuracy": accuracy(run), "parameters": made["training"]["parameters"],
+                        "perplexity": made["results"]["per_token"] if pretrained else None, "pretrain_s": round(cost[0], 1),
+                        "finetune_s": round(seconds, 1), "peak_mb": max(peak, cost[1]),
+                    }  # fmt: skip
+
+
+def accuracy(run: Path) -> float:
+    """Return the accuracy on the test documents."""
+    return float(json.loads((run / "metrics.json").read_text())["accuracy"])
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    """Print the table."""
+    groups: dict[tuple[str, str, bool], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        groups[row["data"], row["arch"], row["pretrained"]].append(row)
+    print(
+        "| data | encoder | parameters | from scratch | pre-trained | perplexity | CPU s: pre-training | fine-tuning | peak MB |"
+    )
+    print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
+    for data, arch in dict.fromkeys((d, a) for d, a, _ in groups):
+        cells = []
+        for pretrained in (False, True):
+            scores = [row["accuracy"] for row in groups[data, arch, pretrained]]
+            spread = statistics.stdev(scores) if len(scores) > 1 else float("nan")
+            cells.append(f"{statistics.mean(scores):.3f} ± {spread:.3f} ({len(scores)})" if scores else "–")
+        last = groups[data, arch, True] or groups[data, arch, False]
+        middle = {
+            name: statistics.median(row[name] or 0 for row in last)
+            for name in ("perplexity", "pretrain_s", "finetune_s")
+        }
+        print(
+            f"| {data} | {arch} | {last[0]['parameters']:,} | {cells[0]} | {cells[1]} | {middle['perplexity']:,.0f} "
+            f"| {middle['pretrain_s']:,.0f} | {middle['finetune_s']:,.0f} | {max(row['peak_mb'] for row in last):,} |"
+        )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run")
+    run.add_argument("--data", nargs="+", default=list(SOURCES), choices=list(SOURCES))
+    run.add_argument("--arch", nargs="+", default=list(ARCHES), choices=list(ARCHES))
+    run.add_argument("--seeds", type=int, default=5)
+    run.add_argument("--epochs", type=int, default=3, help="of the pre-training")
+    run.add_argument("-o", type=Path, default=Path("scratch.jsonl"))
+    table = commands.add_parser("table")
+    table.add_argument("rows", type=Path)
+    args = parser.parse_args()
+    if args.command == "table":
+        show([json.loads(line) for line in args.rows.read_text().splitlines()])
+    else:
+        before = [json.loads(line) for line in args.o.read_text().splitlines()] if args.o.exists() else []
+        done = {(row["data"], row["arch"], row["pretrained"], row["seed"]) for row in before}
+        with tempfile.TemporaryDirectory() as folder, args.o.open("a", encoding="utf-8") as file:
+            for row in rows(args, done, Path(folder)):
+                print(json.dumps(row), file=file, flush=True)
