@@ -32,9 +32,9 @@ SOURCES = {  # files, and the value of `split` that is the test where one file h
 ARCHES = {  # about 400,000 parameters beside the embeddings
     "lstm": "lstm(layers=3)",
     "transformer": "transformer",
-    "mamba": "mamba(layers=3)",
+    "mamba": "mamba(layers=3,hidden=136)",
     "tokenformer": "tokenformer(tokens=96)",
-    "hymba": "hymba",
+    "hymba": "hymba(hidden=100)",
 }
 MOST_TRAIN, MOST_TEST = 5_000, 2_000
 WINDOW = "64"

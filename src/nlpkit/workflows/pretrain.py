@@ -221,8 +221,8 @@ def _split(texts: list[str], share: float, seed: int) -> tuple[list[str], list[s
     n_held_out = max(1, round(share * len(texts)))
     if n_held_out >= len(texts):
         raise InputError(
-            f"of {wording.counted(len(texts), 'document')} none is left to learn from when {n_held_out:,} are held out "
-            f"(`holdout={share:g}`); give more documents"
+            f"of {wording.counted(len(texts), 'document')} `holdout={share:g}` holds out {n_held_out:,}, and none is left to learn from; "
+            "give more documents"
         )
     drawn = np.zeros(len(texts), bool)
     drawn[np.random.default_rng(seed).permutation(len(texts))[:n_held_out]] = True
