@@ -21,7 +21,7 @@ from nlpkit.topics.stm.design import Covariate, Design, fit_design
 from nlpkit.topics.stm.effect_options import EffectOptions
 from nlpkit.topics.stm.effects import Effects, cases, regress_draws
 from nlpkit.topics.stm.formula import Formula, parse_formula
-from nlpkit.topics.stm.inference import draw_theta_by_noise
+from nlpkit.topics.stm.inference import draw_thetas
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import BoolArray, FloatArray
 from nlpkit.workflows.covariates import covariates_of
@@ -74,7 +74,8 @@ def estimate_effects(
 class EffectData:
     """What effects are estimated from: the documents of a run that have words.
 
-    filled (all documents,): which these are; rows, values: their columns and covariates; eta, noise: their posteriors.
+    filled (all documents,): which these are; rows, values: their columns and covariates; eta, noise: their posteriors; sigma, fit_X:
+    covariance and covariates of their priors.
     """
 
     run: Run
@@ -85,6 +86,8 @@ class EffectData:
     values: dict[str, Covariate]
     eta: FloatArray
     noise: FloatArray
+    sigma: FloatArray
+    fit_X: FloatArray
 
 
 def effect_data(run: Any, options: EffectOptions, *, verify: bool) -> EffectData:
@@ -109,13 +112,20 @@ def effect_data(run: Any, options: EffectOptions, *, verify: bool) -> EffectData
     rows = documents.filter(pa.array(filled))
     values = covariates_of(rows, formula, where=str(opened.path))
     design = fit_design(formula, values)
-    return EffectData(opened, formula, design, filled, rows, values, arrays["eta"][filled], arrays["noise"])
+    fit_X = np.ones((rows.num_rows, 1))
+    if config.get("prevalence") is not None:
+        of_fit = parse_formula(config["prevalence"])
+        columns = covariates_of(rows, of_fit, where=str(opened.path))
+        fit_X = fit_design(of_fit, columns).matrix(columns)
+    return EffectData(
+        opened, formula, design, filled, rows, values, arrays["eta"][filled], arrays["noise"], arrays["sigma"], fit_X
+    )
 
 
 def effects_of(data: EffectData, draws: int, seed: int) -> Effects:
     """Return the regressions of drawn topics on the covariates."""
     rng = np.random.Generator(np.random.Philox(key=stream_key(seed, "effects")))
-    thetas = (draw_theta_by_noise(data.eta, data.noise, rng) for _ in range(draws))
+    thetas = draw_thetas(data.eta, data.noise, data.sigma, data.fit_X, rng, draws)
     return regress_draws(thetas, data.design.matrix(data.values), tuple(data.design.names))
 
 
