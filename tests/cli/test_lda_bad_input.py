@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.topics.lda import fit
 from nlpkit.topics.lda.sampler import GibbsSampler
+from nlpkit.topics.mixtures.steps import StepState
+from nlpkit.workflows import step_checkpoints
 from tests.cli.conftest import files, nlpkit_process, planted_rows, read, run_cli, topics_of, write_jsonl
 
 CHAIN = ["--k", "4", "--sweeps", "60"]
@@ -298,7 +299,7 @@ def test_a_damaged_checkpoint(corpus: Path) -> None:
     for content in (b"", b"garbage", np.arange(9).tobytes()):
         Path("run.checkpoint.npz").write_bytes(content)
         says = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run", code=3).error()
-        assert "checkpoint run.checkpoint.npz is damaged, or not a checkpoint of lda-gibbs" in says
+        assert "checkpoint run.checkpoint.npz is damaged, or not a checkpoint of such a chain" in says
         assert "--force without --resume drops it" in says
     assert "sweeps" in run_cli("lda-gibbs", corpus, *CHAIN, "--force", "-o", "run").err
     assert not Path("run.checkpoint.npz").exists()
@@ -310,16 +311,14 @@ def test_no_checkpoint_to_go_on_from(corpus: Path) -> None:
 
 
 def test_checkpoints_are_made_as_often_as_asked(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nlpkit.workflows import lda_chain
-
     sweeps: list[int] = []
-    write = lda_chain.write_checkpoint
+    write = step_checkpoints.write_steps
 
-    def noted(path: Path, state: fit.FitState, identity: Any) -> None:
-        sweeps.append(state.sweep)
+    def noted(path: Path, state: StepState, identity: Any) -> None:
+        sweeps.append(state.step)
         write(path, state, identity)
 
-    monkeypatch.setattr(lda_chain, "write_checkpoint", noted)
+    monkeypatch.setattr(step_checkpoints, "write_steps", noted)
     run_cli("lda-gibbs", corpus, *CHAIN, "--checkpoint-every", "25", "-q", "-o", "run")
     run_cli("lda-gibbs", corpus, *CHAIN, "-q", "-o", "other")
     assert sweeps == [25, 50]

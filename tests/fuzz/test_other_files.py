@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.errors import NlpkitError
-from nlpkit.io.checkpoints import read_checkpoint
+from nlpkit.io.checkpoints import read_steps
 from nlpkit.io.lexica import read_lexicon, read_negations
 from nlpkit.io.mallet import read_mallet_state
 from nlpkit.io.phrase_files import read_phrases
@@ -49,7 +49,9 @@ def _parquet() -> bytes:
 
 def _npz() -> bytes:
     out = io.BytesIO()
-    facts = np.frombuffer(json.dumps({"identity": {"k": 2}, "sweep": 3}).encode(), np.uint8)
+    facts = np.frombuffer(
+        json.dumps({"identity": {"k": 2}, "step": 3, "rng": None, "steps": [{"sweep": 2}]}).encode(), np.uint8
+    )
     np.savez(out, z=np.zeros(5, np.uint16), facts=facts, alpha=np.ones(2))
     return out.getvalue()
 
@@ -81,7 +83,7 @@ READERS: dict[str, tuple[str, bytes, Callable[[Path], Any]]] = {
     "vectors": ("x.vec", b"2 3\nriver 1 2 3\nbank 0.5 -1 1e3\n", lambda path: read_word_vectors(path, ["river"])),
     "vectors.parquet": ("x.parquet", _parquet(), lambda path: read_word_vectors(path, ["a"])),
     "key": ("x.json", b'{"format": "nlpkit-task", "version": 1, "items": [{"id": 1}], "skipped": {}, "topics": []}', read_key),
-    "checkpoint": ("x.npz", _npz(), lambda path: read_checkpoint(path, {"k": 2})),
+    "checkpoint": ("x.npz", _npz(), lambda path: read_steps(path, {"k": 2})),
 }  # fmt: skip
 
 

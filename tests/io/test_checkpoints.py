@@ -1,4 +1,4 @@
-"""Checkpoints of LDA chains: what is written comes back, the rest is refused, and a file that was whole stays whole."""
+"""Checkpoints of fits: what is written comes back, the rest is refused, and a file that was whole stays whole."""
 
 from __future__ import annotations
 
@@ -9,71 +9,44 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from nlpkit.errors import InputError
 from nlpkit.io import checkpoints
-from nlpkit.io.checkpoints import checkpoint_path, read_checkpoint, write_checkpoint
-from nlpkit.topics.lda.fit import FitState, TracePoint
+from nlpkit.io.checkpoints import checkpoint_path, read_steps, write_steps
+from nlpkit.topics.mixtures.steps import StepState
 
 IDENTITY = {"inputs": [["ab12", 3]], "n_topics": 2, "alpha": None, "eta": 0.1, "sweeps": 20}
 
 
-def a_state(**change: Any) -> FitState:
-    arrays = {"z": np.array([0, 1, 1], np.uint16), "list_entries": np.array([2**63 + 5, 0], np.uint64)}
-    given = {
-        "sweep": 7,
-        "alpha": np.array([0.1, 1 / 3]),
-        "eta": 0.1 + 0.2,
-        "arrays": arrays,
-        "trace": [TracePoint(5, -7.25, 1.9, 0.5, 0.1), TracePoint(7, -1 / 3, 2.0, 0.5, 0.1)],
-        **change,
-    }
-    return FitState(**given)
+POINTS = [{"sweep": 5, "log_likelihood": -7.25, "eta": 0.1}, {"sweep": 7, "log_likelihood": -1 / 3, "eta": 0.1}]
+RNG = {"bit_generator": "Philox", "state": {"counter": [2**64 - 1, 0, 0, 0], "key": [1, 2]}, "has_uint32": 0}
 
 
-def same(one: FitState, other: FitState) -> None:
-    for name in ("sweep", "eta", "samples", "best_sweep", "best_eta", "trace"):
-        assert getattr(one, name) == getattr(other, name)
+def a_state(**change: Any) -> StepState:
+    arrays = {
+        "chain.z": np.array([0, 1, 1], np.uint16), "chain.list_entries": np.array([2**63 + 5, 0], np.uint64),
+        "alpha": np.array([0.1, 1 / 3]), "eta": np.array(0.1 + 0.2), "none": np.zeros(0), "sum.data": np.array([0.25, 1.5]),
+    }  # fmt: skip
+    given: dict[str, Any] = {"step": 7, "arrays": arrays, "rng": None, "trace": POINTS, **change}
+    return StepState(**given)
+
+
+def same(one: StepState, other: StepState) -> None:
+    assert (one.step, one.rng, list(one.trace)) == (other.step, other.rng, list(other.trace))
     assert one.arrays.keys() == other.arrays.keys()
-    pairs = [(getattr(one, name), getattr(other, name)) for name in ("alpha", "best", "best_alpha")]
-    pairs += [(one.arrays[n], other.arrays[n]) for n in one.arrays]
-    for name in ("topic_sum", "doc_sum"):
-        a, b = getattr(one, name), getattr(other, name)
-        assert (a is None) == (b is None)
-        if a is not None:
-            assert a.shape == b.shape
-            pairs += [(getattr(a, part), getattr(b, part)) for part in ("data", "indices", "indptr")]
-    for x, y in pairs:
-        assert (x is None) == (y is None)
-        if x is not None:
-            assert (x.dtype, x.tobytes()) == (y.dtype, y.tobytes())
+    for name, values in one.arrays.items():
+        assert (values.dtype, values.shape, values.tobytes()) == (
+            other.arrays[name].dtype, other.arrays[name].shape, other.arrays[name].tobytes()
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "more",
-    [
-        {},
-        {
-            "samples": 3,
-            "topic_sum": sparse.csr_array(np.array([[1, 0, 2], [0, 0, 0]], np.int32)),
-            "doc_sum": sparse.csr_array((2, 2), dtype=np.int32),
-        },
-        {"topic_sum": sparse.csr_array([[0.25, 0.0], [0.0, 1.5]]), "doc_sum": sparse.csr_array([[1.75, 0.0]])},
-        {
-            "best": np.array([1, 1, 0], np.int32),
-            "best_sweep": 5,
-            "best_alpha": np.array([0.2, 0.7]),
-            "best_eta": 1 / 7,
-        },
-        {"trace": []},
-    ],
-    ids=["last", "mean", "weighted", "best", "no trace"],
+    "more", [{}, {"rng": RNG}, {"trace": []}, {"arrays": {}}], ids=["chain", "generator", "no trace", "no arrays"]
 )
 def test_what_is_written_comes_back(more: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "run.checkpoint.npz"
-    write_checkpoint(path, a_state(**more), IDENTITY)
-    same(read_checkpoint(path, IDENTITY), a_state(**more))
+    write_steps(path, a_state(**more), IDENTITY)
+    same(read_steps(path, IDENTITY), a_state(**more))
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
@@ -93,9 +66,9 @@ def test_the_file_lies_beside_the_run() -> None:
 )
 def test_another_chain_is_refused(change: dict[str, Any], says: str, tmp_path: Path) -> None:
     path = tmp_path / "c.npz"
-    write_checkpoint(path, a_state(), IDENTITY)
+    write_steps(path, a_state(), IDENTITY)
     with pytest.raises(InputError) as error:
-        read_checkpoint(path, {**IDENTITY, **change})
+        read_steps(path, {**IDENTITY, **change}, what="chain")
     assert f"checkpoint {path} is {says}" in str(error.value)
 
 
@@ -131,35 +104,35 @@ def plain_array() -> bytes:
         packed(facts=facts([1])),
         packed(facts=facts({"identity": 3})),
         packed(facts=facts({"identity": IDENTITY})),
-        packed(facts=facts({"identity": IDENTITY, "sweep": 1, "eta": 1, "trace": [{}]}), alpha=np.ones(2)),
-        packed(facts=facts({"identity": IDENTITY, "sweep": 1, "eta": 1, "trace": [3]}), alpha=np.ones(2)),
+        packed(facts=facts({"identity": IDENTITY, "step": 1, "rng": None}), alpha=np.ones(2)),
+        packed(facts=facts({"identity": IDENTITY, "step": 1, "rng": None, "steps": [3]}), alpha=np.ones(2)),
     ],
 )
 def test_what_is_no_checkpoint_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "c.npz"
     path.write_bytes(content)
     with pytest.raises(InputError):
-        read_checkpoint(path, IDENTITY)
+        read_steps(path, IDENTITY)
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        read_checkpoint(tmp_path, IDENTITY)
+        read_steps(tmp_path, IDENTITY)
 
 
 def test_a_damaged_file_is_refused_or_of_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "c.npz"
-    write_checkpoint(path, a_state(), IDENTITY)
+    write_steps(path, a_state(), IDENTITY)
     whole = path.read_bytes()
     for length in range(0, len(whole), 17):
         path.write_bytes(whole[:length])
         with pytest.raises(InputError, match="damaged"):
-            read_checkpoint(path, IDENTITY)
+            read_steps(path, IDENTITY)
     refused = 0
     for place in range(0, len(whole), 3):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
         try:
-            found = read_checkpoint(path, IDENTITY)
+            found = read_steps(path, IDENTITY)
         except InputError:
             refused += 1
         else:
@@ -169,7 +142,7 @@ def test_a_damaged_file_is_refused_or_of_no_harm(tmp_path: Path) -> None:
 
 def test_a_write_that_fails_leaves_the_file_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "c.npz"
-    write_checkpoint(path, a_state(), IDENTITY)
+    write_steps(path, a_state(), IDENTITY)
 
     def full(file: Any, **arrays: Any) -> None:
         file.write(b"half")
@@ -177,6 +150,6 @@ def test_a_write_that_fails_leaves_the_file_before_it(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(checkpoints.np, "savez", full)
     with pytest.raises(InputError):
-        write_checkpoint(path, a_state(sweep=9), IDENTITY)
+        write_steps(path, a_state(step=9), IDENTITY)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
-    same(read_checkpoint(path, IDENTITY), a_state())
+    same(read_steps(path, IDENTITY), a_state())

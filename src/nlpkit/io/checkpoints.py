@@ -7,28 +7,24 @@ import math
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from nlpkit.errors import InputError, OutputExistsError
 from nlpkit.io.atomic import check_not_input, naming
 from nlpkit.plain import to_json
-from nlpkit.topics.lda.fit import FitState, TracePoint
 from nlpkit.topics.mixtures.scores import Scores
 from nlpkit.topics.mixtures.steps import StepState
 
-_SUMS = ("topic_sum", "doc_sum")
 _FOLLOWS = {  # from `sweeps`, where they are not given
     "burn_in": " (a half of the sweeps, unless `burn_in` says it)",
     "optimize_burn_in": " (a fifth of the sweeps, at most 200, unless `optimize_burn_in` says it)",
 }
 _UNREADABLE = (  # what zipfile, NumPy and json say of files that are damaged or are something else
-    OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError, zlib.error, zipfile.BadZipFile
+    OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, RuntimeError, zlib.error, zipfile.BadZipFile
 )  # fmt: skip
 
 
@@ -53,33 +49,8 @@ def check_unfinished(path: Path, *, resume: bool, force: bool) -> None:
         raise OutputExistsError(f"{path} is of a run that was not finished: `resume` goes on with it, `force` drops it")
 
 
-def write_checkpoint(path: Path, state: FitState, identity: Mapping[str, Any]) -> None:
-    """Write a state; the file before it stays until the new one is whole. identity: what must be the same to go on."""
-    arrays: dict[str, np.ndarray] = {f"chain.{name}": values for name, values in state.arrays.items()}
-    for name in _SUMS:
-        matrix = getattr(state, name)
-        if matrix is not None:
-            arrays |= {f"{name}.{part}": getattr(matrix, part) for part in ("data", "indices", "indptr")}
-            arrays[f"{name}.shape"] = np.array(matrix.shape)
-    if state.best is not None:
-        arrays["best"] = state.best
-        arrays["best_alpha"] = state.alpha if state.best_alpha is None else state.best_alpha
-    facts = {
-        "identity": dict(identity),
-        "sweep": state.sweep,
-        "of": state.planned_sweeps,
-        "eta": state.eta,
-        "samples": state.samples,
-        "best_sweep": state.best_sweep,
-        "best_eta": state.best_eta,
-        "trace": [asdict(point) for point in state.trace],
-    }
-    arrays["alpha"] = state.alpha
-    _write(path, arrays, facts)
-
-
 def write_steps(path: Path, state: StepState, identity: Mapping[str, Any]) -> None:
-    """Write the state of a fit of steps, as `write_checkpoint` writes one of LDA."""
+    """Write a state; the file before it stays until the new one is whole. identity: what must be the same to go on."""
     trace = [{name: _number(value) for name, value in point.items()} for point in state.trace]
     _write(
         path, dict(state.arrays), {"identity": dict(identity), "step": state.step, "rng": state.rng, "steps": trace}
@@ -99,33 +70,12 @@ def _write(path: Path, arrays: dict[str, np.ndarray], facts: Mapping[str, Any]) 
         part.unlink(missing_ok=True)
 
 
-def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> FitState:
-    """Return the state of a checkpoint.
+def read_steps(path: Path, identity: Mapping[str, Any], *, what: str = "fit") -> StepState:
+    """Return the state of a checkpoint. what: is fitted, in messages.
 
     Raises:
         InputError: the file is damaged, is no checkpoint, or is of another corpus or other options.
     """
-    state: FitState = _read(path, identity, _state, "chain", "lda-gibbs")
-    return state
-
-
-def read_steps(path: Path, identity: Mapping[str, Any]) -> StepState:
-    """Return the state of a fit of steps. Raises InputError as `read_checkpoint` does."""
-
-    def state_of(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> StepState:
-        trace = [
-            {name: math.nan if value is None else value for name, value in point.items()} for point in facts["steps"]
-        ]
-        return StepState(facts["step"], arrays, facts["rng"], trace)
-
-    state: StepState = _read(path, identity, state_of, "fit", "such a model")
-    return state
-
-
-def _read(
-    path: Path, identity: Mapping[str, Any], state_of: Callable[[Mapping[str, Any], Mapping[str, np.ndarray]], Any], what: str,
-    model: str,
-) -> Any:  # fmt: skip
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as whole:
             arrays = {name.removesuffix(".npy"): _array(whole, name) for name in whole.namelist()}
@@ -133,12 +83,20 @@ def _read(
         theirs = dict(facts["identity"])
         mine = json.loads(to_json(dict(identity)))
         changed = [key for key in mine if theirs.get(key) != mine[key]]
-        state = None if changed else state_of(facts, arrays)
+        trace = (
+            []
+            if changed
+            else [
+                {name: math.nan if value is None else value for name, value in point.items()}
+                for point in facts["steps"]
+            ]
+        )
+        state = None if changed else StepState(int(facts["step"]), arrays, facts["rng"], trace)
     except _UNREADABLE as error:
         raise InputError(
-            f"checkpoint {path} is damaged, or not a checkpoint of {model} ({error}); `force` without `resume` drops it"
+            f"checkpoint {path} is damaged, or not a checkpoint of such a {what} ({error}); `force` without `resume` drops it"
         ) from None
-    if changed:
+    if state is None:
         raise InputError(
             f"checkpoint {path} is of another {what}: {changed[0].replace('_', ' ')} {theirs.get(changed[0])}, "
             f"now {mine[changed[0]]}{_FOLLOWS.get(changed[0], '')}; give the same input and options, or `force` without `resume`, "
@@ -155,31 +113,6 @@ def _number(value: Any) -> Any:
 def _array(whole: zipfile.ZipFile, name: str) -> np.ndarray:
     with whole.open(name) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
-
-
-def _state(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> FitState:
-    sums = {name: _matrix(arrays, name) for name in _SUMS}
-    return FitState(
-        sweep=facts["sweep"],
-        planned_sweeps=facts.get("of", 0),
-        alpha=arrays["alpha"],
-        eta=facts["eta"],
-        arrays={name.removeprefix("chain."): v for name, v in arrays.items() if name.startswith("chain.")},
-        trace=[TracePoint(**point) for point in facts["trace"]],
-        samples=facts["samples"],
-        best=arrays.get("best"),
-        best_sweep=facts["best_sweep"],
-        best_alpha=arrays.get("best_alpha"),
-        best_eta=facts["best_eta"],
-        **sums,
-    )
-
-
-def _matrix(arrays: Mapping[str, np.ndarray], name: str) -> Any:
-    if f"{name}.data" not in arrays:
-        return None
-    parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
-    return sparse.csr_array(parts, shape=tuple(arrays[f"{name}.shape"]))
 
 
 def read_scores(path: Path, identity: Mapping[str, Any]) -> dict[tuple[int, int], Scores]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 from nlpkit import reporting
 from nlpkit.errors import UsageError
 from nlpkit.interrupts import report_checkpoint_on_interrupt
+from nlpkit.io.cost import stopwatch
 from nlpkit.io.finetune_checkpoints import Checkpoint
 
 
@@ -54,3 +55,31 @@ def open_store(output: str | Path | None, identity: Mapping[str, Any], *, resume
     if resume and not checkpoint.exists:
         reporting.warn(f"there is no checkpoint {checkpoint.path}: starting anew", always=True)
     return TrainingStore(checkpoint)
+
+
+def trained_once(
+    store: TrainingStore, job: Any, key: str, name: str, train: Callable[[Any, Checkpoint, Path], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the facts of a training, of the checkpoint where it is done but for its run; its model lies in the store.
+
+    Args:
+        job: with the device, precision, execution and seconds of the training; key, name: of it in the checkpoint and in messages.
+        train: trains with an engine and writes the model into a folder.
+    """
+    checkpoint = store.checkpoint
+    done = checkpoint.finished(key) if checkpoint.model.exists() else None
+    if done is not None:
+        reporting.note(f"{name}: taken from the checkpoint")
+        return dict(done[0])
+    from nlpkit.finetune.engine import Engine
+
+    with (
+        Engine(job.device, job.precision, threads=job.execution.n_threads()) as engine,
+        store.reporting_interrupts(),
+        stopwatch(job.seconds, "train"),
+    ):
+        folder = checkpoint.path / "model.part"
+        facts = train(engine, checkpoint, folder)
+        checkpoint.finish(key, facts, {})
+        folder.rename(checkpoint.model)
+    return facts

@@ -21,7 +21,7 @@ from nlpkit.topics.stm.design import Covariate, Design, fit_design
 from nlpkit.topics.stm.effect_options import EffectOptions
 from nlpkit.topics.stm.effects import Effects, cases, regress_draws
 from nlpkit.topics.stm.formula import Formula, parse_formula
-from nlpkit.topics.stm.inference import draw_theta_by_noise
+from nlpkit.topics.stm.inference import draw_thetas
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import BoolArray, FloatArray
 from nlpkit.workflows.covariates import covariates_of
@@ -34,9 +34,10 @@ def estimate_effects(
 ) -> TopicTable:
     """Return the effects of covariates on the share of each topic in documents (estimateEffect of R's stm).
 
-    Shares of the documents are drawn from their posteriors, each time regressed on the covariates by least squares, and the results
-    combined (`regress_draws`), so that intervals contain what is not known of the topics of a document. The posterior of each document
-    has the mean covariance of all ("Global" in R), as runs hold no words.
+    Shares of the documents are drawn from their posteriors (`draw_thetas`), each time regressed on the covariates by least squares, and
+    the results combined (`regress_draws`), so that intervals contain what is not known of the topics of a document and of γ. The
+    posterior of each document has the mean covariance of all ("Global" in R), as runs hold no words. The words of the topics and Σ are
+    taken as known.
 
     Without `column`, a row for each topic and column of the formula: estimate, se, low, high, t, p. With it, a row for each topic and
     value of that column (100 values of a number): share, low and high, and the difference to its first value with low, high and p.
@@ -74,7 +75,8 @@ def estimate_effects(
 class EffectData:
     """What effects are estimated from: the documents of a run that have words.
 
-    filled (all documents,): which these are; rows, values: their columns and covariates; eta, noise: their posteriors.
+    filled (all documents,): which these are; rows, values: their columns and covariates; eta, noise: their posteriors; sigma, X:
+    covariance and covariates of their priors.
     """
 
     run: Run
@@ -85,6 +87,8 @@ class EffectData:
     values: dict[str, Covariate]
     eta: FloatArray
     noise: FloatArray
+    sigma: FloatArray
+    X: FloatArray
 
 
 def effect_data(run: Any, options: EffectOptions, *, verify: bool) -> EffectData:
@@ -109,13 +113,20 @@ def effect_data(run: Any, options: EffectOptions, *, verify: bool) -> EffectData
     rows = documents.filter(pa.array(filled))
     values = covariates_of(rows, formula, where=str(opened.path))
     design = fit_design(formula, values)
-    return EffectData(opened, formula, design, filled, rows, values, arrays["eta"][filled], arrays["noise"])
+    X = np.ones((rows.num_rows, 1))
+    if config.get("prevalence") is not None:
+        of_fit = parse_formula(config["prevalence"])
+        columns = covariates_of(rows, of_fit, where=str(opened.path))
+        X = fit_design(of_fit, columns).matrix(columns)
+    return EffectData(
+        opened, formula, design, filled, rows, values, arrays["eta"][filled], arrays["noise"], arrays["sigma"], X
+    )
 
 
 def effects_of(data: EffectData, draws: int, seed: int) -> Effects:
     """Return the regressions of drawn topics on the covariates."""
     rng = np.random.Generator(np.random.Philox(key=stream_key(seed, "effects")))
-    thetas = (draw_theta_by_noise(data.eta, data.noise, rng) for _ in range(draws))
+    thetas = draw_thetas(data.eta, data.noise, data.sigma, data.X, rng, draws)
     return regress_draws(thetas, data.design.matrix(data.values), tuple(data.design.names))
 
 

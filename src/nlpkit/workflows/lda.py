@@ -118,8 +118,7 @@ def fit_lda(
                 material,
                 chain,
                 replace(execution, seed=seed),
-                unfinished,
-                keep=compared is None,
+                unfinished if compared is None else UnfinishedWork(None, unfinished.options),
                 shards=workers.start(),
             )
         if compared is not None:

@@ -6,22 +6,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nlpkit import reporting, wording
+from nlpkit import reporting
 from nlpkit.actors import Start
 from nlpkit.errors import InputError
-from nlpkit.interrupts import report_checkpoint_on_interrupt
-from nlpkit.io.checkpoints import read_checkpoint, write_checkpoint
 from nlpkit.io.mixture_runs import LDA, TopicCorpus
 from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.runs import open_run
 from nlpkit.io.seed_words import read_seed_words
 from nlpkit.parameters import Execution
-from nlpkit.topics.lda.fit import FitState, LdaFit, TracePoint, fit_lda
+from nlpkit.topics.lda.fit import LdaFit, fit_lda
 from nlpkit.topics.lda.guide import Guidance, check_weights, fixed_counts, joined, seed_counts, token_weights
 from nlpkit.topics.lda.options import GuideOptions, LdaOptions
 from nlpkit.topics.lda.resume import chain_options, resume_problem
+from nlpkit.topics.lda.state import TracePoint
+from nlpkit.topics.mixtures.steps import StepState
 from nlpkit.types import FloatArray, TokenTable
+from nlpkit.workflows.step_checkpoints import KindOfFit, keeping
 from nlpkit.workflows.unfinished import UnfinishedWork, digest
+
+CHAIN = KindOfFit("chain", "sweep", keeps_last=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,65 +88,40 @@ def run_chain(
     execution: Execution,
     unfinished: UnfinishedWork,
     *,
-    keep: bool = True,
     shards: Start | None = None,
 ) -> LdaFit:
     """Run a chain, from its checkpoint where it is to be continued.
 
     Args:
         material, options, execution: what is fitted, and how.
-        unfinished: where the checkpoint lies; keep: save it at intervals, at Ctrl-C and at signals that end the process.
+        unfinished: where the checkpoint lies.
         shards: where those of ad-lda are sampled; None for threads.
 
     Raises:
         InputError: the checkpoint is of another chain.
     """
-    path, resume = unfinished.chain, unfinished.options.resume
     identity = {**material.identity, **chain_options(options, execution.seed)}
-    state = None
-    if path is not None and resume and path.exists():
-        state = _continued(path, identity, options)
-    elif path is not None and resume and not (unfinished.scores and unfinished.scores.exists()):
-        reporting.warn(f"there is no checkpoint {path}: starting anew", always=True)  # else the choice of k has said it
-    elif path is not None and not resume:
-        path.unlink(missing_ok=True)  # it was to be dropped
 
-    def save(now: FitState) -> None:
-        assert path is not None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_checkpoint(path, now, identity)
+    def check(path: Path, state: StepState) -> None:
+        problem = resume_problem(state, options)
+        if problem is not None:
+            raise InputError(
+                f"checkpoint {path}: {problem}; give `sweeps` as then, or `force` without `resume`, which drops it",
+                parameter="sweeps",
+            )
 
     last: list[TracePoint] = []
-    with reporting.progress("sweeps", options.n_sweeps) as update:
+    with (
+        reporting.progress("sweeps", options.n_sweeps) as update,
+        keeping(unfinished, identity, CHAIN, check=check) as keeper,
+    ):
 
         def step(sweep: int, point: TracePoint | None) -> None:
             if point is not None:
                 last[:] = [point]
             update(sweep, f"sweeps (log p {last[0].log_likelihood:.4f} a token)" if last else "sweeps")
 
-        with report_checkpoint_on_interrupt("chain", path):
-            return fit_lda(
-                material.tokens,
-                options,
-                execution,
-                guidance=material.guidance,
-                weights=material.weights,
-                resume=state,
-                save=save if keep and path is not None else None,
-                save_every=unfinished.options.checkpoint_every,
-                progress=step,
-                shards=shards,
-            )
-
-
-def _continued(path: Path, identity: dict[str, Any], options: LdaOptions) -> FitState:
-    """Return the state of a checkpoint. Raises InputError where it does not lead to the chain."""
-    state = read_checkpoint(path, identity)
-    problem = resume_problem(state, options)
-    if problem is not None:
-        raise InputError(
-            f"checkpoint {path}: {problem}; give `sweeps` as then, or `force` without `resume`, which drops it",
-            parameter="sweeps",
-        )
-    reporting.note(f"going on from {path} after {wording.counted(state.sweep, 'sweep')}")
-    return state
+        return fit_lda(
+            material.tokens, options, execution, guidance=material.guidance, weights=material.weights, keeper=keeper,
+            progress=step, shards=shards,
+        )  # fmt: skip

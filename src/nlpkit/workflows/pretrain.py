@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from nlpkit.io.runs import RunTables, new_run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.pretrain.options import TYPES, PretrainOptions, TokenizerOptions
 from nlpkit.version import __version__
-from nlpkit.workflows.checkpoints import TrainingStore, open_store
+from nlpkit.workflows.checkpoints import TrainingStore, open_store, trained_once
 from nlpkit.workflows.corpus import as_corpus, no_documents
 from nlpkit.workflows.saving import save_run
 
@@ -159,25 +160,10 @@ def pretrain(
             before anything was learned. MissingError: the extra `neural` is not installed.
     """
     job = _prepare(data, (options, training, hardware, execution), settings)
-    from nlpkit.finetune.engine import Engine
     from nlpkit.finetune.train import LogPoint
 
     store = open_store(output, job.identity(), resume=resume, force=force)
-    checkpoint = store.checkpoint
-    done = checkpoint.finished(KEY) if checkpoint.model.exists() else None
-    if done is None:
-        with (
-            Engine(job.device, job.precision, threads=job.execution.n_threads()) as engine,
-            store.reporting_interrupts(),
-            stopwatch(job.seconds, "train"),
-        ):
-            folder = checkpoint.path / "model.part"
-            facts = _train(job, engine, checkpoint, folder)
-            checkpoint.finish(KEY, facts, {})
-            folder.rename(checkpoint.model)
-    else:
-        reporting.note(f"{job.arch}: taken from the checkpoint")
-        facts = done[0]
+    facts = trained_once(store, job, KEY, job.arch, partial(_train, job))
     return PretrainedModel(job, store, facts, [LogPoint(**point) for point in facts["curve"]])
 
 

@@ -18,7 +18,6 @@ from nlpkit.errors import UsageError
 from nlpkit.finetune.causal import check_causal, check_method
 from nlpkit.finetune.encoder_options import TrainEncoderOptions
 from nlpkit.finetune.encoders import ADAPTED_RATE, OPTIONS, PLANS, check_options
-from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.estimate import estimate, loads_of_encoder
 from nlpkit.finetune.methods import Method, Value, parse_method, parse_options
 from nlpkit.finetune.mlm import MERGED
@@ -28,7 +27,6 @@ from nlpkit.finetune.train import LogPoint
 from nlpkit.finetune.training_options import HardwareOptions, ScheduleOptions
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.cost import stopwatch
-from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_tables import curve_lines
 from nlpkit.io.model_cards import write_encoder_cards
 from nlpkit.io.run_reading import check_encoder
@@ -36,7 +34,7 @@ from nlpkit.io.runs import RunTables, new_run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.version import __version__
 from nlpkit.workflows.base_models import SAMPLE, find_base, warn_unknown_tokens
-from nlpkit.workflows.checkpoints import TrainingStore, open_store
+from nlpkit.workflows.checkpoints import TrainingStore, open_store, trained_once
 from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.encoder_training import (
     KEY,
@@ -169,19 +167,9 @@ def train_encoder(
     """
     job = _prepare(data, (options, held_out, training, hardware, execution), settings)
     store = open_store(output, job.identity(), resume=resume, force=force)
-    checkpoint = store.checkpoint
-    trained = _taken(checkpoint, job.name)
-    if trained is None:
-        train = TRAININGS.get(job.name, train_pairs)
-        with (
-            Engine(job.device, job.precision, threads=job.execution.n_threads()) as engine,
-            store.reporting_interrupts(),
-            stopwatch(job.seconds, "train"),
-        ):
-            folder = checkpoint.path / "model.part"
-            trained = train(job, engine, checkpoint, folder)
-            checkpoint.finish(KEY, asdict(trained), {})
-            folder.rename(checkpoint.model)
+    train = TRAININGS.get(job.name, train_pairs)
+    facts = trained_once(store, job, KEY, job.name, lambda *where: asdict(train(job, *where)))
+    trained = EncoderTraining(**{**facts, "curve": [LogPoint(**point) for point in facts["curve"]]})
     return EncoderResult(job, store, trained)
 
 
@@ -288,14 +276,3 @@ def _base(name: str, objective: str, *, verify: bool) -> str:
     if objective in ("mlm", *CAUSAL) and (Path(name) / MANIFEST).is_file() and (whole / "config.json").is_file():
         return str(open_run(Path(name), verify=verify).folder("model/transformers"))
     return name
-
-
-def _taken(checkpoint: Checkpoint, name: str) -> EncoderTraining | None:
-    """Return a training that is done but for its run, None when there is none, or not its model."""
-    done = checkpoint.finished(KEY)
-    if done is None or not checkpoint.model.exists():
-        return None
-    reporting.note(f"{name}: taken from the checkpoint")
-    facts = done[0]
-    curve = [LogPoint(**point) for point in facts["curve"]]
-    return EncoderTraining(facts["before"], facts["after"], facts["facts"], curve)

@@ -16,14 +16,16 @@ from nlpkit.actors import ProcessActors, RayActors, Start
 from nlpkit.errors import ActorLostError, UsageError
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.distributed import DistributedSampler
-from nlpkit.topics.lda.fit import FitState, LdaFit, TracePoint, fit_lda
+from nlpkit.topics.lda.fit import LdaFit, fit_lda
 from nlpkit.topics.lda.guide import Guidance
 from nlpkit.topics.lda.options import LdaOptions
+from nlpkit.topics.lda.state import TracePoint
 from nlpkit.types import TokenTable
 from tests.kernels.test_gibbs import chains
 from tests.reference.gibbs import PlainShards
 from tests.refusals import refuses
 from tests.strategies import repeatable
+from tests.topics.lda.keepers import Saved
 from tests.topics.lda.test_sampler import MIXED, corpus, digest, sampler
 
 THREE = partial(ProcessActors, processes=3)
@@ -215,14 +217,11 @@ class KilledAt:
 @pytest.mark.parametrize("save_every", [0, 4])
 def test_a_killed_worker_changes_nothing(save_every: int, caplog: pytest.LogCaptureFixture) -> None:
     kill = KilledAt(6)
-    saved: list[int] = []
-    fit = fit_lda(
-        MIXED, OPTIONS, shards=kill.start, progress=kill.progress, save_every=save_every,
-        save=lambda state: saved.append(state.sweep),
-    )  # fmt: skip
+    saved = Saved(save_every)
+    fit = fit_lda(MIXED, OPTIONS, shards=kill.start, progress=kill.progress, keeper=saved)
     assert not kill.left
     assert contents(fit) == contents(fit_lda(MIXED, OPTIONS, Execution(threads=2)))
-    assert saved == ([4, 8, 12] if save_every else [])
+    assert [state.step for state in saved.states] == ([4, 8, 12] if save_every else [])
     assert "exit code -9" in caplog.text
 
 
@@ -235,9 +234,9 @@ def test_workers_that_are_lost_again_and_again_end_the_fit() -> None:
 
 
 def test_a_driver_that_ended_resumes_from_the_saved_state_with_other_workers() -> None:
-    states: list[FitState] = []
-    whole = fit_lda(MIXED, OPTIONS, save=lambda s: states.append(replace(s, trace=list(s.trace))), save_every=5)
-    resumed = fit_lda(MIXED, OPTIONS, resume=states[0], shards=partial(ProcessActors, processes=2))
+    saved = Saved(5)
+    whole = fit_lda(MIXED, OPTIONS, keeper=saved)
+    resumed = fit_lda(MIXED, OPTIONS, keeper=Saved(begin=saved.states[0]), shards=partial(ProcessActors, processes=2))
     assert contents(resumed) == contents(whole)
 
 
@@ -266,6 +265,6 @@ def test_ray_actors_give_the_same_bytes_though_one_is_killed(cluster: Any) -> No
             os.kill(cluster.get(started[0].hosts[2].pid.remote()), signal.SIGKILL)
 
     where: Start = start
-    fit = fit_lda(MIXED, OPTIONS, shards=where, progress=progress, save_every=4, save=lambda state: None)
+    fit = fit_lda(MIXED, OPTIONS, shards=where, progress=progress, keeper=Saved(4))
     assert len(started) == 2
     assert contents(fit) == contents(fit_lda(MIXED, OPTIONS))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ import pytest
 
 from nlpkit.errors import UsageError
 from nlpkit.interrupts import Ended, Stop
-from nlpkit.io.checkpoints import read_checkpoint, write_checkpoint
+from nlpkit.io.checkpoints import read_steps, write_steps
 from nlpkit.parameters import Execution
-from nlpkit.topics.lda import fit as fit_module
-from nlpkit.topics.lda.fit import WINDOW, FitState, LdaFit, TracePoint
+from nlpkit.topics.lda.fit import WINDOW, LdaFit
 from nlpkit.topics.lda.fit import fit_lda as fit_from
 from nlpkit.topics.lda.guide import Seeds, fixed_counts, joined, seed_counts, token_weights
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
@@ -25,9 +23,16 @@ from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
 from nlpkit.topics.lda.resume import chain_options, resume_problem
 from nlpkit.topics.lda.sampler import GibbsSampler
+from nlpkit.topics.lda.state import TracePoint
 from nlpkit.topics.mixtures.model import main_topics
+from nlpkit.topics.mixtures.options import CheckpointOptions
+from nlpkit.topics.mixtures.steps import StepState
 from nlpkit.types import TokenTable
+from nlpkit.workflows import step_checkpoints
+from nlpkit.workflows.lda_chain import CHAIN
+from nlpkit.workflows.unfinished import UnfinishedWork
 from tests.strategies import planted, token_table
+from tests.topics.lda.keepers import Saved
 
 CORPUS = planted([40, 30, 20, 10], seed=3)
 TOKENS = CORPUS.tokens
@@ -278,63 +283,69 @@ def test_any_saved_state_goes_on_to_the_same_bytes(name: str, tmp_path: Path) ->
     some, given = FITS[name]
     options = replace(OPTIONS, **some)
     whole = fit_lda(TOKENS, options, **given)
-    files: list[Path] = []
-
-    def save(state: FitState) -> None:
-        files.append(tmp_path / f"{state.sweep}.npz")
-        write_checkpoint(files[-1], state, {})
-
-    same(fit_lda(TOKENS, options, save=save, save_every=7, **given), whole)
-    assert [int(file.stem) for file in files] == list(range(7, whole.sweeps + 1, 7))
-    for file in files:
-        same(fit_lda(TOKENS, options, resume=read_checkpoint(file, {}), **given), whole)
+    saved = Saved(7)
+    same(fit_lda(TOKENS, options, keeper=saved, **given), whole)
+    assert [state.step for state in saved.states] == list(range(7, whole.sweeps + 1, 7))
+    for state in saved.states:
+        write_steps(tmp_path / "state.npz", state, {})
+        again = Saved(begin=read_steps(tmp_path / "state.npz", {}))
+        same(fit_lda(TOKENS, options, keeper=again, **given), whole)
 
 
-def test_a_chain_can_be_gone_on_from_again_and_again(tmp_path: Path) -> None:
+def test_a_chain_can_be_gone_on_from_again_and_again() -> None:
     options = replace(OPTIONS, estimate="mean", thin=4, optimize_interval=4)
     state = None
     for sweep in (9, 18, 27, 36):
-        saved: list[FitState] = []
-
-        def save(state: FitState, saved: list[FitState] = saved) -> None:
-            saved.append(deepcopy(state))
-
-        fit = fit_lda(TOKENS, options, resume=state, save=save, save_every=9)
+        saved = Saved(9, state)
+        fit = fit_lda(TOKENS, options, keeper=saved)
         same(fit, fit_lda(TOKENS, options))
-        state = saved[0]
-        assert state.sweep == sweep
+        state = saved.states[0]
+        assert state.step == sweep
 
 
 def test_the_state_given_stays_as_it_is() -> None:
-    saved: list[FitState] = []
-    fit_lda(TOKENS, OPTIONS, save=lambda state: saved.append(deepcopy(state)), save_every=20)
-    first = fit_lda(TOKENS, OPTIONS, resume=saved[0])
-    assert saved[0].sweep == 20
-    same(fit_lda(TOKENS, OPTIONS, resume=saved[0]), first)
+    saved = Saved(20)
+    fit_lda(TOKENS, OPTIONS, keeper=saved)
+    first = fit_lda(TOKENS, OPTIONS, keeper=Saved(begin=saved.states[0]))
+    assert saved.states[0].step == 20
+    same(fit_lda(TOKENS, OPTIONS, keeper=Saved(begin=saved.states[0])), first)
 
 
 def test_a_state_saved_where_the_early_stop_came_ends_there_too() -> None:
     options = replace(LONG, early_stop=0.001)
-    saved: dict[int, FitState] = {}
-    whole = fit_lda(TOKENS, options, save=lambda state: saved.update({state.sweep: deepcopy(state)}), save_every=4)
-    assert whole.stopped in saved
-    same(fit_lda(TOKENS, options, resume=saved[whole.stopped]), whole)
+    saved = Saved(4)
+    whole = fit_lda(TOKENS, options, keeper=saved)
+    last = saved.states[-1]
+    assert whole.stopped == last.step
+    same(fit_lda(TOKENS, options, keeper=Saved(begin=last)), whole)
 
 
 def test_a_state_of_another_corpus_or_k_is_refused() -> None:
-    saved: list[FitState] = []
-    fit_lda(TOKENS, OPTIONS, save=lambda state: saved.append(deepcopy(state)), save_every=20)
+    saved = Saved(20)
+    fit_lda(TOKENS, OPTIONS, keeper=saved)
     with pytest.raises(UsageError, match="another corpus"):
-        fit_lda(planted([20, 20], seed=1).tokens, OPTIONS, resume=saved[0])
+        fit_lda(planted([20, 20], seed=1).tokens, OPTIONS, keeper=Saved(begin=saved.states[0]))
     with pytest.raises(UsageError, match="another number of topics"):
-        fit_lda(TOKENS, replace(OPTIONS, k=3), resume=saved[0])
+        fit_lda(TOKENS, replace(OPTIONS, k=3), keeper=Saved(begin=saved.states[0]))
 
 
 # --- interrupts ---
 
 
-def interrupted(options: LdaOptions, sweep: int, monkeypatch: pytest.MonkeyPatch) -> list[FitState]:
-    """The states saved by a fit that the user interrupts in the middle of a sweep."""
+def interrupted(options: LdaOptions, folder: Path) -> StepState:
+    """The state that is in the checkpoint of a fit that the user interrupts."""
+    unfinished = UnfinishedWork(folder / "run", CheckpointOptions())
+    with pytest.raises(KeyboardInterrupt), step_checkpoints.keeping(unfinished, {}, CHAIN) as keeper:
+        fit_lda(TOKENS, options, keeper=keeper)
+    assert unfinished.chain is not None
+    return read_steps(unfinished.chain, {})
+
+
+@pytest.mark.parametrize("sweep", [1, 17, 20, 40])
+def test_an_interrupt_in_a_sweep_saves_a_state_to_go_on_from(
+    sweep: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    options = replace(OPTIONS, estimate="mean", thin=4, optimize_interval=4)
     run = GibbsSampler.run
 
     def slow(self: GibbsSampler, sweeps: int) -> None:
@@ -342,20 +353,11 @@ def interrupted(options: LdaOptions, sweep: int, monkeypatch: pytest.MonkeyPatch
             os.kill(os.getpid(), signal.SIGINT)
         run(self, sweeps)
 
-    saved: list[FitState] = []
     with monkeypatch.context() as patch:
         patch.setattr(GibbsSampler, "run", slow)
-        with pytest.raises(KeyboardInterrupt):
-            fit_lda(TOKENS, options, save=lambda state: saved.append(deepcopy(state)))
-    return saved
-
-
-@pytest.mark.parametrize("sweep", [1, 17, 20, 40])
-def test_an_interrupt_in_a_sweep_saves_a_state_to_go_on_from(sweep: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = replace(OPTIONS, estimate="mean", thin=4, optimize_interval=4)
-    saved = interrupted(options, sweep, monkeypatch)
-    assert [state.sweep for state in saved] == [sweep]
-    same(fit_lda(TOKENS, options, resume=saved[0]), fit_lda(TOKENS, options))
+        saved = interrupted(options, tmp_path)
+    assert saved.step == sweep
+    same(fit_lda(TOKENS, options, keeper=Saved(begin=saved)), fit_lda(TOKENS, options))
 
 
 def test_an_interrupt_without_save_goes_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -370,7 +372,9 @@ def test_an_interrupt_without_save_goes_on_its_way(monkeypatch: pytest.MonkeyPat
         fit_lda(TOKENS, OPTIONS)
 
 
-def test_an_interrupt_between_sweeps_saves_a_state_to_go_on_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_between_sweeps_saves_a_state_to_go_on_from(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     log_likelihood = GibbsSampler.log_likelihood
 
     def interrupting(self: GibbsSampler) -> float:
@@ -378,13 +382,11 @@ def test_an_interrupt_between_sweeps_saves_a_state_to_go_on_from(monkeypatch: py
             os.kill(os.getpid(), signal.SIGINT)
         return log_likelihood(self)
 
-    saved: list[FitState] = []
     with monkeypatch.context() as patch:
         patch.setattr(GibbsSampler, "log_likelihood", interrupting)
-        with pytest.raises(KeyboardInterrupt):
-            fit_lda(TOKENS, OPTIONS, save=lambda state: saved.append(deepcopy(state)))
-    assert [state.sweep for state in saved] == [15]
-    same(fit_lda(TOKENS, OPTIONS, resume=saved[0]), fit_lda(TOKENS, OPTIONS))
+        saved = interrupted(OPTIONS, tmp_path)
+    assert saved.step == 15
+    same(fit_lda(TOKENS, OPTIONS, keeper=Saved(begin=saved)), fit_lda(TOKENS, OPTIONS))
 
 
 def test_progress_is_told_of_every_sweep_and_may_end_the_fit() -> None:
@@ -488,30 +490,32 @@ def test_the_early_stop_waits_for_the_first_sample_of_the_mean() -> None:
 def test_a_chain_is_lengthened_to_the_same_bytes(change: dict[str, Any], first: int) -> None:
     longer = replace(OPTIONS, sweeps=40, **change)
     shorter = replace(longer, sweeps=first)
-    saved: list[FitState] = []
-    fit_lda(TOKENS, shorter, save=lambda state: saved.append(deepcopy(state)), save_every=5)
+    saved = Saved(5)
+    fit_lda(TOKENS, shorter, keeper=saved)
     whole = fit_lda(TOKENS, longer)
     assert chain_options(shorter, 7) == chain_options(longer, 7)
-    for state in saved:
+    for state in saved.states:
         problem = resume_problem(state, longer)
         if problem is None:
-            same(fit_lda(TOKENS, longer, resume=state), whole)
+            same(fit_lda(TOKENS, longer, keeper=Saved(begin=state)), whole)
         else:  # after the last sweep of the shorter chain
-            assert state.sweep == first
-    assert resume_problem(saved[-1], replace(longer, sweeps=10)) is not None
+            assert state.step == first
+    assert resume_problem(saved.states[-1], replace(longer, sweeps=10)) is not None
     assert chain_options(replace(OPTIONS, estimate="mean", sweeps=20), 7) != chain_options(
         replace(OPTIONS, estimate="mean"), 7
     )
 
 
-def test_states_are_saved_by_the_clock_when_nobody_says_how_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit_module, "SAVE_SECONDS", 0.0)
-    saved: list[int] = []
-    fit_lda(TOKENS, OPTIONS, save=lambda state: saved.append(state.sweep), save_every=None)
-    assert saved[0] == 1
-    saved.clear()
-    fit_lda(TOKENS, OPTIONS, save=lambda state: saved.append(state.sweep), save_every=0)
-    assert saved == []
+def test_states_are_saved_by_the_clock_when_nobody_says_how_often(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(step_checkpoints, "SAVE_SECONDS", 0.0)
+    for every, kept in ((None, True), (0, False)):
+        unfinished = UnfinishedWork(tmp_path / "run", CheckpointOptions(checkpoint_every=every))
+        assert unfinished.chain is not None
+        with step_checkpoints.keeping(unfinished, {}, CHAIN) as keeper:
+            fit_lda(TOKENS, OPTIONS, keeper=keeper)
+        assert unfinished.chain.exists() == kept
 
 
 def test_a_signal_said_again_does_not_disturb_what_is_saved() -> None:

@@ -19,7 +19,7 @@ from nlpkit.topics.stm.formula import parse_formula
 from nlpkit.topics.stm.inference import (
     as_counts,
     draw_theta,
-    draw_theta_by_noise,
+    draw_thetas,
     expected_counts,
     infer_posteriors,
     kernel_model,
@@ -171,7 +171,7 @@ def test_planted_effects_and_correlations_come_back(start: str) -> None:
     assert sorted(match) == [0, 1, 2]
     assert correlation.max(axis=1).min() > 0.9
     rng = np.random.default_rng(0)
-    effects = regress_draws((draw_theta_by_noise(model.eta, model.noise, rng) for _ in range(25)), X, ("one", "x"))
+    effects = regress_draws(draw_thetas(model.eta, model.noise, model.prior.covariance, X, rng, 25), X, ("one", "x"))
     true = np.linalg.lstsq(X, theta, rcond=None)[0][1]
     got = effects.coefficients[:, 1]
     np.testing.assert_allclose(got, true[match], atol=0.06)
@@ -226,14 +226,46 @@ def test_without_spread_effects_are_those_of_least_squares() -> None:
     X = np.column_stack([np.ones(40), rng.normal(size=40)])
     effects = regress_draws([theta] * 5, X, ("one", "x"))
     for k in range(3):
-        coefficients, rest, _, _ = np.linalg.lstsq(X, theta[:, k], rcond=None)
+        coefficients = np.linalg.lstsq(X, theta[:, k], rcond=None)[0]
         np.testing.assert_allclose(effects.coefficients[k], coefficients)
-        np.testing.assert_allclose(effects.covariance[k], rest[0] / 38 * np.linalg.inv(X.T @ X))
+        others = [
+            np.arange(40) != d for d in range(40)
+        ]  # HC3 is what leaving out each document does to the coefficients
+        changes = np.array([np.linalg.lstsq(X[d], theta[d, k], rcond=None)[0] - coefficients for d in others])
+        np.testing.assert_allclose(effects.covariance[k], changes.T @ changes)
     several = regress_draws([theta, theta[::-1]], X, ("one", "x"))
     a, b = (regress_draws([t], X, ("one", "x")) for t in (theta, theta[::-1]))
     difference = (a.coefficients - b.coefficients)[0]
     expected = (a.covariance[0] + b.covariance[0]) / 2 + 1.5 * np.outer(difference, difference) / 2
     np.testing.assert_allclose(several.covariance[0], expected)
+
+
+def test_a_document_alone_in_its_group_has_the_mean_variance_of_all() -> None:
+    theta = np.random.default_rng(0).dirichlet(np.ones(3), 12)
+    X = np.column_stack([np.ones(12), np.arange(12) == 0])
+    effects = regress_draws([theta], X, ("one", "alone"))
+    rest = theta[1:] - theta[1:].mean(axis=0)
+    np.testing.assert_allclose(effects.coefficients[:, 1], theta[0] - theta[1:].mean(axis=0))
+    variance = (rest**2).sum(axis=0) / 10 + (rest**2).sum(
+        axis=0
+    ) / 10**2  # of the document, and of the mean of the others by HC3
+    np.testing.assert_allclose(effects.covariance[:, 1, 1], variance)
+
+
+def test_draws_with_the_mean_covariance_have_the_information_of_the_words_alone() -> None:
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(2, 2))
+    noise = root @ root.T / 9
+    sigma = noise + np.array([[1.0, 0.3], [0.3, 0.6]])
+    X = np.column_stack([np.ones(50), rng.normal(size=50)])
+    eta = rng.normal(size=(50, 2))
+    logs = []
+    for theta in draw_thetas(eta, noise, sigma, X, rng, 20_000):
+        logs.append(np.linalg.lstsq(X, np.log(theta[:, :-1] / theta[:, -1:]), rcond=None)[0][1])
+    np.testing.assert_allclose(np.mean(logs, axis=0), np.linalg.lstsq(X, eta, rcond=None)[0][1], atol=0.01)
+    between = np.cov(np.array(logs).T)  # with Σ within each draw, Louis's Σ (Σ - ν)⁻¹ Σ in all, each times (XᵀX)⁻¹
+    missing = sigma @ np.linalg.inv(sigma - noise) @ sigma - sigma
+    np.testing.assert_allclose(between, np.linalg.inv(X.T @ X)[1, 1] * missing, rtol=0.06)
 
 
 def test_cases_and_contrasts() -> None:

@@ -231,6 +231,11 @@ def answer(result: TopicTable) -> None:
         "effects": f"Effects on shares of topics in {result.facts.get('documents')} documents: {result.facts.get('prevalence')}",
     }
     console.table(heads, cells, right=right, title=titles.get(result.kind, ""), noun=result.kind, rest=REST)
+    if result.kind == "effects":
+        reporting.note(
+            "intervals hold for the topics of this fit; with few or short documents another start can find others, whose effects differ by "
+            "more than the intervals say"
+        )
 
 
 def _permutations(rows: Sequence[dict[str, Any]], facts: dict[str, Any]) -> None:

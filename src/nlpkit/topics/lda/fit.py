@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +11,6 @@ from scipy import sparse
 from nlpkit import reporting
 from nlpkit.actors import Start
 from nlpkit.errors import ActorLostError, UsageError, unknown_value
-from nlpkit.interrupts import between_steps
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.arguments import MAX_TOPICS
 from nlpkit.topics.lda.chain import Chain, make_sampler
@@ -20,43 +18,14 @@ from nlpkit.topics.lda.distributed import DistributedSampler
 from nlpkit.topics.lda.guide import Guidance
 from nlpkit.topics.lda.options import SCHEMES, USUAL, LdaOptions, check_priors
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
+from nlpkit.topics.lda.state import PLANNED, ChainState, LastState, TracePoint
 from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel, order_by_size
+from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
 ESTIMATES = ("last", "mean", "best")
-SAVE_SECONDS = 60.0  # between two checkpoints that nobody asked for
 MAX_LOSSES = 3  # of workers, without a sweep that was saved between them
 WINDOW = 5  # trace points whose mean is compared with that of as many before, for the early stop
-
-
-@dataclass(frozen=True, slots=True)
-class TracePoint:
-    """After `sweep` sweeps: log p(w, z) per token (per weight 1 of tokens), exp of the entropy of n_k / N, the priors in force."""
-
-    sweep: int
-    log_likelihood: float
-    effective_topics: float
-    alpha_sum: float
-    eta: float
-
-
-@dataclass(slots=True)
-class FitState:
-    """A fit between two sweeps: all that is needed to go on to the same bytes, of a chain that is longer, too."""
-
-    sweep: int
-    alpha: FloatArray
-    eta: float
-    arrays: Mapping[str, np.ndarray]
-    trace: list[TracePoint] = field(default_factory=list)
-    samples: int = 0
-    topic_sum: CsrMatrix | None = None
-    doc_sum: CsrMatrix | None = None
-    best: IntArray | None = None
-    best_sweep: int = 0
-    best_alpha: FloatArray | None = None
-    best_eta: float = 0.0
-    planned_sweeps: int = 0  # sweeps that the chain was to have, 0 where it is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +78,7 @@ def fit_lda(
     *,
     guidance: Guidance | None = None,
     weights: FloatArray | None = None,
-    resume: FitState | None = None,
-    save: Callable[[FitState], None] | None = None,
-    save_every: int | None = 0,
+    keeper: Keeper | None = None,
     progress: Callable[[int, TracePoint | None], None] | None = None,
     shards: Start | None = None,
 ) -> LdaFit:
@@ -121,27 +88,25 @@ def fit_lda(
         tokens: corpus; documents may be empty.
         options: the chain, with one number of topics; execution: its seed and threads.
         guidance: seed words and fixed topics; weights: (N,) of the tokens.
-        resume: a state that `save` was given, of the same tokens and options, or of a chain that was to be shorter (`resume`).
-        save: called with the state after every save_every sweeps (None: every minute, or where that takes long, for a twentieth of
-            the time), and before Ctrl-C or a signal that ends the process goes on its way.
+        keeper: keeps states to go on from.
         progress: called after each sweep with its number, and the new point of the trace if there is one.
         shards: where those of ad-lda are, such as `ProcessActors` with a number of processes; by default in threads. When a worker
-            is lost, all begin again at the state that was saved last, and the chain comes to the same bytes.
+            is lost, all begin again at the state that was kept last, and the chain comes to the same bytes.
 
     Raises:
         UsageError: no tokens, or an option is out of its range. ActorLostError: workers are lost again and again.
     """
     _check(tokens, options, guidance)
     sampler = make_sampler(tokens, options, execution, guidance, weights, shards=shards)
-    saving = _Saving(save, save_every, resume)
+    kept = LastState(keeper, isinstance(sampler, DistributedSampler) and sampler.can_be_lost)
     losses, begun = 0, -1  # workers lost since there is a state of this sweep
     try:
         while True:
             try:
-                state, stopped = _run(sampler, options, guidance, saving, progress)
-                return _result(sampler, state, options, tokens, guidance, weights, stopped)
+                state = _run(sampler, options, guidance, kept, progress)
+                return _result(sampler, state, options, tokens, guidance, weights)
             except ActorLostError as error:
-                sweep = 0 if saving.kept is None else saving.kept.sweep
+                sweep = 0 if kept.state is None else kept.state.step
                 losses, begun = (losses + 1 if sweep == begun else 1), sweep
                 if losses > MAX_LOSSES or not isinstance(sampler, DistributedSampler):
                     raise
@@ -152,69 +117,35 @@ def fit_lda(
             sampler.close()
 
 
-@dataclass(slots=True)
-class _Saving:
-    """Where the state of a chain goes to, and when; kept: the last that was given out, or given in, where workers can be lost."""
-
-    save: Callable[[FitState], None] | None
-    every: int | None
-    kept: FitState | None
-    last: float = field(default_factory=time.monotonic)
-    pause: float = field(default_factory=lambda: SAVE_SECONDS)
-
-    def is_due(self, sweep: int) -> bool:
-        """Return whether the state after a sweep is to be saved."""
-        if self.every is None:
-            return time.monotonic() > self.last + self.pause
-        return self.every > 0 and sweep % self.every == 0
-
-    def __call__(self, sampler: Chain, state: FitState) -> None:
-        """Save a state."""
-        begin = time.monotonic()
-        state.arrays = sampler.state()
-        if isinstance(sampler, DistributedSampler) and sampler.can_be_lost:
-            self.kept = replace(state, trace=list(state.trace))
-        if self.save is not None:
-            self.save(state)
-        self.last = time.monotonic()
-        self.pause = max(SAVE_SECONDS, 20 * (self.last - begin))
-
-
 def _run(
     sampler: Chain,
     options: LdaOptions,
     guidance: Guidance | None,
-    saving: _Saving,
+    keeper: Keeper,
     progress: Callable[[int, TracePoint | None], None] | None,
-) -> tuple[FitState, int | None]:
-    """Run a chain to its end, from the state that is kept if there is one; return its state, and where it stopped early."""
-    state = FitState(0, sampler.alpha, sampler.eta, {})
-    if saving.kept is not None:
-        state = replace(saving.kept, trace=list(saving.kept.trace))
-        sampler.restore(state.arrays, state.sweep)
-        sampler.set_priors(state.alpha, state.eta)
-    state.planned_sweeps = options.n_sweeps
-    stopped = _settled_at(state, options)
-    wanted = saving.save is not None or (isinstance(sampler, DistributedSampler) and sampler.can_be_lost)
-    whole = True  # the state is not in the middle of a sweep
-    with between_steps() as stop:
-        try:
-            stop.step(state.sweep, options.n_sweeps)
-            while state.sweep < options.n_sweeps and stopped is None:
-                whole = False
-                point = _sweep(sampler, state, options, guidance)
-                whole = True
-                if wanted and saving.is_due(state.sweep):
-                    saving(sampler, state)
-                if progress is not None:
-                    progress(state.sweep, point)
-                stopped = _settled_at(state, options)
-                stop.step(state.sweep, options.n_sweeps if stopped is None else state.sweep)
-        except KeyboardInterrupt:
-            if saving.save is not None and whole:
-                saving(sampler, state)
-            raise
-    return state, stopped
+) -> ChainState:
+    """Run a chain to its end, from the state that is kept if there is one."""
+    state = ChainState()
+
+    def arrays() -> Arrays:
+        numbers = {"sweep": sampler.sweep, PLANNED: options.n_sweeps, "alpha": sampler.alpha, "eta": sampler.eta}
+        chain = {f"chain.{name}": values for name, values in sampler.state().items()}
+        return {**chain, **{name: np.asarray(number) for name, number in numbers.items()}, **state.arrays()}
+
+    def put_back(arrays: Arrays) -> None:
+        chain = {name.removeprefix("chain."): v for name, v in arrays.items() if name.startswith("chain.")}
+        sampler.restore(chain, int(arrays["sweep"]))
+        sampler.set_priors(arrays["alpha"], float(arrays["eta"]))
+        state.restore(arrays)
+
+    running = RunningState(state.trace, TracePoint, replaced=arrays, restore=put_back)
+    for _ in resumable(options.n_sweeps, running, keeper):
+        if _settled_at(sampler, state, options) is not None:
+            break
+        point = _sweep(sampler, state, options, guidance)
+        if progress is not None:
+            progress(sampler.sweep, point)
+    return state
 
 
 def fit_state(tokens: TokenTable, assignments: IntArray, alpha: FloatArray, eta: float) -> LdaFit:
@@ -222,8 +153,7 @@ def fit_state(tokens: TokenTable, assignments: IntArray, alpha: FloatArray, eta:
     options = LdaOptions(len(alpha), eta=eta, sweeps=0)
     sampler = make_sampler(tokens, options, start=assignments)
     sampler.set_priors(alpha, eta)
-    state = FitState(0, sampler.alpha, eta, {}, [_point(sampler)])
-    return _result(sampler, state, options, tokens, None, None, None)
+    return _result(sampler, ChainState([_point(sampler)]), options, tokens, None, None)
 
 
 def _check(tokens: TokenTable, options: LdaOptions, guidance: Guidance | None) -> None:
@@ -277,7 +207,7 @@ def check_options(options: LdaOptions) -> None:
         )
 
 
-def _sweep(sampler: Chain, state: FitState, options: LdaOptions, guidance: Guidance | None) -> TracePoint | None:
+def _sweep(sampler: Chain, state: ChainState, options: LdaOptions, guidance: Guidance | None) -> TracePoint | None:
     """Sweep once and bring the state to its end: priors, samples, the trace."""
     sampler.run(1)
     sweep, every = sampler.sweep, options.optimize_interval
@@ -285,7 +215,6 @@ def _sweep(sampler: Chain, state: FitState, options: LdaOptions, guidance: Guida
         free = sampler.topic_term()[0 if guidance is None else guidance.n_fixed :]
         alpha = estimate_alpha(sampler.topic_histogram(), sampler.alpha, symmetric=options.symmetric_alpha)
         sampler.set_priors(alpha, estimate_eta(free, sampler.eta) if options.optimize_eta else sampler.eta)
-        state.alpha, state.eta = sampler.alpha, sampler.eta
     counts = sweep > options.samples_from
     if options.estimate == "mean" and counts and (sweep - options.samples_from) % options.thin == 0:
         topics, documents = sampler.topic_term(), sampler.doc_topic()
@@ -301,7 +230,6 @@ def _sweep(sampler: Chain, state: FitState, options: LdaOptions, guidance: Guida
                 state.best, state.best_sweep = sampler.assignments(), sweep
                 state.best_alpha, state.best_eta = sampler.alpha, sampler.eta
         state.trace.append(point)
-    state.sweep = sweep
     return point
 
 
@@ -313,29 +241,29 @@ def _point(sampler: Chain) -> TracePoint:
     return TracePoint(sampler.sweep, likelihood, effective, float(sampler.alpha.sum()), sampler.eta)
 
 
-def _settled_at(state: FitState, options: LdaOptions) -> int | None:
+def _settled_at(sampler: Chain, state: ChainState, options: LdaOptions) -> int | None:
     """Return the sweep if the early stop ends the chain there: at a point of the trace, and not before there is an estimate."""
-    if options.early_stop is None or len(state.trace) < 2 * WINDOW or state.trace[-1].sweep != state.sweep:
+    if options.early_stop is None or len(state.trace) < 2 * WINDOW or state.trace[-1].sweep != sampler.sweep:
         return None
-    if options.estimate != "last" and state.sweep < options.samples_from + WINDOW * options.trace_every:
+    if options.estimate != "last" and sampler.sweep < options.samples_from + WINDOW * options.trace_every:
         return None
     if options.estimate == "mean" and not state.samples:
         return None
     values = [p.log_likelihood for p in state.trace[-2 * WINDOW :]]
     before, now = float(np.mean(values[:WINDOW])), float(np.mean(values[WINDOW:]))
-    return state.sweep if now - before < options.early_stop * abs(before) else None
+    return sampler.sweep if now - before < options.early_stop * abs(before) else None
 
 
 def _result(
     sampler: Chain,
-    state: FitState,
+    state: ChainState,
     options: LdaOptions,
     tokens: TokenTable,
     guidance: Guidance | None,
     weights: FloatArray | None,
-    stopped: int | None,
 ) -> LdaFit:
-    alpha, eta = state.alpha, state.eta
+    sweep, stopped = sampler.sweep, _settled_at(sampler, state, options)
+    alpha, eta = sampler.alpha, sampler.eta
     if state.topic_sum is not None and state.doc_sum is not None:
         topic_term = sparse.csr_array(state.topic_sum / state.samples)
         doc_topic = sparse.csr_array(state.doc_sum / state.samples)
@@ -353,7 +281,7 @@ def _result(
     place[order] = np.arange(len(order), dtype=np.int32)
     model = MixtureModel(tokens.terms, topic_term, alpha, eta).renumbered(order)
     likelihoods = {p.sweep: p.log_likelihood for p in state.trace}
-    at = state.best_sweep if state.best is not None else state.sweep
+    at = state.best_sweep if state.best is not None else sweep
     names = () if guidance is None else guidance.names
     documents = sparse.csr_array(doc_topic[:, order])
     documents.sort_indices()
@@ -362,7 +290,7 @@ def _result(
         doc_topic=documents,
         assignments=place[assignments[: len(tokens.term_ids)]],
         trace=tuple(state.trace),
-        sweeps=state.sweep,
+        sweeps=sweep,
         samples=state.samples or 1,
         log_likelihood=likelihoods[at],
         names=(*names, *[""] * (options.n_topics - len(names))),

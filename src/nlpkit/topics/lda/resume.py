@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nlpkit.topics.lda.fit import FitState
 from nlpkit.topics.lda.options import LdaOptions
+from nlpkit.topics.lda.state import PLANNED
+from nlpkit.topics.mixtures.steps import StepState
 
 
 def chain_options(options: LdaOptions, seed: int) -> dict[str, Any]:
@@ -17,21 +18,20 @@ def chain_options(options: LdaOptions, seed: int) -> dict[str, Any]:
     return plain
 
 
-def resume_problem(state: FitState, options: LdaOptions) -> str | None:
+def resume_problem(state: StepState, options: LdaOptions) -> str | None:
     """Return why a chain with these options, whose number of sweeps may differ, cannot resume from a state; None if it can.
 
     After its last sweep a chain has a point of the trace, and no new priors: one that is longer may differ there.
     """
-    if state.sweep > options.n_sweeps:
-        return f"the chain has {state.sweep:,} sweeps already, more than the {options.n_sweeps:,} that are asked for"
-    if state.sweep not in (state.planned_sweeps, options.n_sweeps) or state.planned_sweeps in (0, options.n_sweeps):
+    sweep, planned = state.step, int(state.arrays[PLANNED])
+    if sweep > options.n_sweeps:
+        return f"the chain has {sweep:,} sweeps already, more than the {options.n_sweeps:,} that are asked for"
+    if sweep not in (planned, options.n_sweeps) or planned == options.n_sweeps:
         return None
     every = options.optimize_interval
-    if state.sweep % options.trace_every or (
-        every and state.sweep >= options.optimize_from and state.sweep % every == 0
-    ):
+    if sweep % options.trace_every or (every and sweep >= options.optimize_from and sweep % every == 0):
         return (
-            f"the state after sweep {state.sweep:,}, the last of one of both chains, is not the same in a chain of "
-            f"{state.planned_sweeps:,} sweeps and in one of {options.n_sweeps:,}"
+            f"the state after sweep {sweep:,}, the last of one of both chains, is not the same in a chain of "
+            f"{planned:,} sweeps and in one of {options.n_sweeps:,}"
         )
     return None

@@ -14,6 +14,7 @@ from nlpkit.types import FloatArray
 
 DRAWS = 25  # of theta, as in R's stm
 GRID = 100  # values of a number at which proportions are predicted
+ALONE = 1e-9  # 1 - h_d of a document that alone decides a coefficient
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +75,12 @@ def regress_draws(draws: Iterable[FloatArray], X: FloatArray, names: tuple[str, 
     """Return the regressions of topic proportions on covariates, with the uncertainty of the proportions.
 
         θ_k = X β_k + ε  by least squares in each of M draws of θ,   β_k = mean of the draws
-        Cov β_k = mean of the draws' s² (XᵀX)⁻¹ + (1 + 1/M) · their covariance (Rubin 1987, p. 76)
+        within = (XᵀX)⁻¹ Xᵀ diag(mean of the draws' ε_d² / (1 - h_d)²) X (XᵀX)⁻¹,   h_d = x_dᵀ (XᵀX)⁻¹ x_d
+        Cov β_k = within + (1 + 1/M) · covariance of the draws' β_k (Rubin 1987, p. 76)
 
-    R's estimateEffect draws coefficients from each draw's normal distribution and takes their mean and covariance, which tend to the
-    same but for 1/M.
+    The covariance within draws is HC3 (MacKinnon and White 1985), as shares vary the more the nearer to a half they are; a document
+    that alone decides a coefficient, h_d = 1, has the mean square of the residuals. R's estimateEffect supposes equal variances, and
+    draws coefficients from each draw's normal distribution.
 
     Args:
         draws: of theta (D, K), of the documents that have words.
@@ -86,20 +89,25 @@ def regress_draws(draws: Iterable[FloatArray], X: FloatArray, names: tuple[str, 
     D, P = X.shape
     Q, R = np.linalg.qr(X)
     inverse = np.linalg.inv(R)
-    XX = inverse @ inverse.T
-    estimates, variances = [], []
+    estimates: list[FloatArray] = []
+    squares: FloatArray | float = 0.0
     for theta in draws:
         along = Q.T @ theta
         estimates.append((inverse @ along).T)
-        squares = np.einsum("dk,dk->k", theta, theta) - np.einsum("pk,pk->k", along, along)
-        variances.append(np.maximum(squares, 0.0) / (D - P))
+        squares = squares + (theta - Q @ along) ** 2
     several = np.array(estimates)
     M = len(several)
+    squares = np.asarray(squares / M)
+    free = 1 - np.einsum("dp,dp->d", Q, Q)
+    alone = free < ALONE
+    variances = squares / np.where(alone, 1.0, free)[:, None] ** 2
+    variances[alone] = squares.sum(axis=0) / (D - P)
+    weights = Q @ inverse.T
+    within = np.array([(weights.T * variance) @ weights for variance in variances.T])
     mean = several.mean(axis=0)
     spread = several - mean
     between = np.einsum("mkp,mkq->kpq", spread, spread) / max(M - 1, 1)
-    inner = np.mean(variances, axis=0)[:, None, None] * XX
-    return Effects(names, mean, inner + (1 + 1 / M) * between, D - P)
+    return Effects(names, mean, within + (1 + 1 / M) * between, D - P)
 
 
 def cases(

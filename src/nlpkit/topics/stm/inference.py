@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 from scipy import sparse
 
 from nlpkit.kernels import stm as kernels
@@ -108,10 +110,29 @@ def draw_theta(
     return theta
 
 
-def draw_theta_by_noise(eta: FloatArray, noise: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return one draw of theta (D, K): the softmax of Normal(η_d, mean of ν), which needs no words ("Global" in R's stm)."""
-    factor = np.linalg.cholesky(noise)
-    return softmax(eta + rng.standard_normal(eta.shape) @ factor.T)
+def draw_thetas(
+    eta: FloatArray, noise: FloatArray, sigma: FloatArray, X: FloatArray, rng: np.random.Generator, count: int
+) -> Iterator[FloatArray]:
+    """Yield draws of theta (D, K) by the mean covariance ν of all documents, which needs no words ("Global" in R's stm).
+
+        η_d* ~ Normal(η_d + ν Σ⁻¹ (γ* - γ)ᵀ x_d, ν),   γ* - γ ~ Normal(0, (XᵀX)⁻¹ ⊗ (1 - ν Σ⁻¹)⁻¹ Σ)
+
+    R leaves γ where it is. Then all documents of a group have the same estimated mean in every draw, and intervals are too narrow
+    (Rubin 1987, section 4.2: imputations must be proper). ν Σ⁻¹ is the share of the information on γ that words do not have, so that
+    the covariance of γ is that of the information observed (Louis 1982), and a document with other covariates has another mode:
+    ∂η_d / ∂μ_d = ν_d Σ⁻¹. With ν = W Λ Wᵀ and Σ = W Wᵀ, η* = η + (Q Z Λ (1 - Λ)^-½ + Z' Λ^½) Wᵀ, Z and Z' standard normal.
+
+    Args:
+        eta: (D, K-1) modes; noise: (K-1, K-1) ν; sigma: (K-1, K-1) Σ.
+        X: (D, P) covariates of the fit, a column of ones for a fit without.
+    """
+    Q = np.linalg.qr(X)[0]
+    lacking, vectors = scipy.linalg.eigh(noise, sigma)
+    lacking = np.clip(lacking, 0.0, 1 - 1 / len(eta))  # the words of all documents together tell as much as one η would
+    W = sigma @ vectors
+    for _ in range(count):
+        shift = Q @ (rng.standard_normal((Q.shape[1], len(lacking))) * lacking / np.sqrt(1 - lacking))
+        yield softmax(eta + (shift + rng.standard_normal(eta.shape) * np.sqrt(lacking)) @ W.T)
 
 
 def kernel_model(phi: FloatArray, prior: Prior) -> kernels.Model:

@@ -15,7 +15,7 @@ from nlpkit.topics.stm.content import Content
 from nlpkit.topics.stm.design import Covariate, Design, sorted_levels
 from nlpkit.topics.stm.effects import contrast, regress_draws
 from nlpkit.topics.stm.fit import fit_stm, start_of
-from nlpkit.topics.stm.inference import draw_theta_by_noise
+from nlpkit.topics.stm.inference import draw_thetas
 from nlpkit.topics.stm.options import StmOptions
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import FloatArray, TokenTable
@@ -99,7 +99,7 @@ def permutation_test(
         X = design.matrix({**values, column: shuffled})
         model = fit_stm(tokens, K, options, execution, X=X, content=content, phi=start).model
         with threadpool_limits(1, user_api="blas"):
-            thetas = (draw_theta_by_noise(model.eta, model.noise, rng) for _ in range(draws))
+            thetas = draw_thetas(model.eta, model.noise, model.prior.covariance, X, rng, draws)
             coefficients = regress_draws(thetas, X, names).coefficients
             alike = np.sqrt(phi) @ np.sqrt(model.phi).T
         _, same = scipy.optimize.linear_sum_assignment(alike, maximize=True)
