@@ -39,6 +39,7 @@ def test_a_bare_name_has_the_defaults_and_is_its_own_spelling(name: str) -> None
         ("PETapter( lora , r=4)", "petapter(lora,r=4)"),
         ("petapter(pfeiffer,r=4)", "petapter(r=4)"),
         ("ipet(generations=2,alpha=0)", "ipet(alpha=0,generations=2)"),
+        ("adasent(R=5,sept=a/b.c)", "adasent(sept=a/b.c,R=5)"),
     ],
 )
 def test_the_spelling_is_read_as_the_same_method(text: str, spelling: str) -> None:

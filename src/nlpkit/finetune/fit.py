@@ -13,6 +13,7 @@ import numpy as np
 from nlpkit.classify.labels import Labels
 from nlpkit.errors import UsageError
 from nlpkit.finetune.answers import window_targets, windows_to_learn
+from nlpkit.finetune.embedder import Embedder, cut_of, embed_all, load_embedder
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import objective_of
 from nlpkit.finetune.inputs import spread, word_places
@@ -126,14 +127,20 @@ def fit_setfit(
     engine: Engine,
     seed: int,
     callbacks: TrainingCallbacks | None = None,
+    embedder: Embedder | None = None,
 ) -> Trained:
-    """Return a sentence encoder with a classifier trained on some documents, and logits for others. Raises as `train_setfit`."""
-    from nlpkit.finetune.embedder import cut_of, embed_all, load_embedder
+    """Return a sentence encoder with a classifier trained on some documents, and logits for others.
 
+    Args:
+        embedder: the encoder to start from, None: that of `folder`.
+
+    Raises:
+        MissingError, UsageError, InputError: see `load_embedder` and `train_setfit`.
+    """
     if not text_inputs.plain:
         raise UsageError("setfit reads one text a document; for pairs, context and words take another `method`")
     callbacks = callbacks or TrainingCallbacks()
-    embedder = load_embedder(folder, max_tokens=training.max_tokens, device=engine.device)
+    embedder = embedder or load_embedder(folder, max_tokens=training.max_tokens, device=engine.device)
     plan = training.schedule(method, len(train_rows))
     options: dict[str, Any] = dict(method.options)
     if training.balanced:

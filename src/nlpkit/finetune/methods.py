@@ -47,11 +47,11 @@ KINDS: dict[str, MethodKind] = {
     ),
     "ipet": MethodKind("pet", "PET in generations, each labelling texts for the next (Schick & Schütze 2021)", 5e-5),
     "petapter": MethodKind("pet", "PET's gaps with adapters in a frozen body (Rieger et al. 2024)", 1e-3),
+    "adasent": MethodKind("setfit", "SetFit after masked words of the domain (Huang et al. 2023)", 2e-5, 1e-2),
 }
 # Named, so that the place is seen; they come in a later release.
 LATER: dict[str, str] = {
     "tfew": "(IA)³ with three losses (Liu et al. 2022)",
-    "adasent": "adapted sentence encoders for SetFit (Huang et al. 2023)",
 }
 ELSEWHERE: dict[str, str] = {
     "qlora": "lora on a base of 4 bits: `method=lora` with `quantize=nf4`",
@@ -105,9 +105,9 @@ def defaults(name: str, adapter: str = ADAPTER) -> Mapping[str, Value]:
 
         return dict(insert.DEFAULTS[name])
     if family == "setfit":
-        from nlpkit.finetune import setfit
+        from nlpkit.finetune import adasent_options, setfit
 
-        return dict(setfit.DEFAULTS[name])
+        return dict((adasent_options if name == "adasent" else setfit).DEFAULTS[name])
     if family == "pet":
         return dict(pet_options.DEFAULTS[name])
     return {}
@@ -165,9 +165,11 @@ def _check(name: str, options: Mapping[str, Value]) -> None:
 
         insert.resolve(name, options)
     elif family == "setfit":
-        from nlpkit.finetune import setfit
+        from nlpkit.finetune import adasent_options, setfit
 
-        setfit.check_options(options)
+        setfit.check_options(adasent_options.of_setfit(options) if name == "adasent" else options)
+        if name == "adasent":
+            adasent_options.check_options(options)
     elif name == "petapter":
         inner = {key: value for key, value in options.items() if key != "adapter"}
         if options["adapter"] not in pet_options.ADAPTERS:

@@ -106,7 +106,7 @@ class DatasetOptions(HeldOutOptions):
     ] = None
     unlabelled: Annotated[
         Path | Any | None,
-        Param("Texts without labels that pet and ipet also learn from.", metavar="FILE"),
+        Param("Texts without labels that pet, ipet and adasent also learn from.", metavar="FILE"),
     ] = None
     words_col: Annotated[
         str,
@@ -251,8 +251,8 @@ class FinetuneOptions:
         str,
         Param(
             "Method of fine-tuning: full, head, lora, dora, ia3, prefix, prompt, pfeiffer, houlsby, parallel, compacter, "
-            "compacter++, mam, unipelt, setfit, pet, ipet or petapter(lora), with options as in lora(r=8,alpha=16); several, or "
-            "all, are compared; "
+            "compacter++, mam, unipelt, setfit, adasent, pet, ipet or petapter(lora), with options as in lora(r=8,alpha=16); "
+            "several, or all, are compared; "
             "auto: setfit for few documents, else full.",
             metavar="NAME(…),…",
         ),

@@ -51,6 +51,7 @@ class Trained:
     temperature: float | None = None  # that the outputs are divided by
     ensemble: PatternEnsemble | None = None
     patterns: Mapping[str, Any] | None = None
+    domain: Mapping[str, Any] | None = None  # of AdaSent: its training on masked words
 
     @property
     def max_tokens(self) -> int:

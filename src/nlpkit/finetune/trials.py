@@ -12,6 +12,7 @@ import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError
+from nlpkit.finetune.adasent import fit_adasent
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import fit_network, fit_setfit
@@ -140,7 +141,7 @@ class TrialStages:
 
 @dataclass(slots=True)
 class TrialRunner:
-    """Runs trainings: all of them on one base model, on one device. patterns, unlabelled: of PET and its kin."""
+    """Runs trainings: all of them on one base model, on one device. patterns: of PET and its kin; unlabelled: of these and AdaSent."""
 
     base: Path
     options: TrainingOptions
@@ -203,13 +204,15 @@ class TrialRunner:
             common: dict[str, Any] = {
                 "training": self.options, "engine": self.engine, "seed": config.seed, "callbacks": callbacks,
             }  # fmt: skip
-            if config.method.kind.family == "setfit":
-                trained = fit_setfit(
-                    self.base, config.method, dataset.labels, dataset.text_inputs, train_rows=train_rows, dev_rows=dev_rows,
-                    predict_rows=rows, **common,
+            common |= {"train_rows": train_rows, "dev_rows": dev_rows, "predict_rows": rows}
+            if config.method.name == "adasent":
+                trained = fit_adasent(
+                    self.base, config.method, dataset.labels, dataset.text_inputs, unlabelled=self.unlabelled,
+                    stages=TrialStages(self.store, config), **common,
                 )  # fmt: skip
+            elif config.method.name == "setfit":
+                trained = fit_setfit(self.base, config.method, dataset.labels, dataset.text_inputs, **common)
             else:
-                common |= {"train_rows": train_rows, "dev_rows": dev_rows, "predict_rows": rows}
                 common["score"] = lambda at, outputs: dev_score(dataset, task, at, outputs)
                 if config.method.kind.family == "pet":
                     assert self.patterns is not None
@@ -307,6 +310,7 @@ def _facts(config: TrialConfig, dataset: FinetuneDataset, trained: Trained, n_tr
         "tokens_unseen": round(trained.cut[1], 6),
         **({"setfit": dict(trained.model.counts)} if trained.model is not None else {}),
         **({"pet": dict(trained.patterns)} if trained.patterns is not None else {}),
+        **({"domain": dict(trained.domain)} if trained.domain is not None else {}),
     }
 
 

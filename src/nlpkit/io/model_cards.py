@@ -129,6 +129,7 @@ def card(
         *_quantized(name, parameters),
         f"- nlpkit {__version__}, " + ", ".join(f"{p} {v}" for p in _PACKAGES if (v := _version(p))),
         *_patterns(facts.get("pet")),
+        *_domain(facts.get("domain")),
         "",
         "## Use",
         "",
@@ -165,6 +166,16 @@ def _patterns(pet: Mapping[str, Any] | None) -> list[str]:
     lines = [f"- pattern `{pattern['pattern']}`, weight {pattern['weight']:.3g}" for pattern in pet["patterns"]]
     lines += [f"- {label}: {', '.join(words)}" for label, words in pet["words"].items()]
     return [*lines, f"- {pet['unlabelled']:,} unlabelled texts"] if pet["unlabelled"] else lines
+
+
+def _domain(domain: Mapping[str, Any] | None) -> list[str]:
+    """Return a line about the texts that AdaSent learned a domain from."""
+    if domain is None:
+        return []
+    way = "all weights" if domain["adapter"] == "full" else f"{domain['adapter']}, added to the weights"
+    return [
+        f"- before, {domain['steps']:,} steps on the masked words of {domain['texts']:,} texts ({way}; Huang et al. 2023)"
+    ]
 
 
 def _quantized(name: str, parameters: Mapping[str, Any]) -> list[str]:
@@ -239,6 +250,11 @@ def encoder_card(
         ]
     elif masked:
         lines += ["nlpkit train-encoder MORE.jsonl --objective mlm --base RUN/model/transformers -o more/", "```"]
+    elif name == "peft":
+        lines += [
+            shell_line("nlpkit", "finetune", "TRAIN.jsonl", "--method", "adasent(sept=RUN)", "--base", base),
+            "```",
+        ]
     else:
         lines += ["nlpkit sbert-embed NEW.jsonl --model RUN -o embedded.parquet", "```"]
     return "\n".join(lines) + "\n"

@@ -12,6 +12,7 @@ from nlpkit import reporting, wording
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.gates import GateRules
+from nlpkit.finetune.adasent import sept_folder
 from nlpkit.finetune.comparison import Draw
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.dataset_checks import check_sequences, note_dataset, warn_small_classes
@@ -49,7 +50,8 @@ KINDS = {
 
 @dataclass(slots=True)
 class FinetuneJob:
-    """What is known before training. sizes: of the samples, None for all documents; seconds: of each stage, filled on the way."""
+    """What is known before training. sizes: of the samples, None for all documents; seconds: of each stage, filled on the way;
+    adapters: sha256 of those of sentence vectors that AdaSent takes."""
 
     options: FinetuneOptions
     dataset_options: DatasetOptions
@@ -68,6 +70,7 @@ class FinetuneJob:
     patterns: Patterns | None = None
     unlabelled: TextInputs | None = None
     seconds: dict[str, float] = field(default_factory=dict)
+    adapters: list[str] = field(default_factory=list)
 
     @property
     def seeds(self) -> list[int]:
@@ -104,6 +107,7 @@ class FinetuneJob:
             **self.dataset_options.plain(),
             **({} if self.patterns is None else self.patterns.plain()),
             **({} if self.unlabelled is None else {"unlabelled": len(self.unlabelled.texts)}),
+            **({"adapters_sha256": self.adapters} if self.adapters else {}),
         }
 
     def identity(self) -> dict[str, Any]:
@@ -194,15 +198,16 @@ def prepare(
         _check_method(options, methods[0])
         _check_quantized(options, methods)
     methods = _suited_methods(dataset, methods, patterns, dataset_options, compares=compares)
+    septs = [sept_folder(str(method.options["sept"])) for method in methods if method.options.get("sept")]
     unlabelled = None
     if patterns is not None:
         patterns.check(pairs=dataset.second is not None, labels=dataset.names)
-        if dataset_options.unlabelled is not None:
-            with stopwatch(seconds, "read"):
-                unlabelled, infos = read_unlabelled(corpus, dataset_options)
-            provenance.inputs += infos
-            _note_unlabelled(dataset, unlabelled)
-    if training.head_lr is not None and [method.name for method in methods] == ["setfit"]:
+    if dataset_options.unlabelled is not None:
+        with stopwatch(seconds, "read"):
+            unlabelled, infos = read_unlabelled(corpus, dataset_options)
+        provenance.inputs += infos
+        _note_unlabelled(dataset, unlabelled)
+    if training.head_lr is not None and all(method.kind.family == "setfit" for method in methods):
         raise UsageError(
             "`head_lr` is for networks; of setfit see setfit(head=differentiable,head_rate=0.01)", parameter="head_lr"
         )
@@ -220,14 +225,14 @@ def prepare(
             "`calibrate` fits a temperature to documents that nothing is learned from; give them with `dev`, or in `split`",
             parameter="calibrate",
         )
-    if has_dev and not training.calibrate and any(method.name == "setfit" for method in methods):
+    if has_dev and not training.calibrate and any(method.kind.family == "setfit" for method in methods):
         reporting.note("setfit does not stop early: its dev documents are not looked at")
     note_dataset(dataset.drawn(sizes[0], seed=execution.seed))
     warn_small_classes(dataset, sizes, seed=execution.seed)
     warn_unknown_tokens(files, dataset.texts)
     return FinetuneJob(
         options, dataset_options, training, execution, device, precision, dataset, provenance, files, methods, sizes,
-        asdict(corpus.options), uncertainty, rules, patterns, unlabelled, seconds,
+        asdict(corpus.options), uncertainty, rules, patterns, unlabelled, seconds, [weights_fingerprint(folder) for folder in septs],
     )  # fmt: skip
 
 
@@ -259,7 +264,7 @@ def _check_method(options: FinetuneOptions, method: Method) -> None:
             "`merge` adds the updates of lora or dora to the weights; it goes with `method=lora` or dora",
             parameter="merge",
         )
-    if options.export is not None and method.name != "setfit":
+    if options.export is not None and method.kind.family != "setfit":
         raise UsageError(
             "`export` writes a folder for the setfit library; what other methods leave in model/ loads as it is",
             parameter="export",
@@ -305,11 +310,11 @@ def _patterns_of(
     options: FinetuneOptions, dataset_options: DatasetOptions, methods: Sequence[Method] | None
 ) -> Patterns | None:
     """Return the patterns of PET and its kin. Raises UsageError for patterns and unlabelled texts that no method reads."""
-    names = {method.name for method in methods or () if method.kind.family == "pet"}
-    if options.patterns is not None and not names:
+    names = {method.name for method in methods or ()}
+    if options.patterns is not None and not names & {"pet", "ipet", "petapter"}:
         raise UsageError("`patterns` is for `method=pet`, ipet and petapter; leave it out", parameter="patterns")
-    if dataset_options.unlabelled is not None and not names & {"pet", "ipet"}:
-        raise UsageError("`unlabelled` is for `method=pet` and ipet; leave it out", parameter="unlabelled")
+    if dataset_options.unlabelled is not None and not names & {"pet", "ipet", "adasent"}:
+        raise UsageError("`unlabelled` is for `method=pet`, ipet and adasent; leave it out", parameter="unlabelled")
     if isinstance(options.patterns, str | Path):
         return read_patterns(Path(options.patterns))
     return None if options.patterns is None else patterns_of(options.patterns)
@@ -331,8 +336,8 @@ def _suited_methods(
 
 def _problem(dataset: FinetuneDataset, method: Method, patterns: Patterns | None, options: DatasetOptions) -> str:
     """Return why a method cannot learn the task, "" where it can."""
-    if method.name == "setfit":
-        message = "setfit learns classes from one text a document, not ordered ones, numbers, words, answers, pairs or context"
+    if method.kind.family == "setfit":
+        message = f"{method.name} learns classes from one text a document, not ordered ones, numbers, words, answers, pairs or context"
         return "" if dataset.plain else message
     if method.kind.family != "pet":
         return ""
