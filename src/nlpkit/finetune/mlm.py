@@ -63,6 +63,11 @@ class MlmNetwork:
         """The encoder."""
         return getattr(self.model, self.model.base_model_prefix)
 
+    @property
+    def mask_token(self) -> str:
+        """The token that is guessed."""
+        return str(self.tokenizer.mask_token)
+
     def guess(self, hidden: Tensor) -> Tensor:
         """Return the logits (m, V) of the words at m places from the encoder's vectors (m, H) there."""
         model, kind = self.model, self.model.config.model_type

@@ -24,6 +24,7 @@ from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.scores import dev_score
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
+from nlpkit.finetune.tfew import fit_tfew
 from nlpkit.finetune.train import LogPoint, State
 from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
@@ -214,7 +215,10 @@ class TrialRunner:
                 trained = fit_setfit(self.base, config.method, dataset.labels, dataset.text_inputs, **common)
             else:
                 common["score"] = lambda at, outputs: dev_score(dataset, task, at, outputs)
-                if config.method.kind.family == "pet":
+                if config.method.name == "tfew":
+                    assert self.patterns is not None
+                    trained = fit_tfew(self.base, config.method, task, self.patterns, dataset.text_inputs, y, **common)
+                elif config.method.kind.family == "pet":
                     assert self.patterns is not None
                     trained = fit_patterns(
                         self.base, config.method, task, self.patterns, dataset.text_inputs, y, unlabelled=self.unlabelled,
@@ -222,8 +226,9 @@ class TrialRunner:
                     )  # fmt: skip
                 else:
                     trained = fit_network(
-                        self.base, config.method, task, dataset.text_inputs, y, quantization=self.quantization, **common
-                    )
+                        self.base, config.method, task, dataset.text_inputs, y, quantization=self.quantization,
+                        shares=dataset.labels.shares, **common,
+                    )  # fmt: skip
         facts = _facts(config, dataset, trained, len(train_rows), len(dev_rows))
         if trained.unfit:
             reporting.warn(
@@ -309,7 +314,11 @@ def _facts(config: TrialConfig, dataset: FinetuneDataset, trained: Trained, n_tr
         "documents_cut": trained.cut[0],
         "tokens_unseen": round(trained.cut[1], 6),
         **({"setfit": dict(trained.model.counts)} if trained.model is not None else {}),
-        **({"pet": dict(trained.patterns)} if trained.patterns is not None else {}),
+        **(
+            {"tfew" if config.method.name == "tfew" else "pet": dict(trained.patterns)}
+            if trained.patterns is not None
+            else {}
+        ),
         **({"domain": dict(trained.domain)} if trained.domain is not None else {}),
     }
 

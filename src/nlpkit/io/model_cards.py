@@ -128,7 +128,7 @@ def card(
         f"- on {parameters['device']} ({parameters['precision']})",
         *_quantized(name, parameters),
         f"- nlpkit {__version__}, " + ", ".join(f"{p} {v}" for p in _PACKAGES if (v := _version(p))),
-        *_patterns(facts.get("pet")),
+        *_patterns(facts.get("pet") or facts.get("tfew")),
         *_domain(facts.get("domain")),
         "",
         "## Use",
@@ -141,13 +141,16 @@ def card(
         "```",
     ]
     if form in _LOAD:
-        auto = _CLASSES.get(kind, "ModelForSequenceClassification")
+        decoder = facts["method"].startswith("tfew")
+        auto = "ModelForSeq2SeqLM" if decoder else _CLASSES.get(kind, "ModelForSequenceClassification")
         code = _LOAD[form].format(
             kind=auto,
             folder=f"RUN/model/{name}",
             base=base,
             sha256=str(parameters.get("base_sha256"))[:16],
-            outputs=", num_labels=1"
+            outputs=""
+            if decoder
+            else ", num_labels=1"
             if kind == "regression"
             else f", num_labels={task.n_outputs}, id2label={dict(enumerate(task.output_names))!r}",
         )
