@@ -142,8 +142,8 @@ def test_a_fine_tuned_model_is_asked_as_well(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "c.jsonl", [{"id": row["id"], "text": f"{row['text']} again"} for row in rows(1)])
     for method in ("setfit", "head"):
         tune("t.jsonl", "-q", "-o", method, base=base, method=method, steps=2)
-    run_cli("active", "c.jsonl", "--model", "head", "--by", "margin", "--batch-size", 3, "-q", "-o", "next.jsonl")
-    scores = [text["score"] for text in read("next.jsonl").to_pylist()]
+    run_cli("active", "c.jsonl", "--model", "head", "--by", "margin", "--batch-size", 3, "-q", "-o", "next.parquet")
+    scores = [text["score"] for text in read("next.parquet").to_pylist()]
     assert scores == sorted(scores, reverse=True)
     words = ("active", "c.jsonl", "--model", "setfit", "--labelled", "t.jsonl", "--vectors", "tfidf", "--min-df", 1)
     for by in ("badge", "entropy"):

@@ -140,3 +140,28 @@ def test_words_and_bases_that_cannot_be(network: Seq2SeqNetwork, tmp_path: Path)
     assert not is_seq2seq(tiny_t5(tmp_path / "encoder", words=WORDS, decoder=False))
     with refuses("base"):
         load_seq2seq(tiny_bert(tmp_path / "bert", words=WORDS, architecture="BertForMaskedLM"), seed=0, device=CPU)
+
+
+def test_bart_has_its_factors_in_the_same_places(base: Path, tmp_path: Path) -> None:
+    """Without sentinels it reads patterns without a gap; keys, values and inner layers of both halves are scaled."""
+    import shutil
+
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    vocab = len(WORDS) + 5
+    config = BartConfig(
+        vocab_size=vocab, d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4, decoder_attention_heads=4,
+        encoder_ffn_dim=48, decoder_ffn_dim=48, max_position_embeddings=40, pad_token_id=0, bos_token_id=1, eos_token_id=1,
+        decoder_start_token_id=1,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        BartForConditionalGeneration(config).save_pretrained(str(tmp_path))
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(base / name, tmp_path / name)
+    bart = load_seq2seq(tmp_path, seed=0, device=CPU)
+    assert bart.max_tokens == 40
+    assert sum(p.numel() for p in bart.trained.values()) == 3 * 2 * 32 + 2 * 48
+    gaps, choices = fill_pattern(bart, PLAIN.texts[0], TEXTS), choices_of(bart, PLAIN, LABELS)[False]
+    scores = bart.log_probs(gaps, choices, np.arange(3))
+    assert scores.shape == (3, 2, 3)
+    assert bool((scores.detach() <= 0).all())
