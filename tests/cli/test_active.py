@@ -140,8 +140,12 @@ def test_a_fine_tuned_model_is_asked_as_well(tmp_path: Path) -> None:
     base = base_model(tmp_path / "base")
     write_jsonl(tmp_path / "t.jsonl", rows())
     write_jsonl(tmp_path / "c.jsonl", [{"id": row["id"], "text": f"{row['text']} again"} for row in rows(1)])
-    tune("t.jsonl", "-q", "-o", "tuned", base=base, method="setfit", steps=2)
-    words = ("active", "c.jsonl", "--model", "tuned", "--labelled", "t.jsonl", "--vectors", "tfidf", "--min-df", 1)
+    for method in ("setfit", "head"):
+        tune("t.jsonl", "-q", "-o", method, base=base, method=method, steps=2)
+    run_cli("active", "c.jsonl", "--model", "head", "--by", "margin", "--batch-size", 3, "-q", "-o", "next.parquet")
+    scores = [text["score"] for text in read("next.parquet").to_pylist()]
+    assert scores == sorted(scores, reverse=True)
+    words = ("active", "c.jsonl", "--model", "setfit", "--labelled", "t.jsonl", "--vectors", "tfidf", "--min-df", 1)
     for by in ("badge", "entropy"):
         value = run_cli(*words, "--by", by, "--batch-size", 5, "--page", f"{by}.html", "--json").json()
         assert (len(value["texts"]), value["labels"]) == (5, ["politics", "space", "sport"])

@@ -402,7 +402,7 @@ def test_gates_and_junit(base: Path) -> None:
         ("lorra", "did you mean 'lora'"),
         ("foo", "give one of full, head"),
         ("pet", "needs patterns"),
-        ("tfew", "later release"),
+        ("tfew", "has no decoder"),
         ("qlora", "--method lora with --quantize nf4"),
         ("dpo", "nlpkit train-encoder"),
         ("full,full", "twice"),

@@ -48,10 +48,14 @@ def predictions(model: str) -> list[Any]:
     return pq.read_table("p.parquet").select(["prediction", "prediction_prob"]).to_pylist()
 
 
-@pytest.mark.parametrize("method", ["full", "head", "lora", "pfeiffer"])
-def test_a_crf_is_trained_kept_and_read_again(method: str, base: Path) -> None:
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [("full", []), ("head", []), ("lora", []), ("pfeiffer", []), ("lora", ["--quantize", "nf4", "--double-quant"])],
+    ids=["full", "head", "lora", "pfeiffer", "qlora"],
+)
+def test_a_crf_is_trained_kept_and_read_again(method: str, words: list[str], base: Path) -> None:
     write_jsonl(Path("train.jsonl"), documents())
-    tune("train.jsonl", "--crf", "--lr", "0.003", "-q", "-f", "-o", "run", base=base, steps=20, method=method)
+    tune("train.jsonl", "--crf", "--lr", "0.003", *words, "-q", "-f", "-o", "run", base=base, steps=20, method=method)
     (folder,) = (p for p in Path("run/model").iterdir() if p.is_dir())
     assert (folder / "crf.safetensors").is_file()
     assert json.loads((folder / "nlpkit.json").read_text())["task"]["crf"] is True
@@ -97,6 +101,18 @@ def test_the_bytes_are_the_same_on_two_threads_and_after_ctrl_c(base: Path, monk
     tune("train.jsonl", "--crf", "--resume", "-q", "-o", "three", base=base, steps=6)
     assert without_clocks("one") == without_clocks("two") == without_clocks("three")
     assert "model/transformers/crf.safetensors" in without_clocks("one")
+
+
+def test_a_crf_on_a_quantised_base_is_in_the_merged_model_too(base: Path) -> None:
+    write_jsonl(Path("train.jsonl"), documents())
+    words = ["--crf", "--lr", "0.003", "--quantize", "int8", "--merge", "-q", "-o", "run"]
+    tune("train.jsonl", *words, base=base, steps=10, method="lora(r=2)")
+    low, merged = predictions("run"), predictions("run/model/merged")
+    assert Path("run/model/peft/crf.safetensors").read_bytes() == Path("run/model/merged/crf.safetensors").read_bytes()
+    assert [row["prediction"] for row in low] == [row["prediction"] for row in merged]
+    for one, other in zip(low, merged, strict=True):
+        seen = [(a, b) for a, b in zip(one["prediction_prob"], other["prediction_prob"], strict=True) if a is not None]
+        np.testing.assert_allclose(*np.array(seen).reshape(-1, 2).T, atol=1e-5)
 
 
 def test_a_damaged_crf_is_told(base: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nlpkit.finetune.methods import KINDS, LATER, Method, defaults, parse_method, parse_methods
+from nlpkit.finetune.methods import KINDS, Method, defaults, parse_method, parse_methods
 from tests.refusals import refuses
 
 
@@ -39,6 +39,8 @@ def test_a_bare_name_has_the_defaults_and_is_its_own_spelling(name: str) -> None
         ("PETapter( lora , r=4)", "petapter(lora,r=4)"),
         ("petapter(pfeiffer,r=4)", "petapter(r=4)"),
         ("ipet(generations=2,alpha=0)", "ipet(alpha=0,generations=2)"),
+        ("tfew(ul=0)", "tfew(ul=0)"),
+        ("adasent(R=5,sept=a/b.c)", "adasent(sept=a/b.c,R=5)"),
     ],
 )
 def test_the_spelling_is_read_as_the_same_method(text: str, spelling: str) -> None:
@@ -103,12 +105,6 @@ def test_an_alias_with_options() -> None:
 def test_what_cannot_be_read(text: str) -> None:
     with refuses("method"):
         parse_method(text)
-
-
-@pytest.mark.parametrize("name", LATER)
-def test_methods_of_a_later_release_are_named(name: str) -> None:
-    with refuses("method"):
-        parse_method(name.upper())
 
 
 def test_lists() -> None:

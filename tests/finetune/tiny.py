@@ -133,3 +133,38 @@ def tiny_gpt2(folder: Path, *, words: Sequence[str], seed: int = 0, max_position
     }  # fmt: skip
     _write_json(folder / "tokenizer_config.json", settings)
     return folder
+
+
+def tiny_t5(folder: Path, *, words: Sequence[str], seed: int = 0, sentinels: bool = True, decoder: bool = True) -> Path:
+    """Write a tiny random T5 with a tokenizer whose tokens are the given words, <pad>, </s>, <unk> and two sentinels.
+
+    Args:
+        sentinels: whether there are these two. decoder: else it is the encoder alone.
+    """
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import T5Config, T5EncoderModel, T5ForConditionalGeneration
+
+    gaps = ["<extra_id_0>", "<extra_id_1>"] if sentinels else []
+    special = ["<pad>", "</s>", "<unk>", *gaps]
+    vocab = {word: i for i, word in enumerate([*special, *words])}
+    config = T5Config(
+        vocab_size=len(vocab), d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, pad_token_id=0, eos_token_id=1,
+        decoder_start_token_id=0, relative_attention_num_buckets=8, feed_forward_proj="gated-gelu",
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = (T5ForConditionalGeneration if decoder else T5EncoderModel)(config)
+    model.save_pretrained(str(folder))
+    tokenizer = Tokenizer(models.WordLevel(vocab, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
+    )
+    tokenizer.add_special_tokens(special)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>",
+        "model_max_length": 64, "extra_special_tokens": gaps,
+    }  # fmt: skip
+    _write_json(folder / "tokenizer_config.json", settings)
+    return folder

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from nlpkit.embed import bert
 from nlpkit.embed.engines import checked_max_tokens, load_sentence_transformer, quiet
 from nlpkit.embed.layout import read_layout
 from nlpkit.embed.tokens import NO_LIMIT, TokenIds, plain, special_ids
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, first_line
 from nlpkit.finetune.engine import autocast_if_supported
+from nlpkit.finetune.peft_methods import apply_peft
 from nlpkit.types import Float32Array, IntArray, LongArray
 
 
@@ -65,12 +67,52 @@ class Embedder:
         words = first.model.get_input_embeddings()
         if isinstance(words, torch.nn.Embedding) and self.device.type == "cpu":
             words.sparse = True  # the gradient of a batch has its few words, not the whole vocabulary
+        self._adapter: Any = None
         self._prompt = (model.prompts or {}).get(model.default_prompt_name or "", "")
         self._names, self.dim = self._reached()
 
     def parameters(self) -> dict[str, Tensor]:
         """Return what the vectors depend on, by the names of the SentenceTransformer; poolers that nobody reads are left out."""
         return {name: p for name, p in self.model.named_parameters() if name in self._names}
+
+    def adapt(self, name: str, options: Mapping[str, Any], *, seed: int) -> None:
+        """Freeze all weights of the transformer and put lora, dora or ia3 beside them, which alone are trained. Raises UsageError."""
+        self._adapter = apply_peft(self.model[0].model, name, options, seed=seed, head=False)
+        self._names, _ = self._reached()
+
+    def save_adapter(self, folder: Path, *, base: str) -> None:
+        """Write what `adapt` has put into the transformer, as peft has it, and add it to the weights, all of which can be trained again."""
+        with quiet():
+            self._adapter.peft_config["default"].base_model_name_or_path = base
+            self._adapter.save_pretrained(str(folder), save_embedding_layers=False)
+        self._merge(self._adapter)
+
+    def add_adapter(self, folder: Path) -> None:
+        """Add a peft adapter to the weights of the transformer, all of which stay trainable.
+
+        Raises:
+            UsageError: the adapter is of another model: one of its weights has no place in this one, or another shape.
+        """
+        from peft import PeftModel, get_peft_model_state_dict
+        from safetensors.torch import load_file
+
+        with quiet(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of weights that are missing, which are refused here
+            try:
+                stored = load_file(folder / "adapter_model.safetensors")
+                adapted = PeftModel.from_pretrained(self.model[0].model, str(folder)).to(self.device)
+                strange = sorted(set(stored) ^ set(get_peft_model_state_dict(adapted)))
+            except Exception as error:  # peft fails in many ways on another model
+                strange = [first_line(error)]
+        if strange:
+            raise UsageError(f"the adapter {folder} does not fit the base: {strange[0]}", parameter="method")
+        self._merge(adapted)
+
+    def _merge(self, adapted: Any) -> None:
+        adapted.merge_and_unload()  # the same model, changed in place
+        self.model[0].model.requires_grad_(True)
+        self._adapter = None
+        self._names, _ = self._reached()
 
     def train(self, on: bool) -> None:
         """Switch dropout on or off."""

@@ -42,7 +42,7 @@ class TrainEncoderOptions:
     method: Annotated[
         str,
         Param(
-            "What is trained: full, or lora as in lora(r=8,alpha=16), with the objectives mlm, sft and dpo; with mlm also dora and ia3.",
+            "What is trained: full, or lora as in lora(r=8,alpha=16); of encoders also dora and ia3.",
             metavar="NAME(…)",
         ),
     ] = "full"

@@ -90,6 +90,9 @@ def loads_of(
                 )
                 loads += _pattern_loads(method, size, rounds, train, test, dataset, training, patterns, unlabelled)
                 continue
+            if method.name == "adasent":
+                rounds = trainings * max(1, dataset.n_folds) + (dataset.n_folds > 0)
+                loads.append(_domain_load(method, size, rounds, unlabelled or train, dataset, training))
             loads.append(_load(method, size, trainings * max(1, dataset.n_folds), train, test, dataset, training))
             if dataset.n_folds and len(methods) == len(sizes) == 1:
                 loads.append(_load(method, size, 1, train + test, 0, dataset, training))
@@ -100,7 +103,7 @@ def _load(
     method: Method, size: int | None, trainings: int, n: int, tested: int, dataset: FinetuneDataset, training: TrainingOptions
 ) -> Load:  # fmt: skip
     schedule = training.schedule(method, n, len(dataset.labels.names))
-    setfit, head = method.name == "setfit", method.name == "head"
+    setfit, head = method.kind.family == "setfit", method.name == "head"
     texts, steps = min(schedule.batch, n), schedule.steps(n)
     if setfit:
         R, most = int(method.options["R"]), int(method.options["max_pairs"])
@@ -112,6 +115,29 @@ def _load(
     shown = "" if size is None else str(size)
     share = 1.0 if whole else 0.01
     return Load(method.spelling, shown, trainings, n, steps, texts, tested, share, passes, by_total=dataset.by_total)
+
+
+def _domain_load(
+    method: Method, size: int | None, trainings: int, n: int, dataset: FinetuneDataset, training: TrainingOptions
+) -> Load:
+    """Return the training of AdaSent on masked words, a new head's included."""
+    batch, adapted = int(method.options["mlm_batch"]), method.options["adapter"] != "full"
+    steps = int(method.options["mlm_epochs"]) * math.ceil(n / batch)
+    steps = min(steps, training.max_steps or steps) + int(method.options["mlm_head_steps"])
+    share, passes = (0.01, 2.0) if adapted else (1.0, 3.0)
+    shown = "" if size is None else str(size)
+    return Load(
+        f"domain of {method.spelling}",
+        shown,
+        trainings,
+        n,
+        steps,
+        min(batch, n),
+        0,
+        share,
+        passes,
+        by_total=dataset.by_total,
+    )
 
 
 def _pattern_loads(

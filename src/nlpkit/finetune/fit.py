@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from nlpkit.classify.labels import Labels
 from nlpkit.errors import UsageError
 from nlpkit.finetune.answers import window_targets, windows_to_learn
+from nlpkit.finetune.embedder import Embedder, cut_of, embed_all, load_embedder
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import objective_of
 from nlpkit.finetune.inputs import spread, word_places
@@ -25,7 +27,7 @@ from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import train
 from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
-from nlpkit.types import IntArray, LongArray
+from nlpkit.types import FloatArray, IntArray, LongArray
 
 
 def fit_network(
@@ -44,13 +46,15 @@ def fit_network(
     score: Callable[[LongArray, Any], float] | None = None,
     callbacks: TrainingCallbacks | None = None,
     quantization: Quantization | None = None,
+    shares: FloatArray | None = None,
 ) -> Trained:
     """Return a network trained on some documents, and its outputs for others.
 
     Args:
         folder: of the base model. y: targets of all documents, as `tasks.Targets` has them; those of other rows are not looked at.
         score: (dev rows, outputs) → the score that early stopping looks at, higher is better.
-        quantization: of the base, which the method leaves as it is.
+        quantization: of the base, which the method leaves as it is. shares: (D, J) distributions over the classes of all documents,
+            which are learned in the place of y.
 
     Raises:
         MissingError, UsageError, InputError, OutOfMemoryError: see `load_network` and `train`.
@@ -72,9 +76,10 @@ def fit_network(
     if inputs.words is not None:
         targets_of = _sequence if task.crf else _token_targets
         y = [targets_of(words, word_labels) for words, word_labels in zip(inputs.words, y, strict=True)]
-    weights = None
+    weights, soft = None, None if shares is None else torch.from_numpy(shares[used].astype(np.float32))
     if training.balanced and task.kind != "regression":
-        weights = balanced(_sizes(task, y, learn), len(learn), positive=task.kind == "multi")
+        sizes = _sizes(task, y, learn) if shares is None else shares[train_rows].sum(axis=0)
+        weights = balanced(sizes, len(learn), positive=task.kind == "multi")
     plan = training.schedule(method, len(learn), len(task.names) if task.kind in CLASSES else 0)
 
     def dev_score() -> Mapping[str, float]:
@@ -85,7 +90,7 @@ def fit_network(
     start = time.perf_counter() - (
         callbacks.state.seconds if callbacks.state else 0.0
     )  # of a training that goes on, what it took
-    objective = objective_of(network, inputs, Targets(task, y, weights, network.crf), learn, engine)
+    objective = objective_of(network, inputs, Targets(task, y, weights, network.crf, soft), learn, engine)
     outcome = train(
         objective, engine, plan, seed=seed, score=dev_score if len(dev) and score is not None else None, better="score",
         state=callbacks.state, save=callbacks.save, on_step=callbacks.on_step,
@@ -126,14 +131,20 @@ def fit_setfit(
     engine: Engine,
     seed: int,
     callbacks: TrainingCallbacks | None = None,
+    embedder: Embedder | None = None,
 ) -> Trained:
-    """Return a sentence encoder with a classifier trained on some documents, and logits for others. Raises as `train_setfit`."""
-    from nlpkit.finetune.embedder import cut_of, embed_all, load_embedder
+    """Return a sentence encoder with a classifier trained on some documents, and logits for others.
 
+    Args:
+        embedder: the encoder to start from, None: that of `folder`.
+
+    Raises:
+        MissingError, UsageError, InputError: see `load_embedder` and `train_setfit`.
+    """
     if not text_inputs.plain:
         raise UsageError("setfit reads one text a document; for pairs, context and words take another `method`")
     callbacks = callbacks or TrainingCallbacks()
-    embedder = load_embedder(folder, max_tokens=training.max_tokens, device=engine.device)
+    embedder = embedder or load_embedder(folder, max_tokens=training.max_tokens, device=engine.device)
     plan = training.schedule(method, len(train_rows))
     options: dict[str, Any] = dict(method.options)
     if training.balanced:

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from nlpkit.classify.labels import Labels
-from nlpkit.classify.logistic import fit_label_logistic, fit_logistic
+from nlpkit.classify.logistic import fit_label_logistic, fit_logistic, fit_soft_logistic
 from nlpkit.classify.model import LinearModel
 from nlpkit.errors import InputError
 from nlpkit.finetune.embedder import Embedder, EmbedderTexts, embed_all
@@ -34,8 +34,8 @@ def fit_head(
 ) -> LinearModel:
     """Return the logistic regression on embeddings (n, E) of the documents `rows`: the optimum of scikit-learn's with this C.
 
-    For sets of labels one regression a label. A class that none of the documents has gets log-odds of -10,000, a label that all
-    have of 10,000.
+    Of soft labels the shares are the targets. For sets of labels one regression a label. A class that none of the documents has gets
+    log-odds of -10,000, a label that all have of 10,000.
 
     Args:
         balanced: documents weigh n / (J · documents of their class), as scikit-learn's class_weight="balanced"; in the regression
@@ -53,14 +53,18 @@ def fit_head(
             model = fit_label_logistic(X, Y[:, some], C=C, weights=s)
             coef[:, some], intercept[some] = model.coef, model.intercept
         return linear_head(coef, intercept, multiple=True)
+    soft = None if labels.shares is None else labels.shares[rows]
     y = np.asarray(labels.targets(rows), np.int32)
-    some = np.flatnonzero(sizes)
+    some = np.flatnonzero(sizes if soft is None else soft.sum(axis=0))
     if len(some) < 2:
         raise InputError("all training documents have the same label; a classifier needs documents of two classes")
     weights = _class_weights(labels, rows, balanced)
-    model = fit_logistic(
-        X, np.searchsorted(some, y).astype(np.int32), len(some), C=C, weights=weights[y] if balanced else None
-    )
+    if soft is not None:
+        model = fit_soft_logistic(X, soft[:, some], C=C, weights=soft @ weights if balanced else None)
+    else:
+        model = fit_logistic(
+            X, np.searchsorted(some, y).astype(np.int32), len(some), C=C, weights=weights[y] if balanced else None
+        )
     coef[:, some], intercept[some] = model.coef, model.intercept
     return linear_head(coef, intercept, multiple=False)
 
@@ -164,9 +168,10 @@ class HeadObjective:
 
 def _class_weights(labels: Labels, rows: LongArray, balanced: bool) -> FloatArray:
     """Return the weight of a document of each class (J,), or of a label's documents where the others weigh 1."""
-    sizes = labels.sizes(rows).astype(np.float64)
+    sizes = labels.sizes(rows).astype(np.float64) if labels.shares is None else labels.shares[rows].sum(axis=0)
     if not balanced:
         return np.ones(len(sizes))
     if labels.multiple:
         return np.where(sizes < len(rows), (len(rows) - sizes) / np.maximum(sizes, 1), 1.0)
-    return len(rows) / (np.count_nonzero(sizes) * np.maximum(sizes, 1))
+    weights: FloatArray = len(rows) / (np.count_nonzero(sizes) * np.maximum(sizes, 1))
+    return weights

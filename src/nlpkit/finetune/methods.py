@@ -10,7 +10,7 @@ from typing import Any, Literal
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.finetune import pet_options
 
-Family = Literal["full", "head", "peft", "adapter", "setfit", "pet"]
+Family = Literal["full", "head", "peft", "adapter", "setfit", "pet", "tfew"]
 Value = int | float | str | bool
 
 
@@ -47,11 +47,8 @@ KINDS: dict[str, MethodKind] = {
     ),
     "ipet": MethodKind("pet", "PET in generations, each labelling texts for the next (Schick & Schütze 2021)", 5e-5),
     "petapter": MethodKind("pet", "PET's gaps with adapters in a frozen body (Rieger et al. 2024)", 1e-3),
-}
-# Named, so that the place is seen; they come in a later release.
-LATER: dict[str, str] = {
-    "tfew": "(IA)³ with three losses (Liu et al. 2022)",
-    "adasent": "adapted sentence encoders for SetFit (Huang et al. 2023)",
+    "adasent": MethodKind("setfit", "SetFit after masked words of the domain (Huang et al. 2023)", 2e-5, 1e-2),
+    "tfew": MethodKind("tfew", "(IA)³ with three losses in a model with a decoder (Liu et al. 2022)", 3e-3),
 }
 ELSEWHERE: dict[str, str] = {
     "qlora": "lora on a base of 4 bits: `method=lora` with `quantize=nf4`",
@@ -105,10 +102,10 @@ def defaults(name: str, adapter: str = ADAPTER) -> Mapping[str, Value]:
 
         return dict(insert.DEFAULTS[name])
     if family == "setfit":
-        from nlpkit.finetune import setfit
+        from nlpkit.finetune import adasent_options, setfit
 
-        return dict(setfit.DEFAULTS[name])
-    if family == "pet":
+        return dict((adasent_options if name == "adasent" else setfit).DEFAULTS[name])
+    if family in ("pet", "tfew"):
         return dict(pet_options.DEFAULTS[name])
     return {}
 
@@ -124,8 +121,6 @@ def parse_method(text: str) -> Method:
         raise UsageError(f"`method={text}`: a name was needed, with options in brackets, such as lora(r=8,alpha=16)")
     name = match["name"].lower()
     name = ALIASES.get(name, name)
-    if name in LATER:
-        raise UsageError(f"`method={name}`: {LATER[name]} comes in a later release; give one of {', '.join(KINDS)}")
     if name in ELSEWHERE:
         raise UsageError(f"`method={name}` is {ELSEWHERE[name]}", parameter="method")
     if name not in KINDS:
@@ -165,15 +160,17 @@ def _check(name: str, options: Mapping[str, Value]) -> None:
 
         insert.resolve(name, options)
     elif family == "setfit":
-        from nlpkit.finetune import setfit
+        from nlpkit.finetune import adasent_options, setfit
 
-        setfit.check_options(options)
+        setfit.check_options(adasent_options.of_setfit(options) if name == "adasent" else options)
+        if name == "adasent":
+            adasent_options.check_options(options)
     elif name == "petapter":
         inner = {key: value for key, value in options.items() if key != "adapter"}
         if options["adapter"] not in pet_options.ADAPTERS:
             raise unknown_value("method", options["adapter"], pet_options.ADAPTERS)
         _check(str(options["adapter"]), inner)
-    elif family == "pet":
+    elif family in ("pet", "tfew"):
         pet_options.check_options(name, options)
 
 

@@ -63,6 +63,11 @@ class MlmNetwork:
         """The encoder."""
         return getattr(self.model, self.model.base_model_prefix)
 
+    @property
+    def mask_token(self) -> str:
+        """The token that is guessed."""
+        return str(self.tokenizer.mask_token)
+
     def guess(self, hidden: Tensor) -> Tensor:
         """Return the logits (m, V) of the words at m places from the encoder's vectors (m, H) there."""
         model, kind = self.model, self.model.config.model_type
@@ -98,11 +103,15 @@ class MlmNetwork:
             from sentence_transformers import SentenceTransformer
 
             whole = SentenceTransformer(str(base), device="cpu", trust_remote_code=False, local_files_only=True).float()
-            left, extra = whole[0].model.load_state_dict(self.body.state_dict(), strict=False)
-            wrong = [name for name in left if "pooler" not in name and "position_ids" not in name] + list(extra)
-            if wrong:
-                raise MissingError(f"{base} has another body than the one trained: {wrong[0]}")
+            self.copy_body(whole[0].model, base)
             whole.save(str(folder), create_model_card=False, safe_serialization=True)
+
+    def copy_body(self, model: Any, base: Path) -> None:
+        """Put the weights of the encoder into a transformers model of `base`, which may have a pooler more. Raises MissingError."""
+        left, extra = model.load_state_dict(self.body.state_dict(), strict=False)
+        wrong = [name for name in left if "pooler" not in name and "position_ids" not in name] + list(extra)
+        if wrong:
+            raise MissingError(f"{base} has another body than the one trained: {wrong[0]}")
 
 
 def load_mlm(

@@ -104,9 +104,17 @@ class DatasetOptions(HeldOutOptions):
         str | tuple[str, ...] | None,
         Param("All labels of `task=ordinal`, the lowest first: bad,ok,good; numbers need no order.", metavar="LABEL,…"),
     ] = None
+    annotators: Annotated[
+        str | tuple[str, ...] | None,
+        Param(
+            "Columns of several coders, such as anna,ben,chiara: the shares of their labels are learned (soft labels) instead of one label "
+            "for each text.",
+            metavar="COLS",
+        ),
+    ] = None
     unlabelled: Annotated[
         Path | Any | None,
-        Param("Texts without labels that pet and ipet also learn from.", metavar="FILE"),
+        Param("Texts without labels that pet, ipet and adasent also learn from.", metavar="FILE"),
     ] = None
     words_col: Annotated[
         str,
@@ -164,6 +172,12 @@ class DatasetOptions(HeldOutOptions):
             raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
         if self.task not in TASKS:
             raise unknown_value("task", self.task, TASKS)
+        if self.annotators is not None and (self.task not in ("auto", "classes") or self.label_sep is not None):
+            raise UsageError(
+                "`annotators` make soft labels of classes; leave `task` and `label_sep` out, or write one label for each text with nlpkit "
+                "annotate majority",
+                parameter="annotators",
+            )
         if self.order is not None and self.task != "ordinal":
             raise UsageError(
                 "`order` is of the labels of `task=ordinal`; leave it out, or give `task=ordinal`", parameter="order"
@@ -184,6 +198,11 @@ class DatasetOptions(HeldOutOptions):
                 "`context_by` says where the context of `context` ends; add `context=1`", parameter="context_by"
             )
         self.sizes()
+
+    @property
+    def coders(self) -> list[str]:
+        """The columns of coders, none where documents have one label."""
+        return names_in(self.annotators)
 
     @property
     def labels_in_order(self) -> list[str]:
@@ -236,7 +255,7 @@ class DatasetOptions(HeldOutOptions):
         return {
             **files, "split": self.split, "cv": self.cv, "holdout": self.holdout, "pair_col": self.pair_col, "negative_col": None,
             "words_col": self.words_col, "context": self.context, "context_by": self.context_by, "label_sep": self.label_sep,
-            "twins": self.twins, "order": self.labels_in_order,
+            "twins": self.twins, "order": self.labels_in_order, **({"annotators": self.coders} if self.coders else {}),
             "answer_start_col": self.answer_start_col, "answer_tokens": self.answer_tokens, "overlap": self.overlap,
         }  # fmt: skip
 
@@ -251,8 +270,8 @@ class FinetuneOptions:
         str,
         Param(
             "Method of fine-tuning: full, head, lora, dora, ia3, prefix, prompt, pfeiffer, houlsby, parallel, compacter, "
-            "compacter++, mam, unipelt, setfit, pet, ipet or petapter(lora), with options as in lora(r=8,alpha=16); several, or "
-            "all, are compared; "
+            "compacter++, mam, unipelt, setfit, adasent, pet, ipet, petapter(lora) or tfew, with options as in lora(r=8,alpha=16); "
+            "several, or all, are compared; "
             "auto: setfit for few documents, else full.",
             metavar="NAME(…),…",
         ),
@@ -278,7 +297,7 @@ class FinetuneOptions:
     ] = False
     patterns: Annotated[
         Path | Any | None,
-        Param("Patterns and words for the labels of pet, ipet and petapter (TOML).", metavar="FILE"),
+        Param("Patterns and words for the labels of pet, ipet, petapter and tfew (TOML).", metavar="FILE"),
     ] = None
     seeds: Annotated[
         int, Param("Number of trainings with consecutive seeds; scores get a mean and a deviation.", min=1)

@@ -55,6 +55,11 @@ class PatternEnsemble:
     load: Callable[[int], PatternNetwork]
     max_tokens: int
 
+    def parameters(self) -> Mapping[str, Any]:
+        """Return the weights of all models by name."""
+        models = ((p, self.load(p).mlm.model) for p in range(len(self.patterns.texts)))
+        return {f"pattern-{p}.{name}": weights for p, model in models for name, weights in model.named_parameters()}
+
     def scores(self, text_inputs: TextInputs, engine: Engine) -> tuple[FloatArray, LongArray]:
         """Return s(l|x) (n, J) of documents, and how many of each one's tokens were cut, by the first pattern."""
         by_pattern, cut = [], None

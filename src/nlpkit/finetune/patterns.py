@@ -7,11 +7,12 @@ language model at mask i; with several words the mean over them (Schick & Schüt
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -22,7 +23,7 @@ from nlpkit.embed.encoder import encodable
 from nlpkit.embed.tokens import iterate_ids
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.engine import Engine, autocast_if_supported
-from nlpkit.finetune.inputs import Inputs, share_room
+from nlpkit.finetune.inputs import Frame, Inputs, share_room
 from nlpkit.finetune.mlm import MlmNetwork
 from nlpkit.types import FloatArray, LongArray
 
@@ -41,11 +42,19 @@ class Patterns:
     texts: Sequence[str]
     words: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def check(self, where: str = "`patterns`", *, pairs: bool = False, labels: Sequence[str] | None = None) -> None:
+    def check(
+        self,
+        where: str = "`patterns`",
+        *,
+        pairs: bool = False,
+        labels: Sequence[str] | None = None,
+        masks: tuple[int, float] = (1, math.inf),
+    ) -> None:
         """Refuse patterns that make no sentence with a gap, and words for labels that are not there.
 
         Args:
             where: how messages name them. pairs: documents are pairs of texts. labels: those of the training documents.
+            masks: how many a pattern has at least and at most.
 
         Raises:
             InputError: no pattern, one without its texts or [MASK], one that is there twice; two labels with the same word.
@@ -59,10 +68,12 @@ class Patterns:
         for text in self.texts:
             if sorted(_SLOT.findall(text)) != sorted(slots):
                 raise InputError(f"{where}: the pattern '{text}' has to hold {needed} once", parameter="patterns")
-            if MASK not in text:
+            if text.count(MASK) < masks[0]:
                 raise InputError(
                     f"{where}: the pattern '{text}' has no {MASK}, the gap that words stand for", parameter="patterns"
                 )
+            if text.count(MASK) > masks[1]:
+                raise InputError(f"{where}: the pattern '{text}' has more than one {MASK}", parameter="patterns")
         if len(set(self.texts)) < len(self.texts):
             twice = next(text for text in self.texts if list(self.texts).count(text) > 1)
             raise InputError(f"{where}: the pattern '{twice}' is there twice", parameter="patterns")
@@ -97,7 +108,22 @@ class Gaps:
     places: LongArray
 
 
-def fill_pattern(network: MlmNetwork, pattern: str, texts: Sequence[str], seconds: Sequence[str] | None = None) -> Gaps:
+class PatternReader(Protocol):
+    """What reads texts in a pattern: a tokenizer, its special tokens, the token of a gap, and how many tokens it sees."""
+
+    tokenizer: Any
+    frame: Frame
+    mask_id: int
+    max_tokens: int
+
+    @property
+    def mask_token(self) -> str:
+        """The token of a gap."""
+
+
+def fill_pattern(
+    network: PatternReader, pattern: str, texts: Sequence[str], seconds: Sequence[str] | None = None
+) -> Gaps:
     """Return texts (n,), or pairs of texts, put into a pattern as one segment; of what is too long only the texts are cut.
 
     Raises:
@@ -153,7 +179,7 @@ class _Slot:
     spaced: bool
 
 
-def _pieces(network: MlmNetwork, pattern: str) -> list[_Slot | list[int]]:
+def _pieces(network: PatternReader, pattern: str) -> list[_Slot | list[int]]:
     """Return the parts of a pattern: places of texts, and the tokens of what is between them."""
     backend, start = network.tokenizer.backend_tokenizer, 0
     parts: list[_Slot | str] = []
@@ -165,7 +191,7 @@ def _pieces(network: MlmNetwork, pattern: str) -> list[_Slot | list[int]]:
         if isinstance(part, _Slot):
             pieces.append(part)
         elif part.strip():
-            text = part.rstrip(" ").replace(MASK, network.tokenizer.mask_token)
+            text = part.rstrip(" ").replace(MASK, network.mask_token)
             pieces.append(list(backend.encode(text, add_special_tokens=False).ids))
     return pieces
 

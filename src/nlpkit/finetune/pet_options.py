@@ -1,4 +1,4 @@
-"""Options of PET, iPET and PETapter with their defaults, as methods spell them in brackets."""
+"""Options of PET, iPET, PETapter and T-Few with their defaults, as methods spell them in brackets."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _PET: dict[str, Any] = {
 DEFAULTS: dict[str, dict[str, Any]] = {
     "pet": _PET,
     "ipet": {**_PET, "generations": 3, "growth": 5, "raters": 0.25},
+    "tfew": {"ul": 1.0, "ln": 1.0},  # shares of unlikelihood and of the length-normalised loss
 }
 WEIGHTS = ("accuracy", "uniform")
 ADAPTERS = (
@@ -24,16 +25,16 @@ ADAPTERS = (
 
 
 def check_options(name: str, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for options of `pet` or `ipet` that cannot be."""
+    """Raise UsageError for options of `pet`, `ipet` or `tfew` that cannot be."""
     limits: dict[str, tuple[float, float]] = {
         "alpha": (0, 1), "share": (0.01, 1), "raters": (0, 1), "partners": (1, 64), "temperature": (0.01, 100), "n_words": (1, 1000),
-        "generations": (1, 10), "growth": (2, 100),
+        "generations": (1, 10), "growth": (2, 100), "ul": (0, 100), "ln": (0, 100),
     }  # fmt: skip
     for key, value in options.items():
         if key in limits and not limits[key][0] <= value <= limits[key][1]:
             least, most = limits[key]
             raise UsageError(f"{name}({key}={value:g}): {key} has to be {least:g} to {most:g}", parameter="method")
-    if options["weights"] not in WEIGHTS:
+    if options.get("weights", WEIGHTS[0]) not in WEIGHTS:
         raise UsageError(
             f"{name}(weights={options['weights']}): the weights of the patterns are one of {', '.join(WEIGHTS)}",
             parameter="method",

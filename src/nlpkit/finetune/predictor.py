@@ -12,13 +12,14 @@ from nlpkit.errors import InputError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.network import Network, predict
 from nlpkit.finetune.pattern_ensemble import PatternEnsemble
+from nlpkit.finetune.seq2seq import ChoiceModel
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 
 
 @dataclass(slots=True)
 class Predictor:
-    """A model that predicts: a network, of SetFit a sentence encoder and a classifier, or models that fill patterns.
+    """A model that predicts: a network, of SetFit a sentence encoder and a classifier, or models of patterns.
 
     columns: what it reads beside the text; form: of another program's folder, that program.
     """
@@ -28,7 +29,7 @@ class Predictor:
     network: Network | None = None
     embedder: Any = None
     setfit: Any = None
-    ensemble: PatternEnsemble | None = None
+    ensemble: PatternEnsemble | ChoiceModel | None = None
     form: str | None = None
 
     def check(self) -> None:
@@ -36,9 +37,8 @@ class Predictor:
         parts = {} if self.network is None else {**dict(self.network.model.named_parameters()), **self.network.trained}
         if self.embedder is not None:
             parts |= self.embedder.parameters()
-        for p in range(0 if self.ensemble is None else len(self.ensemble.patterns.texts)):
-            assert self.ensemble is not None
-            parts |= {f"pattern-{p}.{n}": t for n, t in self.ensemble.load(p).mlm.model.named_parameters()}
+        if self.ensemble is not None:
+            parts |= self.ensemble.parameters()
         heads = {} if self.setfit is None else self.setfit.linear.arrays()
         bad = [name for name, p in parts.items() if p.is_floating_point() and not bool(p.isfinite().all())]
         bad += [name for name, values in heads.items() if not np.isfinite(values).all()]

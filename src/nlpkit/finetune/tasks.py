@@ -59,17 +59,21 @@ class Targets:
     Of answers the first and the last token (n, 2) int64 of windows. crf: of words; y then has of each text the places of its words
     among the tokens and their labels, (2, W) int64.
     class_weights (J,) float32: weight of an example by its class; of several classes: of its positive part; None: all alike.
+    shares (n, J) float32: of one class, the distribution over the classes that is learned in the place of y; None: y.
     """
 
     task: FinetuneTask
     y: Any
     class_weights: Tensor | None = None
     crf: LinearChainCRF | None = None
+    shares: Tensor | None = None
 
     def weight(self, rows: LongArray) -> float:
         """Return the sum of the weights of some examples; of words: of their words."""
         if self.task.kind == "tokens":
             return float(sum(self._words(self.y[row]) for row in rows.tolist()))
+        if self.shares is not None and self.class_weights is not None:
+            return float((self.shares[torch.from_numpy(rows)] * self.class_weights).sum(dim=1).double().sum())
         if self.task.kind in ONE_CLASS and self.class_weights is not None:
             return float(self.class_weights[torch.from_numpy(self.y[rows])].double().sum())
         return float(len(rows))
@@ -84,9 +88,9 @@ class Targets:
     def loss(self, logits: Tensor, rows: LongArray) -> Tensor:
         """Return the weighted sum of the losses of some examples.
 
-        Cross-entropy of one class, and of each word, with a CRF -log p of the labels of a text; of several classes the mean over
-        them of the binary cross-entropies, of ordered ones over the places between them; of a number the squared error; of
-        an answer the mean of the cross-entropies of its first and of its last token.
+        Cross-entropy of one class, or of a distribution over them, and of each word, with a CRF -log p of the labels of a text; of
+        several classes the mean over them of the binary cross-entropies, of ordered ones over the places between them; of a number
+        the squared error; of an answer the mean of the cross-entropies of its first and of its last token.
 
         Args:
             logits: (B, J) of the rows, or of words (B, T, J).
@@ -109,6 +113,9 @@ class Targets:
             return functional.cross_entropy(
                 logits.reshape(-1, logits.shape[-1]), flat, weights, ignore_index=IGNORED, reduction="sum"
             )
+        if self.shares is not None:
+            q = self.shares[torch.from_numpy(rows)].to(logits.device)
+            return -((q if weights is None else q * weights) * torch.log_softmax(logits, 1)).sum()
         target = torch.from_numpy(self.y[rows]).to(logits.device)
         if self.task.kind == "answer":
             return functional.cross_entropy(logits, target, reduction="sum") / 2
@@ -142,7 +149,7 @@ class SoftTargets:
         return T * T * functional.cross_entropy(logits.float() / T, q, reduction="sum")
 
 
-def balanced(sizes: LongArray, n: int, *, positive: bool = False) -> Tensor:
+def balanced(sizes: LongArray | FloatArray, n: int, *, positive: bool = False) -> Tensor:
     """Return weights of classes (J,) float32: n / (J n_j); with `positive` (n - n_j) / n_j, for each class against the others.
 
     Raises nothing for an empty class: its weight is that of a class of one example; a class that all examples have weighs 1.

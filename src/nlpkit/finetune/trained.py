@@ -8,6 +8,7 @@ from typing import Any
 
 from nlpkit.finetune.network import Network
 from nlpkit.finetune.pattern_ensemble import PatternEnsemble
+from nlpkit.finetune.seq2seq import ChoiceModel
 from nlpkit.finetune.setfit import SetFitModel
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State
 
@@ -49,8 +50,9 @@ class Trained:
     model: SetFitModel | None = None
     unfit: int = 0  # documents that were not learned from: no window has all of their answer
     temperature: float | None = None  # that the outputs are divided by
-    ensemble: PatternEnsemble | None = None
+    ensemble: PatternEnsemble | ChoiceModel | None = None
     patterns: Mapping[str, Any] | None = None
+    domain: Mapping[str, Any] | None = None  # of AdaSent: its training on masked words
 
     @property
     def max_tokens(self) -> int:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nlpkit.finetune.train import Schedule
 
 LEAST_STEPS, MOST_EPOCHS, EPOCHS, BATCH_SIZE, WARMUP, WEIGHT_DECAY = 200, 50, 3, 16, 0.1, 0.01
+TFEW_STEPS, TFEW_BATCH, TFEW_WARMUP = 1000, 8, 0.06
 MANY_CLASSES_RATE = 2e-3  # of the head
 
 
@@ -119,6 +120,8 @@ class TrainingOptions(ScheduleOptions):
         """
         from nlpkit.finetune.train import Schedule
 
+        if method.name == "tfew":
+            return self._tfew_schedule(method, n)
         kind, batch = method.kind, self.batch_size or BATCH_SIZE
         setfit = kind.family == "setfit"
         steps = max(1, math.ceil(n / batch))
@@ -128,6 +131,16 @@ class TrainingOptions(ScheduleOptions):
             warmup=WARMUP, weight_decay=0.0 if setfit else WEIGHT_DECAY,
         )  # fmt: skip
         return self.applied_to(usual)
+
+    def _tfew_schedule(self, method: Method, n: int) -> Schedule:
+        """Return the schedule of T-Few: 1,000 steps of 8, 60 of them warm-up (Liu et al. 2022, §3.1), scored 20 times at most."""
+        from nlpkit.finetune.train import Schedule
+
+        epochs = math.ceil(TFEW_STEPS / max(1, math.ceil(n / (self.batch_size or TFEW_BATCH))))
+        plan = Schedule(epochs=epochs, batch=TFEW_BATCH, rate=method.kind.rate, warmup=TFEW_WARMUP, weight_decay=0.0)
+        plan = self.applied_to(plan)
+        plan = replace(plan, scores_per_epoch=min(1.0, 20 / plan.epochs))
+        return plan if self.max_steps or self.epochs else replace(plan, max_steps=TFEW_STEPS)
 
     def plain(self) -> dict[str, Any]:
         """Return what manifests and checkpoints say of them."""

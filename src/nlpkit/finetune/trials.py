@@ -12,6 +12,7 @@ import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError
+from nlpkit.finetune.adasent import fit_adasent
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import fit_network, fit_setfit
@@ -23,6 +24,7 @@ from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.scores import dev_score
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
+from nlpkit.finetune.tfew import fit_tfew
 from nlpkit.finetune.train import LogPoint, State
 from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
@@ -140,7 +142,7 @@ class TrialStages:
 
 @dataclass(slots=True)
 class TrialRunner:
-    """Runs trainings: all of them on one base model, on one device. patterns, unlabelled: of PET and its kin."""
+    """Runs trainings: all of them on one base model, on one device. patterns: of PET and its kin; unlabelled: of these and AdaSent."""
 
     base: Path
     options: TrainingOptions
@@ -203,15 +205,20 @@ class TrialRunner:
             common: dict[str, Any] = {
                 "training": self.options, "engine": self.engine, "seed": config.seed, "callbacks": callbacks,
             }  # fmt: skip
-            if config.method.kind.family == "setfit":
-                trained = fit_setfit(
-                    self.base, config.method, dataset.labels, dataset.text_inputs, train_rows=train_rows, dev_rows=dev_rows,
-                    predict_rows=rows, **common,
+            common |= {"train_rows": train_rows, "dev_rows": dev_rows, "predict_rows": rows}
+            if config.method.name == "adasent":
+                trained = fit_adasent(
+                    self.base, config.method, dataset.labels, dataset.text_inputs, unlabelled=self.unlabelled,
+                    stages=TrialStages(self.store, config), **common,
                 )  # fmt: skip
+            elif config.method.name == "setfit":
+                trained = fit_setfit(self.base, config.method, dataset.labels, dataset.text_inputs, **common)
             else:
-                common |= {"train_rows": train_rows, "dev_rows": dev_rows, "predict_rows": rows}
                 common["score"] = lambda at, outputs: dev_score(dataset, task, at, outputs)
-                if config.method.kind.family == "pet":
+                if config.method.name == "tfew":
+                    assert self.patterns is not None
+                    trained = fit_tfew(self.base, config.method, task, self.patterns, dataset.text_inputs, y, **common)
+                elif config.method.kind.family == "pet":
                     assert self.patterns is not None
                     trained = fit_patterns(
                         self.base, config.method, task, self.patterns, dataset.text_inputs, y, unlabelled=self.unlabelled,
@@ -219,8 +226,9 @@ class TrialRunner:
                     )  # fmt: skip
                 else:
                     trained = fit_network(
-                        self.base, config.method, task, dataset.text_inputs, y, quantization=self.quantization, **common
-                    )
+                        self.base, config.method, task, dataset.text_inputs, y, quantization=self.quantization,
+                        shares=dataset.labels.shares, **common,
+                    )  # fmt: skip
         facts = _facts(config, dataset, trained, len(train_rows), len(dev_rows))
         if trained.unfit:
             reporting.warn(
@@ -306,7 +314,12 @@ def _facts(config: TrialConfig, dataset: FinetuneDataset, trained: Trained, n_tr
         "documents_cut": trained.cut[0],
         "tokens_unseen": round(trained.cut[1], 6),
         **({"setfit": dict(trained.model.counts)} if trained.model is not None else {}),
-        **({"pet": dict(trained.patterns)} if trained.patterns is not None else {}),
+        **(
+            {"tfew" if config.method.name == "tfew" else "pet": dict(trained.patterns)}
+            if trained.patterns is not None
+            else {}
+        ),
+        **({"domain": dict(trained.domain)} if trained.domain is not None else {}),
     }
 
 

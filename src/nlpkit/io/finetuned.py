@@ -15,6 +15,7 @@ from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.finetune.dataset import TASK_NAMES
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.predictor import Predictor
+from nlpkit.finetune.seq2seq import ChoiceModel
 from nlpkit.finetune.tasks import FinetuneTask, TaskKind
 from nlpkit.finetune.trained import Trained
 from nlpkit.io.atomic import MANIFEST, atomic_directory, naming
@@ -31,13 +32,13 @@ from nlpkit.io.finetune_files import (
     save_network,
     write_config,
 )
-from nlpkit.io.patterns import load_patterns, save_patterns
+from nlpkit.io.patterns import load_choices, load_patterns, save_choices, save_patterns
 from nlpkit.io.runs import open_run
 from nlpkit.plain import shell_line
 from nlpkit.version import __version__
 
 FORMATS = {
-    "full": "transformers", "head": "adapter", "peft": "peft", "adapter": "adapter", "setfit": "setfit", "pet": "patterns",
+    "full": "transformers", "head": "adapter", "peft": "peft", "adapter": "adapter", "setfit": "setfit", "pet": "patterns", "tfew": "peft",
 }  # fmt: skip
 
 
@@ -72,6 +73,10 @@ class ModelFolder:
             folder = (self.checkpoint.model if keep else Path(scratch)) / config.format
             if family == "setfit":
                 save_setfit(trained, folder, config)
+                return model_bytes(folder)
+            if isinstance(trained.ensemble, ChoiceModel):
+                facts = save_choices(trained.ensemble, folder, config.base)
+                write_config(folder, replace(config, columns={**config.columns, "patterns": facts}))
                 return model_bytes(folder)
             if trained.ensemble is not None:
                 facts = save_patterns(trained.ensemble, folder)
@@ -126,6 +131,13 @@ def load_predictor(
                 base=find_base(config, base=base, offline=offline).path if adapted else None, max_tokens=config.max_tokens,
             )  # fmt: skip
             return Predictor(config.task, columns, ensemble=ensemble)
+        if config.method.startswith("tfew"):
+            columns = {**config.columns}
+            model = load_choices(
+                folder, columns.pop("patterns"), config.task.names, find_base(config, base=base, offline=offline).path, device=device,
+                max_tokens=config.max_tokens,
+            )  # fmt: skip
+            return Predictor(config.task, columns, ensemble=model)
         network = load_tuned_network(folder, config, base=base, device=device, offline=offline)
         return Predictor(config.task, dict(config.columns), network)
     form, task = foreign_task(folder, labels, kind)

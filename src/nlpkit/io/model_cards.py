@@ -128,7 +128,8 @@ def card(
         f"- on {parameters['device']} ({parameters['precision']})",
         *_quantized(name, parameters),
         f"- nlpkit {__version__}, " + ", ".join(f"{p} {v}" for p in _PACKAGES if (v := _version(p))),
-        *_patterns(facts.get("pet")),
+        *_patterns(facts.get("pet") or facts.get("tfew")),
+        *_domain(facts.get("domain")),
         "",
         "## Use",
         "",
@@ -140,13 +141,16 @@ def card(
         "```",
     ]
     if form in _LOAD:
-        auto = _CLASSES.get(kind, "ModelForSequenceClassification")
+        decoder = facts["method"].startswith("tfew")
+        auto = "ModelForSeq2SeqLM" if decoder else _CLASSES.get(kind, "ModelForSequenceClassification")
         code = _LOAD[form].format(
             kind=auto,
             folder=f"RUN/model/{name}",
             base=base,
             sha256=str(parameters.get("base_sha256"))[:16],
-            outputs=", num_labels=1"
+            outputs=""
+            if decoder
+            else ", num_labels=1"
             if kind == "regression"
             else f", num_labels={task.n_outputs}, id2label={dict(enumerate(task.output_names))!r}",
         )
@@ -165,6 +169,16 @@ def _patterns(pet: Mapping[str, Any] | None) -> list[str]:
     lines = [f"- pattern `{pattern['pattern']}`, weight {pattern['weight']:.3g}" for pattern in pet["patterns"]]
     lines += [f"- {label}: {', '.join(words)}" for label, words in pet["words"].items()]
     return [*lines, f"- {pet['unlabelled']:,} unlabelled texts"] if pet["unlabelled"] else lines
+
+
+def _domain(domain: Mapping[str, Any] | None) -> list[str]:
+    """Return a line about the texts that AdaSent learned a domain from."""
+    if domain is None:
+        return []
+    way = "all weights" if domain["adapter"] == "full" else f"{domain['adapter']}, added to the weights"
+    return [
+        f"- before, {domain['steps']:,} steps on the masked words of {domain['texts']:,} texts ({way}; Huang et al. 2023)"
+    ]
 
 
 def _quantized(name: str, parameters: Mapping[str, Any]) -> list[str]:
@@ -239,6 +253,11 @@ def encoder_card(
         ]
     elif masked:
         lines += ["nlpkit train-encoder MORE.jsonl --objective mlm --base RUN/model/transformers -o more/", "```"]
+    elif name == "peft":
+        lines += [
+            shell_line("nlpkit", "finetune", "TRAIN.jsonl", "--method", "adasent(sept=RUN)", "--base", base),
+            "```",
+        ]
     else:
         lines += ["nlpkit sbert-embed NEW.jsonl --model RUN -o embedded.parquet", "```"]
     return "\n".join(lines) + "\n"

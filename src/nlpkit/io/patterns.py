@@ -17,6 +17,7 @@ from nlpkit.finetune.mlm import load_mlm
 from nlpkit.finetune.pattern_ensemble import PatternEnsemble
 from nlpkit.finetune.pattern_training import PatternNetwork
 from nlpkit.finetune.patterns import Patterns
+from nlpkit.finetune.seq2seq import ChoiceModel, load_seq2seq
 
 ADAPTER = "adapter.safetensors"
 _EXAMPLE = (
@@ -119,6 +120,32 @@ def load_patterns(
     except (NlpkitError, OSError, KeyError, ValueError, TypeError) as error:
         raise InputError(f"{folder} is damaged ({error}); train the model again") from None
     return PatternEnsemble(patterns, labels, weights, networks.__getitem__, max_tokens)
+
+
+def save_choices(model: ChoiceModel, folder: Path, base: str) -> dict[str, Any]:
+    """Write the factors of T-Few as peft has them, for `base`; return what else makes the model again."""
+    with quiet():
+        model.network.adapted.peft_config["default"].base_model_name_or_path = base
+        model.network.adapted.save_pretrained(str(folder), save_embedding_layers=False)
+    return model.patterns.plain()
+
+
+def load_choices(
+    folder: Path,
+    facts: Mapping[str, Any],
+    labels: tuple[str, ...],
+    base: Path,
+    *,
+    device: torch.device,
+    max_tokens: int,
+) -> ChoiceModel:
+    """Return the model that `save_choices` wrote; `base` is the folder of the one that it was trained on. Raises InputError."""
+    try:
+        patterns = Patterns(tuple(facts["patterns"]), {label: tuple(words) for label, words in facts["words"].items()})
+        network = load_seq2seq(base, seed=0, device=device, max_tokens=max_tokens, adapter=folder)
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise InputError(f"{folder} is damaged ({error}); train the model again") from None
+    return ChoiceModel(patterns, labels, network)
 
 
 def _load_one(place: Path, method: Method, base: Path | None, device: torch.device, max_tokens: int) -> PatternNetwork:

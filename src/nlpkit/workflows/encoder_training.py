@@ -98,6 +98,9 @@ def train_pairs(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder:
     dev = dataset.pairs(rows, bounds) if len(rows) else None
     embedder = load_embedder(job.files.path, max_tokens=job.training.max_tokens, device=engine.device)
     before = None if name == "sbert-softmax" else Scorer(embedder, test, name, (), None, engine)()
+    adapted = job.method.name != "full"
+    if adapted:
+        embedder.adapt(job.method.name, job.method.options, seed=seed)
     with reporting.progress(name, 100, percent=True) as update, between_steps() as stop:
         outcome = train_on_pairs(
             embedder, train, name, options=job.objective_options, dev=dev, plan=job.schedule, engine=engine, seed=seed,
@@ -105,9 +108,11 @@ def train_pairs(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder:
             on_step=_shown(name, update, stop), cut=lambda n, share: warn_truncation(n, share, "text"),
         )  # fmt: skip
     after = Scorer(embedder, test, name, outcome.names, outcome.weight, engine)()
-    with _new_folder(folder, checkpoint):
-        embedder.save(folder / "sentence-transformers")
     n_trained = sum(p.numel() for p in embedder.parameters().values())
+    with _new_folder(folder, checkpoint):
+        if adapted:
+            embedder.save_adapter(folder / "peft", base=base_name(job.files))
+        embedder.save(folder / "sentence-transformers")
     facts = {**_facts(outcome.training, job.schedule, n_trained), "distinct_texts": outcome.n_texts}
     if name == "cosine":
         facts["scores"] = {"low": bounds[0], "high": bounds[1]}

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.cells import as_label
-from nlpkit.classify.labels import COMMA_NUMBER, label_scale
+from nlpkit.classify.labels import COMMA_NUMBER, Labels, label_scale
+from nlpkit.classify.soft_labels import encode_soft
 from nlpkit.classify.splits import DEV, NAMES, TEST, TRAIN, UNUSED, split_column
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.answers import MISSING, NONE, span_of
@@ -35,6 +36,7 @@ from nlpkit.workflows.labelled import (
     splits_by_column,
     stacked,
 )
+from nlpkit.workflows.soft_labels import check_coders, with_votes
 
 
 def check_held_out_files(options: HeldOutOptions) -> None:
@@ -96,12 +98,17 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
     streams = [c.open() for c, _ in corpora]
 
     def check(stream: DocumentStream) -> None:
-        check_label_column(stream, corpus.options.label_col)
+        if not options.coders:
+            check_label_column(stream, corpus.options.label_col)
         check_columns(stream.schema.names, needed, stream.where)
 
+    votes: list[list[str]] = []
     tables = read_streams(streams, check)
     provenance = Provenance.of_streams(streams)
-    kind = task_kind(tables[0], options)
+    if options.coders:
+        check_coders(streams, options.coders)
+        tables, votes = with_votes(tables, options.coders)
+    kind = "single" if votes else task_kind(tables[0], options)
     table = stacked(tables)
     role: IntArray = np.concatenate(
         [np.full(t.num_rows, split, np.int32) for t, (_, split) in zip(tables, corpora, strict=True)]
@@ -117,8 +124,12 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
     if options.split is not None:
         split, names = splits_by_column(table, options.split, dev=True)
     split[(split == TRAIN) & ~known] = UNUSED
+
+    def encoded(learn: BoolArray) -> Labels:
+        return encode_soft(raw, votes, learn) if votes else encode_labels(kind, raw, known, learn, scale)
+
     dataset = FinetuneDataset(
-        table, raw, encode_labels(kind, raw, known, (split == TRAIN) & known, scale), split, options.cv or 0, kind, values, word_lists,
+        table, raw, encoded((split == TRAIN) & known), split, options.cv or 0, kind, values, word_lists,
         tags, tag_names_of(tags, split == TRAIN), None if options.pair_col is None else texts_of(table, options.pair_col),
         context_of(table, _files(streams), options.context, options.context_by) if options.context else None, options.by_total,
     )  # fmt: skip
@@ -136,10 +147,7 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
         reporting.warn(f"{wording.counted(without, 'pair')} without a second text: read as if it were empty")
     train = dataset.split == TRAIN
     if not dataset.n_folds and train.any():  # what only held-out documents have is no class of the model
-        dataset.labels, dataset.tag_names = (
-            encode_labels(kind, raw, known, train & known, scale),
-            tag_names_of(tags, train),
-        )
+        dataset.labels, dataset.tag_names = encoded(train & known), tag_names_of(tags, train)
     check_dataset(dataset, options, seed=seed)
     return dataset, provenance
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -12,19 +13,21 @@ from nlpkit import reporting, wording
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.gates import GateRules
+from nlpkit.finetune.adasent import sept_folder
 from nlpkit.finetune.comparison import Draw
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.dataset_checks import check_sequences, note_dataset, warn_small_classes
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import KINDS as METHODS
-from nlpkit.finetune.methods import Method, parse_method
+from nlpkit.finetune.methods import Method
 from nlpkit.finetune.options import DatasetOptions, FinetuneOptions
 from nlpkit.finetune.patterns import Patterns
 from nlpkit.finetune.protocol import TOTALS
 from nlpkit.finetune.scores import check_bounds
+from nlpkit.finetune.seq2seq import is_seq2seq
 from nlpkit.finetune.tasks import CLASSES, ONE_CLASS
 from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.training_options import BATCH_SIZE, HardwareOptions, TrainingOptions
+from nlpkit.finetune.training_options import HardwareOptions, TrainingOptions
 from nlpkit.finetune.trials import TrialRunner
 from nlpkit.io.atomic import check_target
 from nlpkit.io.cost import stopwatch
@@ -38,9 +41,9 @@ from nlpkit.workflows.base_models import find_base, warn_unknown_tokens
 from nlpkit.workflows.checkpoints import TrainingStore
 from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.finetune_data import check_held_out_files, read_dataset, read_unlabelled
+from nlpkit.workflows.finetune_methods import suited_method, suited_methods
 from nlpkit.workflows.saving import save_run
 
-FEW = 64  # documents of a class, on average; below, `auto` takes setfit
 KINDS = {
     "options": FinetuneOptions, "dataset": DatasetOptions, "training": TrainingOptions, "hardware": HardwareOptions,
     "execution": Execution,
@@ -49,7 +52,8 @@ KINDS = {
 
 @dataclass(slots=True)
 class FinetuneJob:
-    """What is known before training. sizes: of the samples, None for all documents; seconds: of each stage, filled on the way."""
+    """What is known before training. sizes: of the samples, None for all documents; seconds: of each stage, filled on the way;
+    adapters: sha256 of those of sentence vectors that AdaSent takes."""
 
     options: FinetuneOptions
     dataset_options: DatasetOptions
@@ -68,6 +72,7 @@ class FinetuneJob:
     patterns: Patterns | None = None
     unlabelled: TextInputs | None = None
     seconds: dict[str, float] = field(default_factory=dict)
+    adapters: list[str] = field(default_factory=list)
 
     @property
     def seeds(self) -> list[int]:
@@ -104,6 +109,7 @@ class FinetuneJob:
             **self.dataset_options.plain(),
             **({} if self.patterns is None else self.patterns.plain()),
             **({} if self.unlabelled is None else {"unlabelled": len(self.unlabelled.texts)}),
+            **({"adapters_sha256": self.adapters} if self.adapters else {}),
         }
 
     def identity(self) -> dict[str, Any]:
@@ -190,19 +196,25 @@ def prepare(
         dataset, provenance = read_dataset(corpus, dataset_options, seed=execution.seed)
     files = find_base(options.base, verify=execution.verify, offline=hardware.offline)
     if methods is None:
-        methods = [_suited_method(dataset, sizes)]
+        methods = [suited_method(dataset, sizes)]
         _check_method(options, methods[0])
         _check_quantized(options, methods)
-    methods = _suited_methods(dataset, methods, patterns, dataset_options, compares=compares)
+    methods = suited_methods(
+        dataset, methods, patterns, dataset_options, seq2seq=is_seq2seq(files.path), compares=compares
+    )
+    septs = [sept_folder(str(method.options["sept"])) for method in methods if method.options.get("sept")]
     unlabelled = None
     if patterns is not None:
-        patterns.check(pairs=dataset.second is not None, labels=dataset.names)
-        if dataset_options.unlabelled is not None:
-            with stopwatch(seconds, "read"):
-                unlabelled, infos = read_unlabelled(corpus, dataset_options)
-            provenance.inputs += infos
-            _note_unlabelled(dataset, unlabelled)
-    if training.head_lr is not None and [method.name for method in methods] == ["setfit"]:
+        only_tfew = all(method.name == "tfew" or method.kind.family != "pet" for method in methods)
+        patterns.check(
+            pairs=dataset.second is not None, labels=dataset.names, masks=(0, 1) if only_tfew else (1, math.inf)
+        )
+    if dataset_options.unlabelled is not None:
+        with stopwatch(seconds, "read"):
+            unlabelled, infos = read_unlabelled(corpus, dataset_options)
+        provenance.inputs += infos
+        _note_unlabelled(dataset, unlabelled)
+    if training.head_lr is not None and all(method.kind.family == "setfit" for method in methods):
         raise UsageError(
             "`head_lr` is for networks; of setfit see setfit(head=differentiable,head_rate=0.01)", parameter="head_lr"
         )
@@ -220,14 +232,16 @@ def prepare(
             "`calibrate` fits a temperature to documents that nothing is learned from; give them with `dev`, or in `split`",
             parameter="calibrate",
         )
-    if has_dev and not training.calibrate and any(method.name == "setfit" for method in methods):
+    if training.calibrate and patterns is not None:
+        raise UsageError("`calibrate` is not for methods with patterns; leave it out", parameter="calibrate")
+    if has_dev and not training.calibrate and any(method.kind.family == "setfit" for method in methods):
         reporting.note("setfit does not stop early: its dev documents are not looked at")
     note_dataset(dataset.drawn(sizes[0], seed=execution.seed))
     warn_small_classes(dataset, sizes, seed=execution.seed)
     warn_unknown_tokens(files, dataset.texts)
     return FinetuneJob(
         options, dataset_options, training, execution, device, precision, dataset, provenance, files, methods, sizes,
-        asdict(corpus.options), uncertainty, rules, patterns, unlabelled, seconds,
+        asdict(corpus.options), uncertainty, rules, patterns, unlabelled, seconds, [weights_fingerprint(folder) for folder in septs],
     )  # fmt: skip
 
 
@@ -259,7 +273,7 @@ def _check_method(options: FinetuneOptions, method: Method) -> None:
             "`merge` adds the updates of lora or dora to the weights; it goes with `method=lora` or dora",
             parameter="merge",
         )
-    if options.export is not None and method.name != "setfit":
+    if options.export is not None and method.kind.family != "setfit":
         raise UsageError(
             "`export` writes a folder for the setfit library; what other methods leave in model/ loads as it is",
             parameter="export",
@@ -305,44 +319,14 @@ def _patterns_of(
     options: FinetuneOptions, dataset_options: DatasetOptions, methods: Sequence[Method] | None
 ) -> Patterns | None:
     """Return the patterns of PET and its kin. Raises UsageError for patterns and unlabelled texts that no method reads."""
-    names = {method.name for method in methods or () if method.kind.family == "pet"}
-    if options.patterns is not None and not names:
-        raise UsageError("`patterns` is for `method=pet`, ipet and petapter; leave it out", parameter="patterns")
-    if dataset_options.unlabelled is not None and not names & {"pet", "ipet"}:
-        raise UsageError("`unlabelled` is for `method=pet` and ipet; leave it out", parameter="unlabelled")
+    names = {method.name for method in methods or ()}
+    if options.patterns is not None and not names & {"pet", "ipet", "petapter", "tfew"}:
+        raise UsageError("`patterns` is for `method=pet`, ipet, petapter and tfew; leave it out", parameter="patterns")
+    if dataset_options.unlabelled is not None and not names & {"pet", "ipet", "adasent"}:
+        raise UsageError("`unlabelled` is for `method=pet`, ipet and adasent; leave it out", parameter="unlabelled")
     if isinstance(options.patterns, str | Path):
         return read_patterns(Path(options.patterns))
     return None if options.patterns is None else patterns_of(options.patterns)
-
-
-def _suited_methods(
-    dataset: FinetuneDataset, methods: Sequence[Method], patterns: Patterns | None, options: DatasetOptions, *, compares: bool
-) -> list[Method]:  # fmt: skip
-    """Return the methods that can learn the task, and note the others. Raises UsageError where there is one method, or none is left."""
-    problems = {m.spelling: _problem(dataset, m, patterns, options) for m in methods}
-    left_out = dict.fromkeys(problem for problem in problems.values() if problem)
-    suited = [method for method in methods if not problems[method.spelling]]
-    for problem in left_out:
-        if not compares or not suited:
-            raise UsageError(f"{problem}; take another `method`", parameter="method")
-        reporting.note(f"{problem}: left out")
-    return suited
-
-
-def _problem(dataset: FinetuneDataset, method: Method, patterns: Patterns | None, options: DatasetOptions) -> str:
-    """Return why a method cannot learn the task, "" where it can."""
-    if method.name == "setfit":
-        message = "setfit learns classes from one text a document, not ordered ones, numbers, words, answers, pairs or context"
-        return "" if dataset.plain else message
-    if method.kind.family != "pet":
-        return ""
-    if dataset.kind != "single" or dataset.context is not None:
-        return f"{method.name} learns one class for each text or pair, not several labels, numbers, words or context"
-    if patterns is None:
-        return f"{method.name} needs patterns that the texts are put into, and `patterns` names no file"
-    if method.name == "ipet" and (options.unlabelled is None or len(patterns.texts) < 2):
-        return "ipet needs texts without labels (`unlabelled`) and two or more patterns, whose models label them for each other"
-    return ""
 
 
 def _note_unlabelled(dataset: FinetuneDataset, unlabelled: TextInputs) -> None:
@@ -355,31 +339,3 @@ def _note_unlabelled(dataset: FinetuneDataset, unlabelled: TextInputs) -> None:
         reporting.warn(
             f"{wording.counted(both, 'unlabelled text')} that the model is also scored on: it learns from the text"
         )
-
-
-def _suited_method(dataset: FinetuneDataset, sizes: Sequence[int | None]) -> Method:
-    """Return the method for all numbers of shots, and say why. Raises UsageError where it is not one for all."""
-    suited = [_suited(dataset, shots) for shots in sizes]
-    names = list(dict.fromkeys(name for name, _ in suited))
-    if len(names) > 1:
-        each = ", ".join(f"{name} for {'all' if s is None else s}" for s, (name, _) in zip(sizes, suited, strict=True))
-        unit = "documents" if dataset.by_total else "documents a class"
-        raise UsageError(
-            f"`method=auto` is {each} {unit}; say what is compared: `method={','.join(names)}`",
-            parameter="method",
-        )
-    reporting.note(f"`method=auto`: {names[0]} ({suited[0][1]})")
-    return parse_method(names[0])
-
-
-def _suited(dataset: FinetuneDataset, size: int | None) -> tuple[str, str]:
-    """Return setfit for few documents of classes, of many classes without its pairs, else full fine-tuning; and why."""
-    J = max(1, len(dataset.labels.names))
-    n = len(dataset.rounds[0][0]) if size is None else size if dataset.by_total else size * J
-    of_class = n / J
-    classes = dataset.kind in CLASSES
-    name = "setfit" if dataset.plain and of_class < FEW else "full"
-    why = f"{of_class:.0f} training documents a class" if classes else f"task {dataset.kind}"
-    if name == "setfit" and dataset.kind == "single" and BATCH_SIZE < J:
-        name, why = "setfit(epochs=0)", f"{why}; {J} classes, whose pairs take long and gain little"
-    return name, why

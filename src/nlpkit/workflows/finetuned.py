@@ -100,7 +100,7 @@ class FinetunedModel(FittedModel):
                     parameter="probabilities",
                 )
             if options.explain:
-                _check_explained(predictor, self.path)
+                _check_explained(predictor, self.path, options.explain_by or EXPLAIN_BY[0])
             predictor.check()
             with Engine(device, precision, threads=execution.n_threads()) as engine:
                 yield FinetunedPredictions(self.path, stream, execution.seed, predictor, engine, options)
@@ -197,8 +197,13 @@ class FinetunedModel(FittedModel):
             )
 
 
-def _check_explained(predictor: Predictor, path: Path) -> None:
-    """Raise UsageError for a model whose predictions are not explained."""
+def _check_explained(predictor: Predictor, path: Path, by: str) -> None:
+    """Raise UsageError for a model whose predictions are not explained, or not in this way."""
+    if predictor.ensemble is not None and by == "gradients":
+        raise UsageError(
+            f"{path} puts texts into patterns, which gradients do not explain; take `explain_by=omission`",
+            parameter="explain_by",
+        )
     columns = predictor.columns
     reads = {"tokens": "labels words", "ordinal": "orders its classes", "answer": "finds answers"}.get(
         predictor.task.kind

@@ -241,16 +241,14 @@ def _check(method: Method, training: ScheduleOptions, name: str, objective_optio
     check_options(objective_options, name)
     if name in CAUSAL:
         check_method(method)
-    elif method.name not in (("full", *MERGED) if name == "mlm" else ("full",)):
+    elif method.name not in ("full", *MERGED):
         raise UsageError(
-            f"`method={method.name}`: "
-            + (
-                f"of an encoder {', '.join(MERGED)} can be added to its weights, which other commands read; give one of these, or full"
-                if name == "mlm"
-                else f"`objective={name}` trains the whole encoder; leave `method` out"
-            ),
+            f"`method={method.name}`: of an encoder {', '.join(MERGED)} can be added to its weights, which other commands read; give one "
+            "of these, or full",
             parameter="method",
         )
+    elif name == "static" and method.name != "full":
+        raise UsageError("`objective=static` is solved without steps; leave `method` out", parameter="method")
     if name == "static":
         usual = ScheduleOptions()
         for option in ("epochs", "max_steps", "batch_size", "lr", "warmup", "weight_decay", "patience"):
