@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.mixtures import fit_biterm as fit_biterm
     from nlpkit.workflows.mixtures import fit_ctm as fit_ctm
     from nlpkit.workflows.mixtures import fit_etm as fit_etm
+    from nlpkit.workflows.mixtures import fit_fastopic as fit_fastopic
     from nlpkit.workflows.mixtures import fit_gsdmm as fit_gsdmm
     from nlpkit.workflows.mixtures import fit_hdp as fit_hdp
     from nlpkit.workflows.mixtures import fit_hlda as fit_hlda
@@ -142,6 +143,7 @@ _HOMES = {
     "fit_biterm": "workflows.mixtures:fit_biterm",
     "fit_ctm": "workflows.mixtures:fit_ctm",
     "fit_etm": "workflows.mixtures:fit_etm",
+    "fit_fastopic": "workflows.mixtures:fit_fastopic",
     "fit_gsdmm": "workflows.mixtures:fit_gsdmm",
     "fit_hdp": "workflows.mixtures:fit_hdp",
     "fit_hlda": "workflows.mixtures:fit_hlda",

@@ -49,6 +49,7 @@ COMMANDS = (
     "biterm",
     "ctm",
     "etm",
+    "fastopic",
     "stm",
     "slda",
     "author-topic",

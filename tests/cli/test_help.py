@@ -105,6 +105,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("biterm"),
         pytest.param("ctm", marks=needs_minilm),
         pytest.param("etm", marks=needs_torch),
+        pytest.param("fastopic", marks=needs_minilm),
         pytest.param("stm"),
         pytest.param("slda"),
         pytest.param("author-topic"),

@@ -194,6 +194,7 @@ STEPS = {
     "lda-online": ("--iterations", "9", "--tolerance", "0", "--batch-size", "all"),
     "dtm": ("--iterations", "9", "--tolerance", "0", "--every", "quarter"),
     "stm": ("--iterations", "9", "--tolerance", "0", "--prevalence", "label"),
+    "fastopic": ("--iterations", "9"),
 }
 
 

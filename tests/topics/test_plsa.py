@@ -80,9 +80,9 @@ def test_a_step_is_that_of_the_plain_version(beta: float) -> None:
     theta, phi = rng.dirichlet(np.ones(3), 30), rng.dirichlet(np.ones(counts.shape[1]), 3)
     state = module._State(theta.copy(), np.ascontiguousarray(phi.T))
     with ThreadPoolExecutor(2) as pool:
-        step = module._Step(count_terms(tokens), pool)
+        expected = module.ExpectedCounts(count_terms(tokens), pool)
         for _ in range(3):
-            before = step(state, beta)
+            before = module._step(state, expected, beta)
             if beta == 1.0:
                 assert before == pytest.approx(plain.log_likelihood(theta, phi, counts))
             theta, phi = plain.step(theta, phi, counts, beta)

@@ -85,6 +85,10 @@ PANELS: dict[str, dict[str, Entry]] = {
             "ctm", "Fit a neural topic model from sentence embeddings (ZeroShotTM, CombinedTM) or words (ProdLDA)."
         ),
         "etm": Entry("etm", "Fit the embedded topic model (ETM): topics in the space of word vectors."),
+        "fastopic": Entry(
+            "fastopic",
+            "Fit FASTopic: topics and words as vectors in the space of sentence embeddings, by optimal transport.",
+        ),
         "compare": Entry(
             "compare", "Compare topic models on one corpus: each with several numbers of topics and seeds."
         ),

@@ -34,7 +34,7 @@ REPRESENTATIVE_CHARS = 300
 # kinds of runs with phi of all terms and theta, which io.mixture_tables reads
 MIXTURES = (
     "lda-gibbs", "lda-online", "plsa", "nmf", "gsdmm", "biterm", "hdp", "hlda", "stm", "dtm", "slda", "author-topic", "labeled-lda",
-    "ctm", "etm",
+    "ctm", "etm", "fastopic",
 )  # fmt: skip
 WEIGHTS = "weights.safetensors"
 EDITABLE = ("topics.parquet",)  # the names of topics may be edited by hand; nothing is computed from them

@@ -41,6 +41,10 @@ REFERENCES = {
         "Bianchi, F., Terragni, S., Hovy, D., Nozza, D., & Fersini, E. (2021). Cross-lingual contextualized topic models with zero-shot "
         "learning. Proceedings of EACL 2021, 1676–1683."
     ),
+    "fastopic": (
+        "Wu, X., Nguyen, T., Zhang, D. C., Wang, W. Y., & Luu, A. T. (2024). FASTopic: Pretrained transformer is a fast, adaptive, stable, "
+        "and transferable topic model. NeurIPS 37."
+    ),
     "etm": "Dieng, A. B., Ruiz, F. J. R., & Blei, D. M. (2020). Topic modeling in embedding spaces. TACL, 8, 439–453.",
     "rolling": (
         "Rieger, J., Jentsch, C., & Rahnenführer, J. (2021). RollingLDA: An update algorithm of latent Dirichlet "
@@ -87,7 +91,7 @@ NAMES = {
     "bertopic": "Embedding topics", "lda-online": "Online LDA", "plsa": "pLSA", "nmf": "NMF", "gsdmm": "GSDMM", "hdp": "HDP",
     "hlda": "Hierarchical LDA", "stm": "Structural topic model", "dtm": "Dynamic topic model", "slda": "Supervised LDA",
     "author-topic": "Author-topic model", "labeled-lda": "Labelled LDA",
-    "biterm": "Biterm topic model", "ctm": "Contextualized topic model", "etm": "Embedded topic model",
+    "biterm": "Biterm topic model", "ctm": "Contextualized topic model", "etm": "Embedded topic model", "fastopic": "FASTopic",
     "classify": "Classifier", "finetune": "Fine-tuned classifier",
 }  # fmt: skip
 ENGINES = {
@@ -281,6 +285,16 @@ def _biterm_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> t
     ), ["biterm"]
 
 
+def _fastopic_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
+    parameters = manifest["parameters"]
+    encoder = (parameters.get("encoder") or {}).get("encoder", "embeddings that were given")
+    return (
+        f"We fitted FASTopic (Wu et al., 2024) with {K} topics on {encoder} to {n} documents, by {parameters.get('iterations')} steps of "
+        f"Adam with a learning rate of {parameters.get('rate')} over all documents {seed}; the transport plans had weights of "
+        f"{parameters.get('dt_alpha')} (documents and topics) and {parameters.get('tw_alpha')} (topics and words)."
+    ), ["fastopic"]
+
+
 def _neural_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
     parameters, results = manifest["parameters"], manifest["results"]
     trained = (
@@ -362,5 +376,5 @@ def _embedding_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -
 _METHODS: dict[str, Callable[[Mapping[str, Any], str, int, str], tuple[str, list[str]]]] = {
     "lda-gibbs": _lda_methods, "lda-online": _lda_online_methods, "dtm": _dtm_methods, "plsa": _plsa_methods, "nmf": _nmf_methods,
     "gsdmm": _gsdmm_methods, "biterm": _biterm_methods, "hdp": _hdp_methods, "hlda": _hlda_methods, "stm": _stm_methods,
-    "ctm": _neural_methods, "etm": _neural_methods, **dict.fromkeys(_COLUMN_MODELS, _column_methods),
+    "ctm": _neural_methods, "etm": _neural_methods, "fastopic": _fastopic_methods, **dict.fromkeys(_COLUMN_MODELS, _column_methods),
 }  # fmt: skip

@@ -10,10 +10,11 @@ from nlpkit.parameters import Param
 from nlpkit.topics.options import NumberOfTopics
 
 MODELS = (
-    "lda-gibbs", "lda-online", "plsa", "nmf", "gsdmm", "biterm", "stm", "dtm", "hdp", "hlda", "ctm", "etm", "bertopic",
+    "lda-gibbs", "lda-online", "plsa", "nmf", "gsdmm", "biterm", "stm", "dtm", "hdp", "hlda", "ctm", "etm",
+    "fastopic", "bertopic",
 )  # fmt: skip
 FINDS_NUMBER = ("hdp", "hlda")  # those whose number of topics is none of ours
-EMBEDDED = ("ctm", "bertopic")  # those that need embeddings
+EMBEDDED = ("ctm", "fastopic", "bertopic")  # those that need embeddings
 ALIASES = {"lda": "lda-gibbs"}
 METRICS = ("npmi", "diversity", "exclusivity")
 LABELLED = ("ami", "purity")
@@ -30,7 +31,7 @@ class CompareOptions:
         str | tuple[str, ...],
         Param(
             "Models to compare: lda, lda-online, plsa, nmf, gsdmm, biterm, stm (without covariates), dtm (documents with dates), "
-            "hdp and hlda (which find the number of topics), ctm, etm, bertopic.",
+            "hdp and hlda (which find the number of topics), ctm, etm, fastopic, bertopic.",
             metavar="NAME,…",
         ),
     ] = "lda,nmf,plsa,bertopic"

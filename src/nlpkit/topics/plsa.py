@@ -195,10 +195,10 @@ def _steps(
 
     Returns the log-likelihood per token of these (else of all), and after how many steps it was highest.
     """
-    step = _Step(dtm, pool)
+    expected = ExpectedCounts(dtm, pool)
     n_tokens, before = float(dtm.sum()), Judged(-np.inf, 0)
     for n in range(1, (n_steps or options.iterations) + 1):
-        now = judged = step(state, beta) / n_tokens
+        now = judged = _step(state, expected, beta) / n_tokens
         if held_out is not None:
             judged = log_likelihood(state.theta, state.phi, held_out, unigram) / max(float(held_out.sum()), 1.0)
         point = PlsaPoint(len(trace), now, judged if held_out is not None else np.nan, beta)
@@ -212,42 +212,63 @@ def _steps(
     return before
 
 
-class _Step:
-    """One step of EM over a matrix of counts (D, V), by chunks of rows."""
+class ExpectedCounts:
+    """The expected counts of topics under a mixture, given a matrix of counts n (D, V), by chunks of rows."""
 
     def __init__(self, dtm: CsrMatrix, pool: ThreadPoolExecutor) -> None:
+        """Take the counts. pool: threads, whose number changes no digit."""
         self.dtm, self.pool = dtm, pool
         self.counts = dtm.data.astype(np.float64)
         self.starts, self.documents, self.entries = entries_by_term(dtm)
         # written at the places of the counts (nnz) and at the numbers of documents (D); theta and phi by row, below D and V
         self.ratios, self.logs = np.empty(dtm.nnz), np.empty(dtm.shape[0])
 
-    def __call__(self, state: _State, beta: float) -> float:
-        """Replace theta and phi; return the log-likelihood of what they were."""
-        tempered = None if beta == 1.0 else log_likelihood(state.theta, state.phi, self.dtm)
-        a, b = (state.theta, state.phi) if beta == 1.0 else (state.theta**beta, state.phi**beta)
-        theta, phi = np.empty_like(state.theta), np.empty_like(state.phi)
+    def __call__(self, theta: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """Return n_dk = Σ_v n_dv p(k | d, v) (D, K), n_vk = Σ_d n_dv p(k | d, v) (V, K), and the log-likelihood.
+
+        p(k | d, v) ∝ θ_dk φ_vk, with θ (D, K) and φ by term (V, K).
+        """
+        of_documents, of_terms = np.empty_like(theta), np.empty_like(phi)
         D, V = self.dtm.shape
 
         def documents(begin: int, end: int) -> None:
             factors.update_documents(
-                self.dtm.indptr, self.dtm.indices, self.counts, a, b, begin, end, self.ratios, theta, self.logs
+                self.dtm.indptr,
+                self.dtm.indices,
+                self.counts,
+                theta,
+                phi,
+                begin,
+                end,
+                self.ratios,
+                of_documents,
+                self.logs,
             )
 
         def terms(begin: int, end: int) -> None:
-            factors.update_terms(self.starts, self.documents, self.entries, a, b, begin, end, self.ratios, phi)
+            factors.update_terms(
+                self.starts, self.documents, self.entries, theta, phi, begin, end, self.ratios, of_terms
+            )
 
         self._each(documents, D)
         self._each(terms, V)
-        whole = theta.sum(axis=1, keepdims=True)
-        state.theta = np.divide(theta, whole, out=state.theta.copy(), where=whole > 0)
-        mass = phi.sum(axis=0)
-        state.phi = np.divide(phi, mass, out=np.zeros_like(phi), where=mass > 0)
-        return float(self.logs.sum()) if tempered is None else tempered
+        return of_documents, of_terms, float(self.logs.sum())
 
     def _each(self, work: Callable[[int, int], None], n: int) -> None:
         bounds = np.linspace(0, n, min(CHUNKS, n) + 1).astype(np.int64).tolist()
         list(self.pool.map(work, bounds[:-1], bounds[1:]))
+
+
+def _step(state: _State, expected: ExpectedCounts, beta: float) -> float:
+    """Make a step of EM, which replaces theta and phi; return the log-likelihood of what they were."""
+    tempered = None if beta == 1.0 else log_likelihood(state.theta, state.phi, expected.dtm)
+    a, b = (state.theta, state.phi) if beta == 1.0 else (state.theta**beta, state.phi**beta)
+    theta, phi, plain = expected(a, b)
+    whole = theta.sum(axis=1, keepdims=True)
+    state.theta = np.divide(theta, whole, out=state.theta.copy(), where=whole > 0)
+    mass = phi.sum(axis=0)
+    state.phi = np.divide(phi, mass, out=np.zeros_like(phi), where=mass > 0)
+    return plain if tempered is None else tempered
 
 
 def log_likelihood(theta: FloatArray, phi: FloatArray, dtm: CsrMatrix, unigram: FloatArray | None = None) -> float:

@@ -110,7 +110,7 @@ def compare_models(
     Args:
         data: a Corpus, texts or a data frame; a column label, where there is one, is what topics are compared with.
         target: the directory to write: documents.parquet, runs/, fits.parquet, summary.parquet.
-        options, tokens, execution: whole records of options. encoder: of bertopic and ctm.
+        options, tokens, execution: whole records of options. encoder: of bertopic, ctm and fastopic.
         force: replace a comparison that is there.
         settings: single options, such as models="lda,nmf", k="10:30:10", seeds=5, min_df=5.
 

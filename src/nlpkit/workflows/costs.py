@@ -61,6 +61,7 @@ UNITS: dict[str, Callable[[Work], float]] = {
     "million terms of topics in periods · step": lambda w: w.terms * w.k * w.periods * w.iterations / 1e6,
     "million terms of topics at levels · step": lambda w: w.terms * w.k * w.levels * w.iterations / 1e6,
     "1000 documents · step": lambda w: w.rows * w.iterations / 1e3,
+    "million topics of documents · step": lambda w: w.rows * w.k * w.iterations / 1e6,
     "million cubes of topics · document · step": lambda w: w.rows * w.k**3 * w.iterations / 1e6,
     "million terms · document · step": lambda w: w.terms * w.rows * w.iterations / 1e6,
 }
@@ -89,6 +90,10 @@ COSTS: dict[str, Rates] = {
     },
     "ctm": {"start": (5.9, 640), **TEXT, "million terms · document · step": (0.024, 0), "1000 documents": (0.1, 6)},
     "etm": {"start": (5.9, 640), **TEXT, "million terms · document · step": (0.024, 0), "1000 documents": (0.1, 6)},
+    "fastopic": {
+        "start": (3.5, 400), **TEXT, "million topics of documents · step": (0.35, 0), "1000 documents · step": (0.003, 0),
+        "1000 documents": (0.0, 4), "million topics of documents": (0.0, 45),
+    },
     "dtm": {
         "start": (3.0, 370), **TEXT, "million tokens": (1.0, 40), "million tokens · topic · step": (0.1, 0),
         "million terms of topics in periods": (0.1, 24), "million terms of topics in periods · step": (0.3, 0),

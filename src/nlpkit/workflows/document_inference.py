@@ -10,10 +10,10 @@ from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.model import MixtureFit
-from nlpkit.topics.neural.ctm import CtmFitter
+from nlpkit.topics.neural.embedded import EmbeddedFitter
 from nlpkit.topics.stm.fitter import StmFitter
 from nlpkit.workflows.mixture_model import DocumentInference
-from nlpkit.workflows.neural_topics import ctm_inference
+from nlpkit.workflows.neural_topics import embedded_inference
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.stm_columns import ColumnInference, with_stored_columns
 
@@ -47,10 +47,10 @@ def _(
 
 @inference_by.register
 def _(
-    fitter: CtmFitter, fit: MixtureFit, config: Mapping[str, Any], stream: DocumentStream, options: PredictOptions,
+    fitter: EmbeddedFitter, fit: MixtureFit, config: Mapping[str, Any], stream: DocumentStream, options: PredictOptions,
     execution: Execution, name: str,
 ) -> DocumentInference | None:  # fmt: skip
-    return ctm_inference(fitter, fit.model, fit.weights, config, stream, options.encoder, execution.n_threads())
+    return embedded_inference(fitter, fit.model, fit.weights, config, stream, options.encoder, execution.n_threads())
 
 
 @singledispatch

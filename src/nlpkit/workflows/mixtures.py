@@ -32,7 +32,8 @@ from nlpkit.topics.mixtures.scores import Fitter
 from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.topics.neural.ctm import CtmFitter
 from nlpkit.topics.neural.etm import EtmFitter
-from nlpkit.topics.neural.options import CtmOptions, EtmOptions
+from nlpkit.topics.neural.fastopic import FastopicFitter
+from nlpkit.topics.neural.options import CtmOptions, EtmOptions, FastopicOptions
 from nlpkit.topics.neural.points import check_torch
 from nlpkit.topics.nmf import NmfFitter, NmfOptions
 from nlpkit.topics.options import NumberOfTopics
@@ -91,8 +92,9 @@ FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
     "labeled-lda": (LabeledLdaFitter, LabeledLdaOptions, "Labelled LDA"),
     "ctm": (CtmFitter, CtmOptions, "A contextualized topic model"),
     "etm": (EtmFitter, EtmOptions, "An embedded topic model"),
+    "fastopic": (FastopicFitter, FastopicOptions, "FASTopic"),
 }
-NEURAL = ("ctm", "etm")
+NEEDS_TORCH = ("ctm", "etm")  # for more than embeddings
 FINDS_NUMBER: tuple[type[Any], ...] = (
     HdpOptions,
     HldaOptions,
@@ -221,6 +223,13 @@ def fit_etm(data: Any, *, options: EtmOptions | None = None, **settings: Any) ->
     return fit_topics("etm", data, options, **settings)
 
 
+def fit_fastopic(
+    data: Any, *, options: FastopicOptions | None = None, encoder: EncoderOptions | str | None = None, **settings: Any
+) -> FittedTopics:
+    """Fit FASTopic (Wu et al. 2024); see `fit_topics`, and `fit_ctm` for encoder."""
+    return fit_topics("fastopic", data, options, encoder=encoder, **settings)
+
+
 def fit_topics(
     kind: str,
     data: Any,
@@ -240,28 +249,28 @@ def fit_topics(
     Args:
         kind: one of FITTERS.
         data: a Corpus, texts or a data frame; a column tokens is used, else made. Labels are in its column label.
-        options, terms, tokens, encoder, execution, checkpoints: whole records of options; encoder: of ctm.
+        options, terms, tokens, encoder, execution, checkpoints: whole records of options; encoder: of ctm and fastopic.
         checkpoint: the run directory that the model will be saved as; unfinished work is kept beside it (CHECKPOINT.checkpoint.npz,
             CHECKPOINT.checkpoint.k.jsonl) until `save`, so that `resume` can continue it. None: nothing is kept. force: drop what is there.
         settings: single options, such as k=20, min_df=2, seed=1.
 
     Raises:
         UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit, or a column that the
-            model takes is not there or cannot be used; MissingError: the extra `neural` is not installed, which ctm and etm need.
+            model takes is not there or cannot be used; MissingError: the extra `neural` is not installed, which etm and embeddings need.
     """
     make, kind_of_options, name = FITTERS[kind]
     if kind_of_options in FINDS_NUMBER and "k" in settings:
         raise UsageError(f"`k`: {name[:1].lower()}{name[1:]} finds the number of topics, none is given", parameter="k")
     records: list[Any] = [options, terms, tokens, execution, checkpoints]
     kinds: list[Any] = [kind_of_options, TermOptions, TopicTokenOptions, Execution, CheckpointOptions]
-    if kind == "ctm":
+    if kind in ("ctm", "fastopic"):
         records, kinds = [*records, EncoderOptions.from_value(encoder)], [*kinds, EncoderOptions]
     elif encoder is not None:
         settings["encoder"] = encoder  # refused, as any name that is no option of the model
     options, terms, tokens, execution, checkpoints, *embedding = with_settings(records, settings, kinds)
     token_options, fitter = preprocess_options(tokens), make(options)
     unfinished = unfinished_work(checkpoint, checkpoints, options, force=force)  # an error before any reading
-    if kind in NEURAL:
+    if kind in NEEDS_TORCH:
         check_torch(kind)
     seconds: dict[str, float] = {}
     documents = as_corpus(data)

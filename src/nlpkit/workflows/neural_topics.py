@@ -19,9 +19,9 @@ from nlpkit.io.mixture_runs import Additions, TopicCorpus
 from nlpkit.io.word_vectors import load_word_vectors, read_word_vectors
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.model import MixtureModel
-from nlpkit.topics.neural.ctm import CtmFitter
+from nlpkit.topics.neural.embedded import EmbeddedFitter
 from nlpkit.topics.neural.etm import EtmFitter
-from nlpkit.topics.neural.inference import Weights, ctm_theta
+from nlpkit.topics.neural.inference import Weights
 from nlpkit.topics.neural.options import PMI_SVD, RANDOM
 from nlpkit.types import BoolArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -44,8 +44,8 @@ def warn_of_few_documents(tokens: TokenTable) -> None:
 
 
 def with_embeddings(
-    fitter: CtmFitter, corpus: TopicCorpus, encoder: EncoderOptions, threads: int
-) -> tuple[CtmFitter, TopicCorpus, Additions]:
+    fitter: EmbeddedFitter, corpus: TopicCorpus, encoder: EncoderOptions, threads: int
+) -> tuple[EmbeddedFitter, TopicCorpus, Additions]:
     """Return the fitter with the embeddings of the documents: their column, else made; the corpus without it; what the run says of them.
 
     Raises:
@@ -96,11 +96,11 @@ def with_word_vectors(fitter: EtmFitter, corpus: TopicCorpus, execution: Executi
     return replace(fitter, vectors=vectors, known=known)
 
 
-def ctm_inference(
-    fitter: CtmFitter, model: MixtureModel, weights: Weights, config: Mapping[str, Any], stream: DocumentStream,
+def embedded_inference(
+    fitter: EmbeddedFitter, model: MixtureModel, weights: Weights, config: Mapping[str, Any], stream: DocumentStream,
     encoder: EncoderOptions, threads: int,
 ) -> DocumentInference:  # fmt: skip
-    """Return what gives documents their topics by the inference network: a text of any words has some where it reads embeddings.
+    """Return what gives documents their topics by their embeddings: a text of any words has some where it reads embeddings.
 
     Raises:
         UsageError, InputError, MissingError: embeddings that are not those of the run.
@@ -112,8 +112,8 @@ def ctm_inference(
     def theta(batch: pa.RecordBatch, new: BoolArray, offsets: LongArray, ids: IntArray) -> Inferred:
         dtm = count_terms(TokenTable(offsets, ids, model.terms))
         if source is None:
-            return ctm_theta(weights, dtm, None), np.diff(offsets) > 0
+            return fitter.theta(weights, dtm, None), np.diff(offsets) > 0
         usable = has_text(pc.fill_null(batch.column("text"), ""))
-        return ctm_theta(weights, dtm, source.of_batch(batch, new & usable)), usable
+        return fitter.theta(weights, dtm, source.of_batch(batch, new & usable)), usable
 
     return DocumentInference(theta)

@@ -28,6 +28,7 @@ KINDS = {
     "biterm": "nlpkit.workflows.mixtures:load_topics",
     "ctm": "nlpkit.workflows.mixtures:load_topics",
     "etm": "nlpkit.workflows.mixtures:load_topics",
+    "fastopic": "nlpkit.workflows.mixtures:load_topics",
     "gsdmm": "nlpkit.workflows.mixtures:load_topics",
     "hdp": "nlpkit.workflows.mixtures:load_topics",
     "hlda": "nlpkit.workflows.mixtures:load_topics",

@@ -63,7 +63,12 @@ def predict_cli(
     fitted = load(model, run)
     if run.dry_run:
         fitted.check(read_corpus(*inputs, options=read), options)
-        dry_run(inputs, read, encoder=encoder if fitted.kind in ("bertopic", "ctm") else None, threads=run.n_threads())
+        dry_run(
+            inputs,
+            read,
+            encoder=encoder if fitted.kind in ("bertopic", "ctm", "fastopic") else None,
+            threads=run.n_threads(),
+        )
         return
     sharing.reading(read, None)  # options that contradict each other
     target = out.target("predicted.parquet") if out.output is not None or not options.explain else None

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 
 from nlpkit.parameters import Execution
-from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
-from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
+from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.mixtures.steps import Keeper
-from nlpkit.topics.neural.inference import ctm_phi, ctm_theta, renumbered
+from nlpkit.topics.neural.embedded import EmbeddedFitter
+from nlpkit.topics.neural.inference import Weights, ctm_phi, ctm_theta, renumbered
 from nlpkit.topics.neural.options import CtmOptions
 from nlpkit.topics.neural.points import as_counts, check_torch, documents_of
-from nlpkit.topics.plsa import fold_in
 from nlpkit.topics.streams import stream_key
-from nlpkit.types import Float32Array, LongArray, TokenTable
+from nlpkit.types import CsrMatrix, Float32Array, TokenTable
 
 BETAS = (0.99, 0.999)  # of Adam, as Srivastava & Sutton have them
 
@@ -90,15 +88,10 @@ def fit_ctm(
 
 
 @dataclass(frozen=True, slots=True)
-class CtmFitter(TokenFitter):
-    """A contextualized topic model whose numbers of topics are compared, and that is fitted.
-
-    embeddings: (D, E) of the documents. seeds: one, since each fit costs minutes.
-    """
+class CtmFitter(EmbeddedFitter):
+    """A contextualized topic model whose numbers of topics are compared, and that is fitted."""
 
     options: CtmOptions
-    embeddings: Float32Array | None = None
-    seeds: int = 1
 
     def fit_tokens(
         self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
@@ -109,15 +102,6 @@ class CtmFitter(TokenFitter):
             tokens, n_topics, self.options, execution, embeddings=self.embeddings, progress=progress, keeper=keeper
         )
 
-    def take(self, documents: LongArray, terms: LongArray) -> CtmFitter:
-        """Return the fitter with the embeddings of some of the documents."""
-        return replace(self, embeddings=None if self.embeddings is None else self.embeddings[documents])
-
-    def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
-        """Return the model with every term possible in every topic, and folding in: φ as topics of a mixture.
-
-        This is for perplexity alone. An embedding is of the whole document and knows the words that are to be predicted, and the
-        probabilities of the model itself are no mixture, so neither can be compared with those of other models.
-        """
-        smooth = fit.model.smoothed()
-        return smooth, partial(fold_in, np.ascontiguousarray(smooth.phi.T), threads=threads)
+    def theta(self, weights: Weights, dtm: CsrMatrix, embeddings: Float32Array | None) -> Float32Array:
+        """Return θ (D, K) of new documents by the inference network."""
+        return ctm_theta(weights, dtm, embeddings)

@@ -78,7 +78,7 @@ def renumbered(weights: Weights, order: np.ndarray) -> dict[str, Float32Array]:
     """Return the weights with topic order[k] as topic k."""
     return {
         name: np.ascontiguousarray(
-            array[order] if name in ("beta", "topics") or name.startswith("prior_")
+            array[order] if name == "beta" or name.startswith(("topic", "prior_"))
             else array[..., order] if name.split(".")[0] in ("mean", "log_variance")
             else array
         )

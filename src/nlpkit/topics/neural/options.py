@@ -98,7 +98,44 @@ class EtmOptions:
         return _in_force(self)
 
 
-def _in_force(options: CtmOptions | EtmOptions) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class FastopicOptions:
+    """Options of FASTopic; the defaults are those of its authors.
+
+    Raises:
+        UsageError: a number that is not above 0.
+    """
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: Annotated[int | str, Param(_K, ("k", "num_topics"))] = "auto"
+    dt_alpha: Annotated[
+        float, Param("Weight of the costs in the plan between documents and topics, beside its entropy.")
+    ] = 3.0
+    tw_alpha: Annotated[
+        float, Param("Weight of the costs in the plan between topics and words, beside its entropy.")
+    ] = 2.0
+    theta_temp: Annotated[
+        float, Param("Temperature of the topics of a document: the lower, the more the nearest one counts.")
+    ] = 1.0
+    iterations: Annotated[int, Param("Steps, each over all documents.", ("iterations", "epochs"), min=1)] = 200
+    rate: Annotated[float, Param("Learning rate of Adam.", ("rate", "learning_rate"))] = 0.002
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for numbers that are not above 0."""
+        _check_positive(self, "dt_alpha", "tw_alpha", "theta_temp", "rate")
+
+    @property
+    def embeds(self) -> bool:
+        """Whether documents need embeddings."""
+        return True
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers."""
+        return _in_force(self)
+
+
+def _in_force(options: CtmOptions | EtmOptions | FastopicOptions) -> dict[str, Any]:
     return {field.name: getattr(options, field.name) for field in fields(options) if field.name != "k"}
 
 
