@@ -81,7 +81,7 @@ class SelfAttention(nn.Module):  # type: ignore[misc]
         if P is not None:
             Q_r, K_r = (self._split(W(P)[None])[0] for W in (self.W_Qr, self.W_Kr))
             return disentangled(q, k, Q_r, K_r, i, j)
-        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        scores = (q / math.sqrt(q.shape[-1])) @ k.mT
         if self.choices.positions == "alibi":
             distance = (i[:, :, None] - j[:, None, :]).abs()
             scores = scores - alibi_slopes(self.heads).to(scores)[:, None, None, None] * distance
@@ -93,7 +93,7 @@ class SelfAttention(nn.Module):  # type: ignore[misc]
         q, k, v = _at(q, i), _at(k, j), _at(v, j)
         tokens = _at(mask[:, None, :, None], j)[..., 0] == 1
         seen = places.seen & (tokens[..., None, :] | (i[:, :, None] == j[:, None, :]))
-        return torch.softmax(self.scores(q, k, i, j, P).masked_fill(~seen, float("-inf")), -1) @ v
+        return torch.softmax(self.scores(q, k, i, j, P).masked_fill_(~seen, float("-inf")), -1) @ v
 
     def forward(self, x: Tensor, mask: Tensor, P: Tensor | None = None) -> Tensor:
         """Return (B, T, H). mask (B, T): 1 for tokens; P (2·span, H): vectors of relative positions."""
