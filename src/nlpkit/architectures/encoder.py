@@ -84,7 +84,7 @@ class SelfAttention(nn.Module):  # type: ignore[misc]
         scores = (q / math.sqrt(q.shape[-1])) @ k.mT
         if self.choices.positions == "alibi":
             distance = (i[:, :, None] - j[:, None, :]).abs()
-            scores = scores - alibi_slopes(self.heads).to(scores)[:, None, None, None] * distance
+            scores = scores - alibi_slopes(self.heads).to(scores.device)[:, None, None, None] * distance
         return scores
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, places: Places, mask: Tensor, P: Tensor | None) -> Tensor:

@@ -8,7 +8,6 @@ attention and state spaces it does not grow.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -105,7 +104,7 @@ def _parts(lengths: Any, rows: LongArray) -> list[LongArray]:
 
 
 def _measure(
-    network: MlmNetwork, learned: Sequences, objective: str, parts: Sequence[LongArray], cap: int, engine: Engine
+    network: MlmNetwork, learned: Sequences, objective: str, parts: list[LongArray], cap: int, engine: Engine
 ) -> _TokenCost:
     """Return the cost of a token: some parts of a batch are run forward and back, their windows cut to `cap` tokens."""
     inputs = learned.inputs

@@ -32,7 +32,10 @@ from nlpkit.workflows.saving import save_run
 
 KIND, KEY = "pretrain", "pretrain"
 WINDOW = 128  # tokens, where `max_tokens` is not given
-_ENDS = 6.0  # seconds until libraries are loaded, and until the model is written
+_ENDS, _WRITING = (
+    6.0,
+    80,
+)  # seconds until libraries are loaded and the model is written; MB of libraries that only writing needs
 RECORDS = {
     "options": PretrainOptions, "training": ScheduleOptions, "hardware": HardwareOptions, "execution": Execution,
 }  # fmt: skip
@@ -218,7 +221,7 @@ def estimate_pretraining(
     return {
         "rows": len(job.texts) + len(job.held_out), "windows": len(learned.inputs.lengths),
         "tokens": int(learned.inputs.lengths.sum()), "vocab_size": len(job.tokenizer), "parameters": cost.parameters,
-        "steps": cost.steps, "memory_mb_about": round(peak_memory_mb() + cost.extra_bytes / 1e6),
+        "steps": cost.steps, "memory_mb_about": round(peak_memory_mb() + _WRITING + cost.extra_bytes / 1e6),
         "seconds_about": round(_ENDS + spent + cost.seconds), "disk_mb_about": round(8e-6 * cost.parameters, 1),
         "dropped": len(job.provenance.dropped),
     }  # fmt: skip
