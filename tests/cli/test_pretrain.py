@@ -59,4 +59,11 @@ def test_bad_input_is_told_in_a_line(corpus: str) -> None:
         "pretrain", corpus, "--arch", "gpt", "--objective", "mlm", code=2
     ).err  # fmt: skip
     assert not [p for p in Path().iterdir() if p.suffix == "" and p.name != ".nlpkit"]
-    assert run_cli("pretrain", corpus, "--dry-run").code == 0
+    assert "positions=rope" in run_cli("pretrain", corpus, "--arch", "transformer(positions=ropes)", code=2).err
+    planned = run_cli(
+        "pretrain", corpus, "--arch", "lstm(layers=1,hidden=16)", "--vocab-size", "90", "--dry-run", "--json"
+    ).json()
+    assert (
+        planned["parameters"] == planned["vocab_size"] * 17 + 4 * 16 * (16 + 16 + 2) + 2 * 16
+    )  # embeddings, bias, LSTM, norm
+    assert not Path("docs.pretrain").exists()

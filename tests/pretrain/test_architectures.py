@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from nlpkit.architectures.attention import Pattention, TransformerBlock, attention, barred_places, positional_encoding  # noqa: E402
+from nlpkit.architectures.attention import Pattention, attention, barred_places, positional_encoding  # noqa: E402
 from nlpkit.architectures.mamba import with_scan  # noqa: E402
 from nlpkit.architectures.model import SequenceConfig, SequenceLM, register  # noqa: E402
 from nlpkit.errors import UsageError  # noqa: E402
@@ -96,19 +96,6 @@ def test_attention_is_that_of_torch() -> None:
     heads = [x.view(2, 7, 3, 4).transpose(1, 2) for x in (Q, K, V)]
     theirs = torch.nn.functional.scaled_dot_product_attention(*heads, attn_mask=~barred)
     torch.testing.assert_close(attention(Q, K, V, heads=3, barred=barred), theirs.transpose(1, 2).reshape(2, 7, 12))
-
-
-def test_a_layer_is_torchs_encoder_layer() -> None:
-    torch.manual_seed(0)
-    ours, theirs = TransformerBlock(12, 3, 0.0), torch.nn.TransformerEncoderLayer(12, 3, 48, 0.0, batch_first=True)
-    with torch.no_grad():
-        theirs.self_attn.in_proj_weight.copy_(torch.cat([ours.W_Q.weight, ours.W_K.weight, ours.W_V.weight]))
-        theirs.self_attn.in_proj_bias.copy_(torch.cat([ours.W_Q.bias, ours.W_K.bias, ours.W_V.bias]))
-        for a, b in ((theirs.self_attn.out_proj, ours.W_O), (theirs.linear1, ours.W_1), (theirs.linear2, ours.W_2)):
-            a.load_state_dict(b.state_dict())
-    x = torch.randn(2, 5, 12)
-    mask = torch.ones(2, 5, dtype=torch.long)
-    torch.testing.assert_close(ours(x, barred_places(mask, causal=False)), theirs(x), atol=1e-5, rtol=1e-5)
 
 
 def test_the_positions_of_the_lecture() -> None:

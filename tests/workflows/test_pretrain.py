@@ -14,13 +14,13 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import nlpkit as nk  # noqa: E402
-from nlpkit.errors import InputError, UsageError  # noqa: E402
+from nlpkit.errors import InputError, MissingError, UsageError  # noqa: E402
 from nlpkit.interrupts import Stop  # noqa: E402
 from nlpkit.pretrain.causal import ClmObjective, count_words, cut_sequences  # noqa: E402
 from nlpkit.pretrain.networks import ARCHES, new_network  # noqa: E402
 from nlpkit.pretrain.options import TokenizerOptions  # noqa: E402
 from nlpkit.pretrain.subwords import train_subwords  # noqa: E402
-from nlpkit.workflows.pretrain import PretrainedModel  # noqa: E402
+from nlpkit.workflows.pretrain import PretrainedModel, estimate_pretraining  # noqa: E402
 
 NOUNS, VERBS = ["river", "bridge", "boat", "judge", "court", "moon"], ["sees", "meets", "follows", "crosses"]
 TEXTS = [f"the {NOUNS[i % 6]} {VERBS[i % 4]} the {NOUNS[i // 4 % 6]}" for i in range(48)]
@@ -207,6 +207,20 @@ def test_finetune_takes_it_as_base(tmp_path: Path) -> None:
         assert tuned.facts["steps"] == 2
 
 
+def test_models_of_nlpkit_go_on_with_a_text_where_they_are_causal(tmp_path: Path) -> None:
+    parts = "attention=windowed+global+random,window=4,block=2,positions=rope,activation=swiglu,norm=rmsnorm"
+    nk.pretrain(TEXTS, arch=f"transformer(layers=1,hidden=16,{parts})", max_steps=4, **SMALL).save(tmp_path / "run")
+    config = json.loads((tmp_path / "run" / "model" / "transformers" / "config.json").read_text(encoding="utf-8"))
+    assert config["choices"]["attention"] == "windowed+global+random"
+    written = nk.generate_texts(tmp_path / "run", prompt="the river", decode="greedy", max_words=5)
+    assert len(written.texts[0][1].words) > 0
+    likeliest = written.probabilities(1)
+    assert set(likeliest["rank"].to_pylist()) == {1}  # each token is the likeliest of the whole text's pass
+    trained("bilstm").save(tmp_path / "both")
+    with pytest.raises(MissingError, match="reads texts in both directions"):
+        nk.generate_texts(tmp_path / "both", prompt="the river")
+
+
 def test_few_windows_and_long_texts_are_told(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "nlpkit")
     trained("lstm", [" ".join(TEXTS), *TEXTS[:3]], batch_size=500, holdout=0.2)
@@ -220,6 +234,7 @@ def test_few_windows_and_long_texts_are_told(caplog: pytest.LogCaptureFixture) -
         ({"arch": "elman"}, TEXTS, "rnn, lstm"),
         ({"arch": "gpt(hidden=10,heads=3)"}, TEXTS, "3 heads"),
         ({"arch": "gpt", "objective": "mlm"}, TEXTS, "left to right"),
+        ({"arch": "transformer(attention=banded)"}, TEXTS, "windowed, dilated, global, random"),
         ({"size": "huge"}, TEXTS, "tiny, mini, small"),
         ({"pooling": "sum"}, TEXTS, "lasttoken"),
         ({"holdout": 1.0}, TEXTS, "between 0 and 1"),
@@ -240,3 +255,45 @@ def test_texts_that_cannot_be_learned_from_are_told() -> None:
         trained("lstm", ["", " ", ""])
     with pytest.raises(InputError, match="one token beside the special ones"):
         trained("lstm", ["a"] * 12, tokenizer="wordpiece", vocab_size=20)
+
+
+def test_an_estimate_follows_architecture_and_size_and_counts_what_is_trained() -> None:
+    """Parameters, windows and steps are those of the training; a larger network and a longer window take more."""
+    arches = ("transformer(layers=1,hidden=16,attention=windowed,window=4)", "bert(layers=1,hidden=16)")
+    for arch in arches:
+        settings: dict[str, Any] = {**SMALL, "max_steps": 2, "arch": arch}
+        estimate, result = estimate_pretraining(TEXTS, **settings), nk.pretrain(TEXTS, **settings)
+        facts = result.facts
+        assert [estimate[name] for name in ("parameters", "windows", "steps")] == [
+            facts[name] for name in ("parameters", "windows", "steps")
+        ]
+        assert estimate["rows"] == len(TEXTS)
+        assert estimate["memory_mb_about"] > 100
+    small, large = (
+        estimate_pretraining(TEXTS, **SMALL, arch=f"gpt(layers={layers},hidden={hidden})", epochs=500)
+        for layers, hidden in ((1, 16), (4, 128))
+    )
+    assert large["parameters"] > 20 * small["parameters"]
+    for name in ("seconds_about", "memory_mb_about", "disk_mb_about"):
+        assert large[name] > small[name]
+
+
+@pytest.mark.parametrize(("attention", "growth"), [("full", True), ("windowed,window=8", False)])
+def test_an_estimate_of_long_windows_knows_what_attention_costs(attention: str, growth: bool) -> None:
+    """Of texts of 1,500 tokens 256 and 512 are run: the memory of a token of full attention grows, of windowed attention it does not."""
+    from nlpkit.finetune.engine import Engine
+    from nlpkit.pretrain.estimate import CAP, _measure, _parts
+    from nlpkit.pretrain.training import cut_texts, new_objective
+
+    tokenizer = train_subwords(TEXTS, TokenizerOptions(type="wordpiece", vocab_size=80)).transformers(max_tokens=2000)
+    options = {**ARCHES["transformer"], "layers": 1, "hidden": 16, "attention": attention.split(",")[0]}
+    options |= {} if growth else {"window": 8}
+    network = new_network("transformer", options, "clm", "tiny", tokenizer, max_tokens=1500, seed=0)
+    learned = cut_texts(network, [" ".join(TEXTS * 8)] * 2, "clm")
+    lengths = new_objective(network, learned, "clm").lengths
+    parts = _parts(lengths, np.arange(len(lengths)))
+    with Engine(torch.device("cpu"), "fp32", threads=1) as engine:
+        short, long = (_measure(network, learned, "clm", parts[:1], cap, engine) for cap in (CAP // 2, CAP))
+    assert (short.width, long.width) == (CAP // 2, CAP)
+    assert (long.bytes > 1.3 * short.bytes) == growth
+    assert (long.at(1500, short)[1] > 2 * long.bytes) == growth

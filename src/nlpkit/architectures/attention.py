@@ -1,4 +1,4 @@
-"""The transformer of Vaswani et al. (2017), and Tokenformer, whose weights are tokens, too (Wang et al. 2024)."""
+"""Positions and attention of Vaswani et al. (2017), and Tokenformer, whose weights are tokens, too (Wang et al. 2024)."""
 
 from __future__ import annotations
 
@@ -37,23 +37,6 @@ def barred_places(mask: Tensor, *, causal: bool) -> Tensor:
     if causal:
         barred = barred | torch.ones(T, T, dtype=torch.bool, device=mask.device).triu(1)
     return barred & ~torch.eye(T, dtype=torch.bool, device=mask.device)
-
-
-class TransformerBlock(nn.Module):  # type: ignore[misc]
-    """A layer of the paper's §3.1: LayerNorm(x + attention(x)), then LayerNorm(x + FFN(x)) with ReLU."""
-
-    def __init__(self, H: int, heads: int, dropout: float) -> None:
-        super().__init__()
-        self.heads, self.dropout = heads, dropout
-        self.W_Q, self.W_K, self.W_V, self.W_O = (nn.Linear(H, H) for _ in range(4))
-        self.W_1, self.W_2 = nn.Linear(H, 4 * H), nn.Linear(4 * H, H)
-        self.norm_1, self.norm_2 = nn.LayerNorm(H), nn.LayerNorm(H)
-
-    def forward(self, x: Tensor, barred: Tensor) -> Tensor:
-        """Return (B, T, H)."""
-        Z = attention(self.W_Q(x), self.W_K(x), self.W_V(x), heads=self.heads, barred=barred)
-        x = self.norm_1(x + functional.dropout(self.W_O(Z), self.dropout, self.training))
-        return self.norm_2(x + functional.dropout(self.W_2(torch.relu(self.W_1(x))), self.dropout, self.training))
 
 
 class Pattention(nn.Module):  # type: ignore[misc]

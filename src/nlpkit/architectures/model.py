@@ -13,6 +13,7 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
+    GenerationMixin,
     PretrainedConfig,
     PreTrainedModel,
 )
@@ -21,10 +22,12 @@ from transformers.modeling_outputs import BaseModelOutput, MaskedLMOutput, Seque
 from nlpkit.architectures.attention import (
     Pattention,
     TokenformerBlock,
-    TransformerBlock,
     barred_places,
     positional_encoding,
 )
+from nlpkit.architectures.choices import Choices
+from nlpkit.architectures.encoder import NORMS, SelfAttention, TransformerBlock
+from nlpkit.architectures.positions import Positions
 from nlpkit.architectures.recurrent import CELLS, RecurrentBlock
 from nlpkit.architectures.s4 import S4, S4Block
 
@@ -49,9 +52,10 @@ class SequenceConfig(PretrainedConfig):  # type: ignore[misc]
         dropout: float = 0.1,
         causal: bool = True,
         tie_word_embeddings: bool = True,
+        choices: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        """Take sizes: state_size N of s4, parameter_tokens n of tokenformer."""
+        """Take sizes: state_size N of s4, parameter_tokens n of tokenformer; choices of transformer: fields of `Choices`."""
         self.arch, self.vocab_size, self.hidden_size, self.num_hidden_layers = (
             arch,
             vocab_size,
@@ -60,6 +64,7 @@ class SequenceConfig(PretrainedConfig):  # type: ignore[misc]
         )
         self.num_attention_heads, self.max_position_embeddings = num_attention_heads, max_position_embeddings
         self.state_size, self.parameter_tokens = state_size, parameter_tokens
+        self.choices = choices or {}
         self.dropout, self.causal, self.tie_word_embeddings = dropout, causal, tie_word_embeddings
         super().__init__(**options)
 
@@ -73,7 +78,7 @@ class SequencePreTrained(PreTrainedModel):  # type: ignore[misc]
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def _init_weights(self, module: Any) -> None:
-        if isinstance(module, (S4, Pattention)):
+        if isinstance(module, (S4, Pattention, SelfAttention)):
             module.reset()
         elif isinstance(module, nn.Linear):
             nn.init.normal_(module.weight, std=0.02)
@@ -81,9 +86,10 @@ class SequencePreTrained(PreTrainedModel):  # type: ignore[misc]
                 nn.init.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=0.02)
-        elif isinstance(module, nn.LayerNorm):
+        elif isinstance(module, (nn.LayerNorm, nn.RMSNorm)):
             nn.init.ones_(module.weight)
-            nn.init.zeros_(module.bias)
+            if isinstance(module, nn.LayerNorm):
+                nn.init.zeros_(module.bias)
         elif isinstance(module, nn.RNNBase):
             for name, parameter in module.named_parameters():
                 if "weight" in name:
@@ -99,6 +105,9 @@ class SequenceModel(SequencePreTrained):
         super().__init__(config)
         H, heads, dropout = config.hidden_size, config.num_attention_heads, config.dropout
         self.embeddings = nn.Embedding(config.vocab_size, H)
+        choices, longest = Choices(**config.choices), config.max_position_embeddings
+        if config.arch == "transformer":
+            self.positions = Positions(choices.positions, H, longest, choices.span)
 
         def layer() -> nn.Module:
             if config.arch in CELLS:
@@ -108,11 +117,11 @@ class SequenceModel(SequencePreTrained):
             if config.arch == "tokenformer":
                 return TokenformerBlock(H, heads, config.parameter_tokens, dropout)
             if config.arch == "transformer":
-                return TransformerBlock(H, heads, dropout)
+                return TransformerBlock(H, heads, dropout, choices, longest=longest, causal=config.causal)
             raise ValueError(f"there is no architecture '{config.arch}'")
 
         self.layers = nn.ModuleList(layer() for _ in range(config.num_hidden_layers))
-        self.norm = nn.LayerNorm(H)
+        self.norm = NORMS[choices.norm](H)
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
@@ -128,7 +137,9 @@ class SequenceModel(SequencePreTrained):
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         config, H = self.config, self.config.hidden_size
         x = self.embeddings(input_ids)
-        if config.arch in ("transformer", "tokenformer"):
+        if config.arch == "transformer":
+            x = self.positions(x)
+        elif config.arch == "tokenformer":
             x = x * H**0.5 + positional_encoding(input_ids.shape[1], H).to(x)
             barred = barred_places(mask, causal=config.causal)
         x = functional.dropout(x, config.dropout, self.training)
@@ -137,12 +148,14 @@ class SequenceModel(SequencePreTrained):
                 x = layer(x, mask)
             elif config.arch == "s4":
                 x = layer(x)
+            elif config.arch == "transformer":
+                x = layer(x, mask, self.positions.relative)
             else:
                 x = layer(x, barred)
         return BaseModelOutput(last_hidden_state=self.norm(x))
 
 
-class SequenceLM(SequencePreTrained):
+class SequenceLM(SequencePreTrained, GenerationMixin):  # type: ignore[misc]
     """The body with a head that guesses tokens: the next ones, or masked ones. Its weights are the embeddings."""
 
     _tied_weights_keys = {"lm_head.weight": "body.embeddings.weight"}  # noqa: RUF012
@@ -156,6 +169,12 @@ class SequenceLM(SequencePreTrained):
     def get_output_embeddings(self) -> nn.Module:
         """Return the head."""
         return self.lm_head
+
+    def prepare_inputs_for_generation(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any
+    ) -> dict[str, Any]:
+        """Return what the next token is guessed from: all before it, as nothing of them is kept."""
+        return {"input_ids": input_ids, "attention_mask": attention_mask}
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> MaskedLMOutput:
         """Return logits (B, T, V)."""

@@ -29,9 +29,11 @@ class CausalText:
         import torch
         from transformers import AutoModelForCausalLM
 
+        from nlpkit.architectures.model import MODEL_TYPE, register
         from nlpkit.embed.engines import quiet
         from nlpkit.finetune.tokenizers import load_tokenizer
 
+        register()
         self.name = name
         with quiet():
             try:
@@ -43,6 +45,8 @@ class CausalText:
                 raise MissingError(
                     f"{name} is no causal language model that transformers loads: {first_line(error)}"
                 ) from None
+        if model.config.model_type == MODEL_TYPE and not model.config.causal:
+            raise MissingError(f"{name} reads texts in both directions: it is no causal language model")
         kinds = model.config.architectures or [type(model).__name__]
         missing = sorted(map(str, info.get("missing_keys") or ()))
         if missing or type(model).__name__ not in kinds:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from nlpkit.architectures.choices import Choices
 from nlpkit.architectures.mamba import with_scan
 from nlpkit.architectures.model import SequenceConfig, SequenceLM, register
 from nlpkit.errors import UsageError
@@ -24,7 +25,7 @@ ARCHES: dict[str, dict[str, Value]] = {
     "lstm": _USUAL,
     "bilstm": _USUAL,
     "gru": _USUAL,
-    "transformer": _HEADS,
+    "transformer": {**_HEADS, **asdict(Choices())},
     "bert": _HEADS,
     "gpt": _HEADS,
     "mamba": {"layers": 0, "hidden": 0, "state": 16},
@@ -72,7 +73,19 @@ def sizes_of(arch: str, options: Mapping[str, Value], size: str) -> NetworkSizes
         raise UsageError(f"`arch={arch}`: a width of {hidden} cannot be split into {what}", parameter="arch")
     if not 0 <= float(options.get("dropout", 0.0)) < 1:
         raise UsageError(f"`arch={arch}`: dropout is a share from 0 to below 1", parameter="arch")
+    if arch == "transformer":
+        choices = choices_of(options)
+        choices.check()
+        if choices.positions == "rope" and hidden // heads % 2:
+            raise UsageError(
+                f"`arch={arch}`: rope turns pairs, a head has {hidden // heads} dimensions", parameter="arch"
+            )
     return NetworkSizes(layers, hidden, heads)
+
+
+def choices_of(options: Mapping[str, Value]) -> Choices:
+    """Return the named choices among the options of an architecture, which has all or none of them."""
+    return Choices(**{field.name: options[field.name] for field in fields(Choices) if field.name in options})  # type: ignore[arg-type]
 
 
 def _least(options: Mapping[str, Value]) -> list[tuple[str, int]]:
@@ -140,6 +153,6 @@ def _new_model(
     config = SequenceConfig(
         arch, hidden_size=H, num_hidden_layers=L, num_attention_heads=sizes.heads, max_position_embeddings=window,
         state_size=int(options.get("state", 32)), parameter_tokens=int(options.get("tokens", 0)) or H, dropout=dropout,
-        causal=objective == "clm", **common,
+        causal=objective == "clm", choices=asdict(choices_of(options)) if arch == "transformer" else None, **common,
     )  # fmt: skip
     return SequenceLM(config)

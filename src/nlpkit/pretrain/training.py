@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -60,6 +61,11 @@ def _n_cut(network: MlmNetwork, texts: Sequence[str]) -> int:
     return sum(len(ids) > room for ids in iterate_ids(network.tokenizer.backend_tokenizer, list(texts)))
 
 
+def new_objective(network: MlmNetwork, sequences: Sequences, objective: str) -> Any:
+    """Return what an objective trains on sequences."""
+    return (ClmObjective if objective == "clm" else MlmObjective)(network, sequences.inputs)
+
+
 def train_network(
     network: MlmNetwork,
     sequences: Sequences,
@@ -80,9 +86,9 @@ def train_network(
     Raises:
         InputError: the loss is no number before there was a score; OutOfMemoryError: not even the smallest batch fits.
     """
-    learned = (ClmObjective if objective == "clm" else MlmObjective)(network, sequences.inputs)
     return train(
-        learned, engine, plan, seed=seed, score=lambda: {"loss": held_out_loss(network, held_out, objective, engine, seed)},
+        new_objective(network, sequences, objective), engine, plan, seed=seed,
+        score=lambda: {"loss": held_out_loss(network, held_out, objective, engine, seed)},
         better="loss", state=state, save=save, on_step=on_step, keep_best=True,
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from nlpkit.cli.dry_run import dry_run
+from nlpkit.cli import console
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.finetune.training_options import HardwareOptions, ScheduleOptions
 from nlpkit.io.read_options import ReadOptions
@@ -31,6 +31,7 @@ def pretrain_cli(
       nlpkit pretrain data/samples/questions.jsonl --arch "lstm(hidden=32)" --max-steps 5 -o lstm/
       nlpkit pretrain data/samples/questions.jsonl --arch bert --max-steps 2 -o bert/
       nlpkit pretrain data/samples/questions.jsonl --tokenizer bpe --max-steps 2 -o gpt/
+      nlpkit pretrain data/samples/questions.jsonl --arch "transformer(positions=rope)" --dry-run
 
     Prints the learning curve and the perplexity of the documents that --holdout keeps out, per token and per word, and keeps the
     parameters that were best on these. Leaves a run directory (<input>.pretrain/ without -o) that sbert-embed --model and finetune
@@ -38,18 +39,17 @@ def pretrain_cli(
     """
     for record in (model, training, hardware):
         record.check()
-    if run.dry_run:
-        dry_run(inputs, read)
-        return
-    target = out.run_target(inputs, "pretrain")
-
     from nlpkit.cli.render import pretrain as render
     from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.pretrain import pretrain
+    from nlpkit.workflows.pretrain import estimate_pretraining, pretrain
 
+    corpus = read_corpus(*inputs, options=read)
+    if run.dry_run:
+        console.plan(estimate_pretraining(corpus, options=model, training=training, hardware=hardware, execution=run))
+        return
+    target = out.run_target(inputs, "pretrain")
     result = pretrain(
-        read_corpus(*inputs, options=read), options=model, training=training, hardware=hardware, execution=run,
-        output=target, resume=resume, force=out.force,
+        corpus, options=model, training=training, hardware=hardware, execution=run, output=target, resume=resume, force=out.force,
     )  # fmt: skip
     result.save(target, force=out.force)
     render.model(result, target)

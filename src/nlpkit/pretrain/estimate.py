@@ -1,0 +1,155 @@
+"""What a training from scratch takes: its steps are counted, and some parts of one of its batches are run to see what they cost.
+
+So the estimate follows architecture, size, window and machine without a table of them. Windows of more than CAP tokens are cut to CAP
+and to half of it, and the cost of a token is taken to grow with the length in a straight line: of full attention it does, of sparse
+attention and state spaces it does not grow.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from nlpkit.finetune.engine import DTYPES, PART_COST, RUN_TOKENS, Engine, cheapest_parts
+from nlpkit.finetune.mlm import MlmNetwork
+from nlpkit.finetune.network import seeded
+from nlpkit.finetune.train import Schedule, batches
+from nlpkit.pretrain.training import Sequences, new_objective
+from nlpkit.types import LongArray
+
+CAP = 512  # tokens of a window that is run
+ENOUGH = 2.0  # seconds of running
+_SAMPLE = 40  # batches that are counted
+_UPDATE = 1e-8  # seconds of gradients added up, their norm and AdamW, for one parameter
+_COPIES = 6  # of the parameters beside the network: gradients, those of a part, two of AdamW, the best, those that are written
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingCost:
+    """parameters, steps: exact, if training does not end early. seconds: on this machine with nothing else to do; extra_bytes: of memory
+    beside what this process has taken so far."""
+
+    parameters: int
+    steps: int
+    seconds: float
+    extra_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class _TokenCost:
+    """Seconds and bytes of a token of a part whose rows have `width` tokens. taken: bytes of the largest part that was run."""
+
+    width: float
+    seconds: float
+    bytes: float
+    taken: float = 0.0
+
+    def at(self, width: float, other: _TokenCost | None) -> tuple[float, float]:
+        """Return seconds and bytes of a token of rows of another width, on the line through both measurements."""
+        if other is None or other.width == self.width:
+            return self.seconds, self.bytes
+        further = (width - self.width) / (self.width - other.width)
+        return (
+            self.seconds + further * max(0.0, self.seconds - other.seconds),
+            self.bytes + further * max(0.0, self.bytes - other.bytes),
+        )
+
+
+def training_cost(
+    network: MlmNetwork, learned: Sequences, held_out: Sequences, objective: str, plan: Schedule, engine: Engine, *, threads: int, seed: int
+) -> TrainingCost:  # fmt: skip
+    """Return what training takes; the network is run, and not changed.
+
+    engine: one with a single thread, entered; the training has `threads`.
+    """
+    whole = new_objective(network, learned, objective)
+    drawn = batches(whole, plan.batch, seed=seed, epoch=0)
+    sample = [drawn[i] for i in np.unique(np.linspace(0, len(drawn) - 1, _SAMPLE).astype(int))]
+    parts = [_parts(whole.lengths, rows) for rows in sample]
+    sizes = [sum(len(part) * int(whole.lengths[part].max()) for part in batch) for batch in parts]
+    middle = parts[int(np.argsort(sizes)[len(sizes) // 2])]
+    longest = max(int(whole.lengths[part].max()) for part in middle)
+    cost = _measure(network, learned, objective, middle, min(longest, CAP), engine)
+    shorter = _measure(network, learned, objective, middle, CAP // 2, engine) if longest > CAP else None
+    per_batch, largest = [], 0.0
+    for batch in parts:
+        seconds = 0.0
+        for part in batch:
+            width = int(whole.lengths[part].max())
+            each, held = cost.at(width, shorter)
+            seconds += each * (len(part) * width + PART_COST)
+            largest = max(largest, held * len(part) * width)
+        per_batch.append(seconds / min(threads, len(batch)))
+    parameters = sum(p.numel() for p in network.trained.values())
+    n, steps = len(whole.lengths), plan.steps(len(whole.lengths))
+    tested = held_out.inputs.lengths
+    scored = float(sum(cost.at(int(width), shorter)[0] * int(width) for width in tested)) / 3 / threads
+    scorings = 1 + steps // max(1, -(-n // plan.batch))
+    seconds = steps * (float(np.mean(per_batch)) + parameters * _UPDATE) + (1 + scorings) * scored
+    logits = (
+        8 * min(RUN_TOKENS["cpu"], int(tested.sum())) * len(network.tokenizer) * (0.15 if objective == "mlm" else 1.0)
+    )
+    in_flight = max(largest * threads, logits * threads)
+    return TrainingCost(parameters, steps, seconds, 4.0 * parameters * _COPIES + max(0.0, in_flight - cost.taken))
+
+
+def _parts(lengths: Any, rows: LongArray) -> list[LongArray]:
+    """Return a batch in the parts that the engine runs on a CPU."""
+    rows = rows[np.argsort(-lengths[rows], kind="stable")]
+    return [rows[start:end] for start, end in cheapest_parts(lengths[rows])]
+
+
+def _measure(
+    network: MlmNetwork, learned: Sequences, objective: str, parts: list[LongArray], cap: int, engine: Engine
+) -> _TokenCost:
+    """Return the cost of a token: some parts of a batch are run forward and back, their windows cut to `cap` tokens."""
+    inputs = learned.inputs
+    short = new_objective(
+        network, replace(learned, inputs=replace(inputs, lengths=np.minimum(inputs.lengths, cap))), objective
+    )
+    clock = time.process_time if engine.device.type == "cpu" else time.perf_counter
+    seconds = tokens = width = 0.0
+    bytes_of_token = taken = 0.0
+    short.mode(True)
+    try:
+        with seeded(0):
+            _run(short, parts[-1][:1], engine)  # what is allocated first is not counted
+            for part in parts[len(parts) // 2 :] + parts[: len(parts) // 2]:
+                longest = int(short.lengths[part].max())
+                begun = clock()
+                held = _run(short, part, engine)
+                seconds += clock() - begun
+                tokens += len(part) * longest + PART_COST
+                width = max(width, longest)
+                bytes_of_token, taken = max(bytes_of_token, held / (len(part) * longest)), max(taken, held)
+                if seconds > ENOUGH:
+                    break
+    finally:
+        short.mode(False)
+    return _TokenCost(width, seconds / tokens, bytes_of_token, taken)
+
+
+def _run(objective: Any, rows: LongArray, engine: Engine) -> float:
+    """Run a part forward and back; return the bytes that were kept for the way back, and twice the largest tensor of them."""
+    kept: dict[int, int] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    parameters = list(objective.parameters().values())
+    dtype = DTYPES[engine.precision]
+    with (
+        torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
+        torch.autocast(engine.device.type, dtype or torch.bfloat16, enabled=dtype is not None, cache_enabled=False),
+    ):
+        loss = objective.loss(rows)
+    torch.autograd.grad(loss, parameters, allow_unused=True)
+    for parameter in parameters:
+        kept.pop(parameter.untyped_storage().data_ptr(), None)
+    return float(sum(kept.values()) + 2 * max(kept.values(), default=0))
