@@ -10,12 +10,13 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from nlpkit.architectures.attention import Pattention, TransformerBlock, attention, barred_places, positional_encoding  # noqa: E402
+from nlpkit.architectures.hymba import HymbaBlock, MetaTokens  # noqa: E402
 from nlpkit.architectures.mamba import with_scan  # noqa: E402
 from nlpkit.architectures.model import SequenceConfig, SequenceLM, register  # noqa: E402
 from nlpkit.errors import UsageError  # noqa: E402
 from nlpkit.pretrain.networks import ARCHES, OBJECTIVES, objective_of, sizes_of  # noqa: E402
 
-CAUSAL = ("rnn", "lstm", "gru", "transformer", "s4", "tokenformer")
+CAUSAL = ("rnn", "lstm", "gru", "transformer", "s4", "tokenformer", "hymba")
 
 
 def model(arch: str, *, causal: bool = True) -> SequenceLM:
@@ -85,6 +86,54 @@ def test_mamba_by_the_scan_has_the_logits_and_gradients_of_transformers() -> Non
     torch.testing.assert_close(ours[0], theirs[0], atol=1e-5, rtol=1e-5)
     for a, b in zip(ours[1], theirs[1], strict=True):
         torch.testing.assert_close(a, b, atol=1e-3, rtol=1e-3)
+
+
+def test_the_heads_of_hymba_are_those_of_transformers_mamba_and_of_torchs_attention() -> None:
+    """A layer by the modules of others: MambaMixer between its projections, scaled_dot_product_attention, rms_norm."""
+    from torch.nn import functional
+    from transformers import MambaConfig
+    from transformers.models.mamba.modeling_mamba import MambaMixer
+
+    network = model("hymba")
+    layer, x = network.body.layers[0], torch.randn(2, 11, 16)
+    mixer = MambaMixer(MambaConfig(hidden_size=16, num_hidden_layers=1, state_size=8, time_step_rank=1), 0)
+    y = functional.rms_norm(x, (16,), eps=1e-6)
+    with torch.no_grad():
+        for beta, value in ((layer.beta_1.weight, 0.5), (layer.beta_2.weight, 2.0)):
+            beta.fill_(value)
+        mixer.in_proj.weight.copy_(layer.W_in.weight[64:])
+        mixer.out_proj.weight.zero_()[:, :16] = torch.eye(16)  # shows one half of its channels, then the other
+        ssm = layer.ssm
+        for theirs, ours in (
+            (mixer.conv1d.weight, ssm.conv.weight), (mixer.conv1d.bias, ssm.conv.bias), (mixer.x_proj.weight, ssm.W_x.weight),
+            (mixer.dt_proj.weight, ssm.W_delta.weight), (mixer.dt_proj.bias, ssm.W_delta.bias), (mixer.A_log, ssm.log_A),
+            (mixer.D, ssm.D),
+        ):  # fmt: skip
+            theirs.copy_(ours)
+        first = mixer(y)
+        mixer.out_proj.weight.copy_(mixer.out_proj.weight.roll(16, 1))
+        by_mamba = torch.cat([first, mixer(y)], -1)
+        Q, K, V = (z.view(2, 11, 2, -1).transpose(1, 2) for z in (y @ layer.W_in.weight[:64].T).split([16, 16, 32], -1))
+        by_attention = (
+            functional.scaled_dot_product_attention(Q, K, V, is_causal=True).transpose(1, 2).reshape(2, 11, 32)
+        )
+        mean = 0.25 * functional.rms_norm(by_attention, (32,), eps=1e-6) + functional.rms_norm(
+            by_mamba, (32,), eps=1e-6
+        )
+        z = x + layer.W_out(mean)
+        y = functional.rms_norm(z, (16,), eps=1e-6)
+        expected = z + layer.W_2(functional.silu(layer.W_1(y)) * layer.W_3(y))
+        mask = torch.ones(2, 11, dtype=torch.long)
+        torch.testing.assert_close(layer(x, barred_places(mask, causal=True)), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_meta_tokens_are_seen_and_learn() -> None:
+    network, ids = model("hymba"), torch.arange(9)[None]
+    assert network(ids).logits.shape == (1, 9, 50)
+    assert isinstance(network.body.meta, MetaTokens)
+    assert isinstance(network.body.layers[0], HymbaBlock)
+    by_meta = torch.autograd.grad(network(ids).logits[0, 0].square().sum(), network.body.meta.R)[0]
+    assert float(by_meta.abs().min(1).values.min()) > 0  # the first token already sees them all
 
 
 def test_attention_is_that_of_torch() -> None:

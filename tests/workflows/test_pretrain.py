@@ -105,7 +105,7 @@ def test_it_learns_the_grammar(arch: str) -> None:
     assert [p.loss for p in result.curve][-1] < 0.6 * result.curve[0].loss
 
 
-@pytest.mark.parametrize("arch", ["lstm", "gpt", "mamba", "bert", "transformer"])
+@pytest.mark.parametrize("arch", ["lstm", "gpt", "mamba", "bert", "transformer", "hymba"])
 def test_the_same_bytes_on_any_threads_and_after_an_interruption(
     arch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,7 +198,7 @@ def _loaded(result: PretrainedModel) -> Any:
 
 
 def test_finetune_takes_it_as_base(tmp_path: Path) -> None:
-    for arch in ("lstm", "gpt"):
+    for arch in ("lstm", "gpt", "hymba"):
         trained(arch).save(tmp_path / arch)
         corpus = nk.Corpus.from_texts(TEXTS, labels=["a" if "river" in text else "b" for text in TEXTS])
         tuned = nk.finetune(

@@ -25,6 +25,7 @@ from nlpkit.architectures.attention import (
     barred_places,
     positional_encoding,
 )
+from nlpkit.architectures.hymba import HymbaBlock, MetaTokens, SSMHeads
 from nlpkit.architectures.recurrent import CELLS, RecurrentBlock
 from nlpkit.architectures.s4 import S4, S4Block
 
@@ -32,7 +33,10 @@ MODEL_TYPE = "nlpkit"
 
 
 class SequenceConfig(PretrainedConfig):  # type: ignore[misc]
-    """Configuration. arch: one of rnn, lstm, bilstm, gru, transformer, s4, tokenformer; causal: no place sees what comes after it."""
+    """Configuration.
+
+    arch: one of rnn, lstm, bilstm, gru, transformer, s4, tokenformer, hymba; causal: no place sees what comes after it.
+    """
 
     model_type = MODEL_TYPE
 
@@ -46,12 +50,13 @@ class SequenceConfig(PretrainedConfig):  # type: ignore[misc]
         max_position_embeddings: int = 128,
         state_size: int = 32,
         parameter_tokens: int = 128,
+        meta_tokens: int = 8,
         dropout: float = 0.1,
         causal: bool = True,
         tie_word_embeddings: bool = True,
         **options: Any,
     ) -> None:
-        """Take sizes: state_size N of s4, parameter_tokens n of tokenformer."""
+        """Take sizes: state_size N of s4 and hymba, parameter_tokens n of tokenformer, meta_tokens m of hymba."""
         self.arch, self.vocab_size, self.hidden_size, self.num_hidden_layers = (
             arch,
             vocab_size,
@@ -59,7 +64,7 @@ class SequenceConfig(PretrainedConfig):  # type: ignore[misc]
             num_hidden_layers,
         )
         self.num_attention_heads, self.max_position_embeddings = num_attention_heads, max_position_embeddings
-        self.state_size, self.parameter_tokens = state_size, parameter_tokens
+        self.state_size, self.parameter_tokens, self.meta_tokens = state_size, parameter_tokens, meta_tokens
         self.dropout, self.causal, self.tie_word_embeddings = dropout, causal, tie_word_embeddings
         super().__init__(**options)
 
@@ -73,7 +78,7 @@ class SequencePreTrained(PreTrainedModel):  # type: ignore[misc]
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def _init_weights(self, module: Any) -> None:
-        if isinstance(module, (S4, Pattention)):
+        if isinstance(module, (S4, Pattention, MetaTokens, SSMHeads)):
             module.reset()
         elif isinstance(module, nn.Linear):
             nn.init.normal_(module.weight, std=0.02)
@@ -107,11 +112,14 @@ class SequenceModel(SequencePreTrained):
                 return S4Block(H, config.state_size, dropout)
             if config.arch == "tokenformer":
                 return TokenformerBlock(H, heads, config.parameter_tokens, dropout)
+            if config.arch == "hymba":
+                return HymbaBlock(H, heads, config.state_size, dropout)
             if config.arch == "transformer":
                 return TransformerBlock(H, heads, dropout)
             raise ValueError(f"there is no architecture '{config.arch}'")
 
         self.layers = nn.ModuleList(layer() for _ in range(config.num_hidden_layers))
+        self.meta = MetaTokens(config.meta_tokens, H) if config.arch == "hymba" else None
         self.norm = nn.LayerNorm(H)
         self.post_init()
 
@@ -130,7 +138,9 @@ class SequenceModel(SequencePreTrained):
         x = self.embeddings(input_ids)
         if config.arch in ("transformer", "tokenformer"):
             x = x * H**0.5 + positional_encoding(input_ids.shape[1], H).to(x)
-            barred = barred_places(mask, causal=config.causal)
+        if self.meta is not None:
+            x, mask = self.meta(x, mask)
+        barred = None if config.arch in CELLS or config.arch == "s4" else barred_places(mask, causal=config.causal)
         x = functional.dropout(x, config.dropout, self.training)
         for layer in self.layers:
             if config.arch in CELLS:
@@ -139,7 +149,7 @@ class SequenceModel(SequencePreTrained):
                 x = layer(x)
             else:
                 x = layer(x, barred)
-        return BaseModelOutput(last_hidden_state=self.norm(x))
+        return BaseModelOutput(last_hidden_state=self.norm(x[:, -input_ids.shape[1] :]))
 
 
 class SequenceLM(SequencePreTrained):

@@ -30,6 +30,7 @@ ARCHES: dict[str, dict[str, Value]] = {
     "mamba": {"layers": 0, "hidden": 0, "state": 16},
     "s4": {**_USUAL, "state": 32},
     "tokenformer": {**_HEADS, "tokens": 0},
+    "hymba": {**_HEADS, "state": 16, "meta": 8},
 }
 # the first is the usual one
 OBJECTIVES = dict.fromkeys(ARCHES, ("clm",)) | {
@@ -76,7 +77,7 @@ def sizes_of(arch: str, options: Mapping[str, Value], size: str) -> NetworkSizes
 
 
 def _least(options: Mapping[str, Value]) -> list[tuple[str, int]]:
-    return [(name, int(options[name])) for name in ("state", "tokens") if options.get(name)]
+    return [(name, int(options[name])) for name in ("state", "tokens", "meta") if options.get(name)]
 
 
 def new_network(
@@ -139,7 +140,7 @@ def _new_model(
         return with_scan(MambaForCausalLM(config))
     config = SequenceConfig(
         arch, hidden_size=H, num_hidden_layers=L, num_attention_heads=sizes.heads, max_position_embeddings=window,
-        state_size=int(options.get("state", 32)), parameter_tokens=int(options.get("tokens", 0)) or H, dropout=dropout,
-        causal=objective == "clm", **common,
+        state_size=int(options.get("state", 32)), parameter_tokens=int(options.get("tokens", 0)) or H,
+        meta_tokens=int(options.get("meta", 0)), dropout=dropout, causal=objective == "clm", **common,
     )  # fmt: skip
     return SequenceLM(config)
