@@ -11,7 +11,7 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.inputs import Inputs
 from nlpkit.finetune.mlm import MlmNetwork, MlmObjective, cut_windows, exp_loss, masked_loss, perplexity
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
-from nlpkit.pretrain.causal import ClmObjective, count_words, cut_sequences, negative_log_likelihood
+from nlpkit.pretrain.causal import count_words, cut_sequences, negative_log_likelihood, next_token_objective
 
 SHARE = 0.15  # of the tokens that mlm masks
 PLAN = Schedule(epochs=10, batch=32, rate=1e-3, warmup=0.06, weight_decay=0.01)
@@ -80,7 +80,7 @@ def train_network(
     Raises:
         InputError: the loss is no number before there was a score; OutOfMemoryError: not even the smallest batch fits.
     """
-    learned = (ClmObjective if objective == "clm" else MlmObjective)(network, sequences.inputs)
+    learned = (next_token_objective if objective == "clm" else MlmObjective)(network, sequences.inputs)
     return train(
         learned, engine, plan, seed=seed, score=lambda: {"loss": held_out_loss(network, held_out, objective, engine, seed)},
         better="loss", state=state, save=save, on_step=on_step, keep_best=True,
