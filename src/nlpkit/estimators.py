@@ -99,10 +99,10 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier of nlpkit on a matrix of features: dense, or CSR as a vectoriser gives it.
 
     Args:
-        kind: nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid or mlp.
+        kind: nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid, mlp or kan.
         alpha: smoothing of Naive Bayes. C: inverse strength of the penalty of logreg and svm. balanced: weight classes equally
-            (logreg, svm, mlp). k: neighbours of knn. hidden, epochs: units and passes of mlp.
-        random_state: seed of svm and mlp. n_jobs: threads, None for all; the result does not depend on them.
+            (logreg, svm, mlp, kan). k: neighbours of knn. hidden: units of mlp and kan. epochs: passes of mlp.
+        random_state: seed of svm, mlp and kan. n_jobs: threads, None for all; the result does not depend on them.
 
     After `fit`: classes_ (J,), n_features_in_, model_ (`nlpkit.classify.model.Model`).
     """

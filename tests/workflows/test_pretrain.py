@@ -97,7 +97,7 @@ def test_perplexity_by_hand() -> None:
     assert result.perplexity["per_word"] == pytest.approx(math.exp(total / result.perplexity["words"]), rel=1e-5)
 
 
-@pytest.mark.parametrize("arch", ["lstm", "bert"])
+@pytest.mark.parametrize("arch", ["lstm", "bert", "ffnn"])
 def test_it_learns_the_grammar(arch: str) -> None:
     """Of the 80 tokens six nouns, four verbs and "the" take turns: perplexity falls far below their number."""
     result = trained(arch, max_steps=150, lr=1e-2, epochs=100, patience=0)
@@ -105,7 +105,7 @@ def test_it_learns_the_grammar(arch: str) -> None:
     assert [p.loss for p in result.curve][-1] < 0.6 * result.curve[0].loss
 
 
-@pytest.mark.parametrize("arch", ["lstm", "gpt", "mamba", "bert", "transformer"])
+@pytest.mark.parametrize("arch", ["lstm", "gpt", "mamba", "bert", "transformer", "elmo", "hymba"])
 def test_the_same_bytes_on_any_threads_and_after_an_interruption(
     arch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +170,26 @@ def test_a_loss_that_is_no_number_ends_training_and_the_best_state_is_kept(
         trained("lstm")
 
 
+def test_the_loss_of_elmo_is_half_of_each_direction_by_hand(tmp_path: Path) -> None:
+    result = trained("elmo")
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = str(result._store.checkpoint.model / "transformers")
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    total = tokens = 0.0
+    for text in result.job.held_out:
+        ids = torch.tensor([tokenizer(text).input_ids])
+        with torch.no_grad():
+            backward = model.body(ids).hidden_states[-1][..., 8:]
+            log_p = torch.log_softmax(model(ids).logits[0, :-1], -1)
+            log_q = torch.log_softmax(model.lm_head(backward)[0, 1:], -1)
+        n = ids.shape[1] - 1
+        total -= float(log_p[range(n), ids[0, 1:]].sum() + log_q[range(n), ids[0, :-1]].sum()) / 2
+        tokens += n
+    assert result.perplexity["tokens"] == tokens
+    assert result.perplexity["per_token"] == pytest.approx(math.exp(total / tokens), rel=1e-5)
+
+
 def test_windows_overlap_by_one_token_and_each_is_guessed_once() -> None:
     tokenizer = train_subwords(TEXTS, TokenizerOptions(type="wordpiece", vocab_size=80)).transformers()
     network = new_network("lstm", {**ARCHES["lstm"], "hidden": 8}, "clm", "tiny", tokenizer, max_tokens=4, seed=0)
@@ -198,7 +218,7 @@ def _loaded(result: PretrainedModel) -> Any:
 
 
 def test_finetune_takes_it_as_base(tmp_path: Path) -> None:
-    for arch in ("lstm", "gpt"):
+    for arch in ("gpt", "elmo", "hymba"):
         trained(arch).save(tmp_path / arch)
         corpus = nk.Corpus.from_texts(TEXTS, labels=["a" if "river" in text else "b" for text in TEXTS])
         tuned = nk.finetune(

@@ -19,12 +19,12 @@ def positional_encoding(T: int, H: int) -> Tensor:
 
 
 def attention(Q: Tensor, K: Tensor, V: Tensor, *, heads: int, barred: Tensor) -> Tensor:
-    """Return softmax(Q Kᵀ / √d_k) V of several heads, (B, T, H); barred (B, 1, T, T) or wider: places not to be seen."""
+    """Return softmax(Q Kᵀ / √d_k) V of several heads, of V's shape; barred (B, 1, T, T) or wider: places not to be seen."""
     B, T, H = Q.shape
-    q, k, v = (x.view(B, T, heads, H // heads).transpose(1, 2) for x in (Q, K, V))
+    q, k, v = (x.reshape(B, T, heads, -1).transpose(1, 2) for x in (Q, K, V))
     scores = q @ k.transpose(2, 3) / math.sqrt(H // heads)
     weights = torch.softmax(scores.masked_fill(barred, float("-inf")), -1)
-    return (weights @ v).transpose(1, 2).reshape(B, T, H)
+    return (weights @ v).transpose(1, 2).reshape(V.shape)
 
 
 def barred_places(mask: Tensor, *, causal: bool) -> Tensor:

@@ -26,16 +26,23 @@ from nlpkit.architectures.attention import (
     positional_encoding,
 )
 from nlpkit.architectures.choices import Choices
+from nlpkit.architectures.elmo import BilmLayer, CharacterCNN, LayerWeights
 from nlpkit.architectures.encoder import NORMS, SelfAttention, TransformerBlock
+from nlpkit.architectures.feedforward import WordsBefore
+from nlpkit.architectures.hymba import HymbaBlock, MetaTokens, SSMHeads
 from nlpkit.architectures.positions import Positions
 from nlpkit.architectures.recurrent import CELLS, RecurrentBlock
 from nlpkit.architectures.s4 import S4, S4Block
 
 MODEL_TYPE = "nlpkit"
+ATTENDING = ("tokenformer", "hymba")
 
 
 class SequenceConfig(PretrainedConfig):  # type: ignore[misc]
-    """Configuration. arch: one of rnn, lstm, bilstm, gru, transformer, s4, tokenformer; causal: no place sees what comes after it."""
+    """Configuration.
+
+    arch: one of ffnn, rnn, lstm, bilstm, gru, elmo, transformer, s4, tokenformer, hymba; causal: no place sees what comes after it.
+    """
 
     model_type = MODEL_TYPE
 
@@ -49,13 +56,19 @@ class SequenceConfig(PretrainedConfig):  # type: ignore[misc]
         max_position_embeddings: int = 128,
         state_size: int = 32,
         parameter_tokens: int = 128,
+        meta_tokens: int = 8,
+        words_before: int = 4,
         dropout: float = 0.1,
         causal: bool = True,
         tie_word_embeddings: bool = True,
         choices: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        """Take sizes: state_size N of s4, parameter_tokens n of tokenformer; choices of transformer: fields of `Choices`."""
+        """Take sizes.
+
+        state_size: N of s4 and hymba; parameter_tokens: n of tokenformer; meta_tokens: m of hymba; words_before: n − 1 of ffnn;
+        choices of transformer: fields of `Choices`.
+        """
         self.arch, self.vocab_size, self.hidden_size, self.num_hidden_layers = (
             arch,
             vocab_size,
@@ -63,8 +76,8 @@ class SequenceConfig(PretrainedConfig):  # type: ignore[misc]
             num_hidden_layers,
         )
         self.num_attention_heads, self.max_position_embeddings = num_attention_heads, max_position_embeddings
-        self.state_size, self.parameter_tokens = state_size, parameter_tokens
-        self.choices = choices or {}
+        self.state_size, self.parameter_tokens, self.meta_tokens = state_size, parameter_tokens, meta_tokens
+        self.words_before, self.choices = words_before, choices or {}
         self.dropout, self.causal, self.tie_word_embeddings = dropout, causal, tie_word_embeddings
         super().__init__(**options)
 
@@ -78,10 +91,11 @@ class SequencePreTrained(PreTrainedModel):  # type: ignore[misc]
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def _init_weights(self, module: Any) -> None:
-        if isinstance(module, (S4, Pattention, SelfAttention)):
+        if isinstance(module, (S4, Pattention, SelfAttention, MetaTokens, SSMHeads, CharacterCNN, LayerWeights)):
             module.reset()
         elif isinstance(module, nn.Linear):
-            nn.init.normal_(module.weight, std=0.02)
+            # no norm follows ELMo's layers, which would let small values grow
+            nn.init.normal_(module.weight, std=module.in_features**-0.5 if self.config.arch == "elmo" else 0.02)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
@@ -104,24 +118,32 @@ class SequenceModel(SequencePreTrained):
     def __init__(self, config: SequenceConfig) -> None:
         super().__init__(config)
         H, heads, dropout = config.hidden_size, config.num_attention_heads, config.dropout
-        self.embeddings = nn.Embedding(config.vocab_size, H)
+        elmo = config.arch == "elmo"
+        self.embeddings = CharacterCNN(config.vocab_size, H, H // 2) if elmo else nn.Embedding(config.vocab_size, H)
         choices, longest = Choices(**config.choices), config.max_position_embeddings
         if config.arch == "transformer":
             self.positions = Positions(choices.positions, H, longest, choices.span)
 
-        def layer() -> nn.Module:
+        def layer(number: int) -> nn.Module:
             if config.arch in CELLS:
                 return RecurrentBlock(config.arch, H, dropout)
+            if config.arch == "elmo":
+                return BilmLayer(H, dropout, residual=number > 0)
+            if config.arch == "ffnn":
+                return WordsBefore(H, config.words_before if number == 0 else 1, dropout)
             if config.arch == "s4":
                 return S4Block(H, config.state_size, dropout)
             if config.arch == "tokenformer":
                 return TokenformerBlock(H, heads, config.parameter_tokens, dropout)
+            if config.arch == "hymba":
+                return HymbaBlock(H, heads, config.state_size, dropout)
             if config.arch == "transformer":
                 return TransformerBlock(H, heads, dropout, choices, longest=longest, causal=config.causal)
             raise ValueError(f"there is no architecture '{config.arch}'")
 
-        self.layers = nn.ModuleList(layer() for _ in range(config.num_hidden_layers))
-        self.norm = NORMS[choices.norm](H)
+        self.layers = nn.ModuleList(map(layer, range(config.num_hidden_layers)))
+        self.meta = MetaTokens(config.meta_tokens, H) if config.arch == "hymba" else None
+        self.norm = LayerWeights(config.num_hidden_layers + 1) if elmo else NORMS[choices.norm](H)
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
@@ -137,33 +159,47 @@ class SequenceModel(SequencePreTrained):
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         config, H = self.config, self.config.hidden_size
         x = self.embeddings(input_ids)
+        if config.arch == "elmo":
+            return self._both_ways(torch.cat([x, x], -1), mask)
         if config.arch == "transformer":
             x = self.positions(x)
         elif config.arch == "tokenformer":
             x = x * H**0.5 + positional_encoding(input_ids.shape[1], H).to(x)
-            barred = barred_places(mask, causal=config.causal)
+        if self.meta is not None:
+            x, mask = self.meta(x, mask)
         x = functional.dropout(x, config.dropout, self.training)
+        barred = barred_places(mask, causal=config.causal) if config.arch in ATTENDING else None
         for layer in self.layers:
             if config.arch in CELLS:
                 x = layer(x, mask)
-            elif config.arch == "s4":
-                x = layer(x)
             elif config.arch == "transformer":
                 x = layer(x, mask, self.positions.relative)
-            else:
+            elif config.arch in ATTENDING:
                 x = layer(x, barred)
-        return BaseModelOutput(last_hidden_state=self.norm(x))
+            else:
+                x = layer(x)
+        return BaseModelOutput(last_hidden_state=self.norm(x[:, -input_ids.shape[1] :]))
+
+    def _both_ways(self, x: Tensor, mask: Tensor) -> BaseModelOutput:
+        """Return the weighted layers of ELMo, and the layers, the first of which is x (B, T, H)."""
+        layers = [functional.dropout(x, self.config.dropout, self.training)]
+        for layer in self.layers:
+            layers.append(layer(layers[-1], mask))
+        return BaseModelOutput(last_hidden_state=self.norm(layers), hidden_states=tuple(layers))
 
 
 class SequenceLM(SequencePreTrained, GenerationMixin):  # type: ignore[misc]
-    """The body with a head that guesses tokens: the next ones, or masked ones. Its weights are the embeddings."""
+    """The body with a head that guesses tokens: the next ones, or masked ones. Its weights are the embeddings.
+
+    ELMo's head has weights of its own, and reads the last layer of either direction; called, it guesses the next tokens.
+    """
 
     _tied_weights_keys = {"lm_head.weight": "body.embeddings.weight"}  # noqa: RUF012
 
     def __init__(self, config: SequenceConfig) -> None:
         super().__init__(config)
         self.body = SequenceModel(config)
-        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
+        self.lm_head = nn.Linear(config.hidden_size // (2 if config.arch == "elmo" else 1), config.vocab_size)
         self.post_init()
 
     def get_output_embeddings(self) -> nn.Module:
@@ -178,7 +214,10 @@ class SequenceLM(SequencePreTrained, GenerationMixin):  # type: ignore[misc]
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> MaskedLMOutput:
         """Return logits (B, T, V)."""
-        return MaskedLMOutput(logits=self.lm_head(self.body(input_ids, attention_mask).last_hidden_state))
+        seen = self.body(input_ids, attention_mask)
+        if self.config.arch == "elmo":
+            return MaskedLMOutput(logits=self.lm_head(seen.hidden_states[-1].chunk(2, -1)[0]))
+        return MaskedLMOutput(logits=self.lm_head(seen.last_hidden_state))
 
 
 class SequenceClassifier(SequencePreTrained):

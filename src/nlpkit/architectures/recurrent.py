@@ -11,6 +11,12 @@ from torch.nn import functional
 CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU, "bilstm": nn.LSTM}
 
 
+def backward_order(mask: Tensor) -> Tensor:
+    """Return the place (B, T) of the token that comes at each place when texts are read backward; padding stays; its own inverse."""
+    lengths, at = mask.sum(1, keepdim=True), torch.arange(mask.shape[1], device=mask.device)
+    return torch.where(at < lengths, lengths - 1 - at, at)
+
+
 class RecurrentBlock(nn.Module):  # type: ignore[misc]
     """A recurrent layer, forward; of bilstm another one backward, each of half the width. (B, T, H) → (B, T, H)."""
 
@@ -25,9 +31,7 @@ class RecurrentBlock(nn.Module):  # type: ignore[misc]
         """Return the states; mask (B, T): 1 for tokens, which the way back starts from."""
         h = self.forth(x)[0]
         if self.back is not None:
-            T = x.shape[1]
-            lengths, at = mask.sum(1, keepdim=True), torch.arange(T, device=x.device)
-            turned = torch.where(at < lengths, lengths - 1 - at, at)[..., None]
+            turned = backward_order(mask)[..., None]
             h_back = self.back(x.gather(1, turned.expand_as(x)))[0]
             h = torch.cat([h, h_back.gather(1, turned.expand_as(h_back))], -1)
         return functional.dropout(h, self.dropout, self.training)

@@ -19,7 +19,8 @@ from nlpkit.weighting.schemes import Scheme
 from nlpkit.weighting.selection import FeatureSelection
 
 COUNTS = ("nb", "bernoulli-nb", "complement-nb")
-DENSE = ("knn", "centroid", "mlp")
+DENSE = ("knn", "centroid", "mlp", "kan")
+HIDDEN = {"mlp": 128, "kan": 16}  # nodes, where `hidden` is not given
 OF_TASK = {"regression": "ridge", "ordinal": "ordinal"}  # the one model of the tasks that have no choice
 LINEAR = ("logreg", "svm", *OF_TASK.values())
 # words of a single document help these, and cost the others (tests/benchmarks/bench_classify.py)
@@ -81,7 +82,7 @@ def config_of(
         if changed_words:
             raise UsageError(f"options on words: this model sees {noun}; leave them out, or take `on=words`")
         if kind in COUNTS:
-            able = "logreg, svm, knn, centroid or mlp" if sees == "embedding" else "logreg or svm"
+            able = "logreg, svm, knn, centroid, mlp or kan" if sees == "embedding" else "logreg or svm"
             raise UsageError(f"`model={kind}` counts words and cannot see {noun}; take {able}", parameter="model")
         if sees == "columns" and kind not in LINEAR:
             raise UsageError(f"`on=columns`: {kind} sees embeddings alone; take logreg or svm", parameter="on")
@@ -99,8 +100,12 @@ def config_of(
         _refuse({"class_weight": options.class_weight != usual.class_weight}, f"belongs to {balanced}; leave it out")
     if kind != "knn":
         _refuse({"neighbors": options.neighbors != usual.neighbors}, "belongs to knn; leave it out")
-    if kind != "mlp":
-        _refuse({"hidden": options.hidden != usual.hidden}, "belongs to mlp; leave it out")
+    if kind not in HIDDEN:
+        _refuse({"hidden": options.hidden}, "belongs to mlp and kan; leave it out")
+    if kind == "kan" and sees != "embedding":
+        raise UsageError(
+            f"`on={sees}`: kan has a spline for each feature and sees embeddings alone; take mlp", parameter="on"
+        )
     vectorizer = None if sees != "words" else _vectorizer_options(options, weights, words, kind)
     has_hand = options.hand_features is not None
     search = _search(options, kind)
@@ -168,7 +173,7 @@ def model_options(options: ClassifierOptions, kind: str) -> ModelOptions:
     """Return the options of a kind of model."""
     return ModelOptions(
         kind=kind, alpha=options.values("alpha")[0], priors=options.class_priors(), C=options.values("cost")[0],
-        balanced=options.class_weight == "balanced", k=options.neighbors, hidden=options.hidden,
+        balanced=options.class_weight == "balanced", k=options.neighbors, hidden=options.hidden or HIDDEN.get(kind, 1),
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from nlpkit.classify.kan import KanModel
     from nlpkit.classify.mlp import MlpModel
     from nlpkit.classify.neighbours import Vote
 
@@ -44,6 +45,7 @@ KINDS: dict[str, ClassifierKind] = {
     "knn": ClassifierKind("k nearest documents by cosine", linear=False),
     "centroid": ClassifierKind("nearest mean of a class", probabilities=False, multi_label=False),
     "mlp": ClassifierKind("neural network of one hidden layer", balanced=True, linear=False),
+    "kan": ClassifierKind("Kolmogorov-Arnold network of two layers of splines", balanced=True, linear=False),
     "ridge": ClassifierKind("ridge regression", probabilities=False, multi_label=False, task="regression"),
     "ordinal": ClassifierKind(
         "logistic regressions between ordered classes", balanced=True, multi_label=False, linear=False, task="ordinal"
@@ -60,9 +62,9 @@ class ModelOptions:
     alpha: α of Naive Bayes, above 0.
     priors: of nb and bernoulli-nb: "empirical", "uniform", or P(c) by class.
     C: inverse strength of the penalty of logreg, svm, ridge and ordinal, above 0.
-    balanced: documents of class j weigh D / (J n_j), multi-label D / (2 n); logreg, svm, mlp and ordinal.
+    balanced: documents of class j weigh D / (J n_j), multi-label D / (2 n); logreg, svm, mlp, kan and ordinal.
     k, vote: of knn, see `neighbours.NeighboursModel`; k is lowered to the documents there are.
-    hidden, epochs: of mlp.
+    hidden: of mlp and kan; epochs: of mlp.
     max_iter: of svm, and Newton steps of logreg; the model says if they were not enough.
     """
 
@@ -110,7 +112,7 @@ def fit_model(
         X: (D, V) CSR of float64 or counts, or (D, E) array; all kinds take both.
         y: (D,) 0 … J-1, each in at least one document.
         n_classes: J, at least 2.
-        seed: of svm and mlp, the only ones with chance in them.
+        seed: of svm, mlp and kan, the only ones with chance in them.
         threads: at work at a time; the model does not depend on them.
 
     Raises:
@@ -176,6 +178,11 @@ def fit_model(
                 balanced=options.balanced,
                 seed=seed,
             )
+        case "kan":
+            from nlpkit.classify.kan import fit_kan
+
+            weights = balanced_weights(y, n_classes) if options.balanced else None
+            return fit_kan(features, y, n_classes, hidden=options.hidden, weights=weights, seed=seed)
         case _:
             raise UsageError(f"{options.kind} gives documents no class", parameter="model")
 
@@ -217,7 +224,7 @@ def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: in
     features, Y = checked_features(X), np.asarray(Y, np.bool_)
     if not KINDS[options.kind].multi_label:
         raise UsageError(
-            f"{options.kind} gives a document one class; for several labels take logreg, svm, nb, knn or mlp",
+            f"{options.kind} gives a document one class; for several labels take logreg, svm, nb, knn, mlp or kan",
             parameter="model",
         )
     if Y.ndim != 2 or len(Y) != features.shape[0] or not Y.size:
@@ -239,6 +246,8 @@ def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: in
         options = replace(options, priors=tuple(np.asarray(options.priors)[varies].tolist()))
     if options.kind == "mlp":
         return _mlp(features, Y, varies, fixed, options, seed)
+    if options.kind == "kan":
+        return _kan(features, Y, varies, fixed, options, seed)
     coef, intercept = np.zeros((features.shape[1], Y.shape[1])), fixed
     model = _linear_labels(features, Y[:, varies], options, seed=seed, threads=threads) if varies.any() else None
     if model is None:
@@ -288,6 +297,10 @@ def model_from(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> Model:
             from nlpkit.classify.mlp import MlpModel
 
             return MlpModel.restored(config, arrays)
+        if kind == "kan":
+            from nlpkit.classify.kan import KanModel
+
+            return KanModel.restored(config, arrays)
         return LinearModel.restored(config, arrays)
     except KeyError as missing:
         raise SchemaError(f"a model of kind {kind} needs {missing}, which is not there; fit it again") from None
@@ -317,3 +330,19 @@ def _mlp(X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, option
     output, bias = np.zeros((model.output.shape[0], Y.shape[1])), fixed
     output[:, varies], bias[varies] = model.output, model.output_bias
     return replace(model, output=output, output_bias=bias)
+
+
+def _kan(X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, options: ModelOptions, seed: int) -> KanModel:
+    from nlpkit.classify.kan import fit_kan
+
+    if options.balanced:
+        raise UsageError("kan does not weigh labels; logreg and svm do", parameter="class_weight")
+    if not varies.any():
+        model = fit_kan(X[:1], Y[:1], Y.shape[1], hidden=1, seed=seed)
+        return replace(model, base_2=0 * model.base_2, spline_2=0 * model.spline_2, bias=fixed.astype(np.float32))
+    model = fit_kan(X, Y[:, varies], int(varies.sum()), hidden=options.hidden, seed=seed)
+    H, J = len(model.base_1), Y.shape[1]
+    base, spline = np.zeros((J, H), np.float32), np.zeros((J, model.spline_2.shape[1]), np.float32)
+    bias = fixed.astype(np.float32)
+    base[varies], spline[varies], bias[varies] = model.base_2, model.spline_2, model.bias
+    return replace(model, base_2=base, spline_2=spline, bias=bias)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nlpkit.classify.calibration import Method
     from nlpkit.classify.naive_bayes import ClassPriors
 
-MODELS = ("nb", "bernoulli-nb", "complement-nb", "logreg", "svm", "knn", "centroid", "mlp", "auto")
+MODELS = ("nb", "bernoulli-nb", "complement-nb", "logreg", "svm", "knn", "centroid", "mlp", "kan", "auto")
 TASKS = ("auto", "classes", "regression", "ordinal")
 CALIBRATIONS = ("none", "sigmoid", "isotonic", "temperature")
 LEAST_SIMILARITY = 0.3  # below it, near-duplicates are not searched for
@@ -108,7 +108,7 @@ class ClassifierOptions:
     model: Annotated[
         str,
         Param(
-            "Classifier: nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid or mlp; auto compares them.",
+            "Classifier: nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid, mlp or kan; auto compares them.",
             metavar="NAME",
         ),
     ] = "logreg"
@@ -116,7 +116,7 @@ class ClassifierOptions:
         str | None,
         Param(
             "Features of a text: words, embedding, or columns (those of `feature_cols` and `hand_features` alone); default: "
-            "embedding for knn, centroid and mlp, else words.",
+            "embedding for knn, centroid, mlp and kan, else words.",
             metavar="words|embedding|columns",
         ),
     ] = None
@@ -159,8 +159,8 @@ class ClassifierOptions:
     class_weight: Annotated[
         str,
         Param(
-            "Weighting of the classes: none, or balanced (every class weighs the same in logreg, svm, mlp, ordinal and `calibrate`, so "
-            "that probabilities are those of classes of equal size).",
+            "Weighting of the classes: none, or balanced (every class weighs the same in logreg, svm, mlp, kan, ordinal and `calibrate`, "
+            "so that probabilities are those of classes of equal size).",
             metavar="none|balanced",
         ),
     ] = "none"
@@ -214,7 +214,9 @@ class ClassifierOptions:
         ),
     ] = "empirical"
     neighbors: Annotated[int, Param("Number of nearest documents that vote in knn.", min=1, panel="More")] = 15
-    hidden: Annotated[int, Param("Number of hidden units of mlp.", min=1, panel="More")] = 128
+    hidden: Annotated[
+        int | None, Param("Number of hidden units; default: 128 of mlp, 16 of kan.", metavar="N", min=1, panel="More")
+    ] = None
     budget: Annotated[
         float,
         Param("Time that `model=auto` may take to compare classifiers.", metavar="SECONDS", min=1, panel="More"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -76,9 +77,35 @@ class ClmObjective(EveryParameter):
         return functional.cross_entropy(logits, ids[:, 1:][guessed], reduction="sum")
 
 
+@dataclass
+class BilmObjective(ClmObjective):
+    """Objective of training ELMo: next tokens by the forward model and those before by the backward one, half of each (§3.1, J)."""
+
+    def loss(self, rows: LongArray) -> Tensor:
+        """Return −½ Σ (log p(t_k | t_1 … t_{k−1}) + log p(t_{k−1} | t_k … t_n)) over some sequences."""
+        model = self.network.model
+        batch = self.sequences.batch(rows, next(model.parameters()).device)
+        ids, mask = batch["input_ids"], batch["attention_mask"]
+        guessed = mask[:, 1:] == 1
+        with autocast_if_supported(model):
+            forward, backward = self.network.body(**batch).hidden_states[-1].chunk(2, -1)
+            pairs = ((forward[:, :-1], ids[:, 1:]), (backward[:, 1:], ids[:, :-1]))
+            logits = [self.network.guess(hidden[guessed]).float() for hidden, _ in pairs]
+        return torch.stack([
+            functional.cross_entropy(guess, targets[guessed], reduction="sum") / 2
+            for guess, (_, targets) in zip(logits, pairs, strict=True)
+        ]).sum()  # fmt: skip
+
+
+def next_token_objective(network: MlmNetwork, sequences: Inputs) -> ClmObjective:
+    """Return the objective of a network that guesses next tokens, ELMo's in both directions."""
+    both_ways = getattr(network.model.config, "arch", None) == "elmo"
+    return (BilmObjective if both_ways else ClmObjective)(network, sequences)
+
+
 def negative_log_likelihood(network: MlmNetwork, sequences: Inputs, engine: Engine) -> tuple[float, int]:
     """Return −Σ log p of the tokens of sequences, and their number N. exp of the ratio is the perplexity per token."""
-    objective = ClmObjective(network, sequences)
+    objective = next_token_objective(network, sequences)
     objective.mode(False)
     total = sum(loss for _, loss in engine.run(lambda rows: float(objective.loss(rows)), sequences.lengths))
     return float(total), int(objective.weight(np.arange(objective.n)))

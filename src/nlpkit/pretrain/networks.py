@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.architectures.choices import Choices
+from nlpkit.architectures.elmo import spelling
 from nlpkit.architectures.mamba import with_scan
 from nlpkit.architectures.model import SequenceConfig, SequenceLM, register
 from nlpkit.errors import UsageError
@@ -21,16 +22,19 @@ from nlpkit.pretrain.options import SIZES
 _USUAL: dict[str, Value] = {"layers": 0, "hidden": 0, "dropout": 0.1}  # 0: by the size
 _HEADS: dict[str, Value] = {**_USUAL, "heads": 0}
 ARCHES: dict[str, dict[str, Value]] = {
+    "ffnn": {"layers": 1, "hidden": 0, "words": 4, "dropout": 0.1},
     "rnn": _USUAL,
     "lstm": _USUAL,
     "bilstm": _USUAL,
     "gru": _USUAL,
+    "elmo": _USUAL,
     "transformer": {**_HEADS, **asdict(Choices())},
     "bert": _HEADS,
     "gpt": _HEADS,
     "mamba": {"layers": 0, "hidden": 0, "state": 16},
     "s4": {**_USUAL, "state": 32},
     "tokenformer": {**_HEADS, "tokens": 0},
+    "hymba": {**_HEADS, "state": 16, "meta": 8},
 }
 # the first is the usual one
 OBJECTIVES = dict.fromkeys(ARCHES, ("clm",)) | {
@@ -67,9 +71,10 @@ def sizes_of(arch: str, options: Mapping[str, Value], size: str) -> NetworkSizes
     for name, value in (("layers", layers), ("hidden", hidden), ("heads", heads), *_least(options)):
         if not 1 <= value <= 4096:
             raise UsageError(f"`arch={arch}({name}={value})`: a number from 1 to 4,096 is needed", parameter="arch")
-    parts = 2 if arch == "bilstm" else heads
+    both_ways = arch in ("bilstm", "elmo")
+    parts = 2 if both_ways else heads
     if hidden % parts:
-        what = "two directions" if arch == "bilstm" else f"{heads} heads"
+        what = "two directions" if both_ways else f"{heads} heads"
         raise UsageError(f"`arch={arch}`: a width of {hidden} cannot be split into {what}", parameter="arch")
     if not 0 <= float(options.get("dropout", 0.0)) < 1:
         raise UsageError(f"`arch={arch}`: dropout is a share from 0 to below 1", parameter="arch")
@@ -89,7 +94,7 @@ def choices_of(options: Mapping[str, Value]) -> Choices:
 
 
 def _least(options: Mapping[str, Value]) -> list[tuple[str, int]]:
-    return [(name, int(options[name])) for name in ("state", "tokens") if options.get(name)]
+    return [(name, int(options[name])) for name in ("state", "tokens", "meta", "words") if options.get(name)]
 
 
 def new_network(
@@ -152,7 +157,12 @@ def _new_model(
         return with_scan(MambaForCausalLM(config))
     config = SequenceConfig(
         arch, hidden_size=H, num_hidden_layers=L, num_attention_heads=sizes.heads, max_position_embeddings=window,
-        state_size=int(options.get("state", 32)), parameter_tokens=int(options.get("tokens", 0)) or H, dropout=dropout,
-        causal=objective == "clm", choices=asdict(choices_of(options)) if arch == "transformer" else None, **common,
+        state_size=int(options.get("state", 32)), parameter_tokens=int(options.get("tokens", 0)) or H,
+        meta_tokens=int(options.get("meta", 0)), words_before=int(options.get("words", 0)), dropout=dropout,
+        causal=objective == "clm" and arch != "elmo", tie_word_embeddings=arch != "elmo",
+        choices=asdict(choices_of(options)) if arch == "transformer" else None, **common,
     )  # fmt: skip
-    return SequenceLM(config)
+    model = SequenceLM(config)
+    if arch == "elmo":
+        model.body.embeddings.characters.copy_(spelling(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))))
+    return model

@@ -54,7 +54,7 @@ class PretrainOptions:
     arch: Annotated[
         str,
         Param(
-            "Architecture: rnn, lstm, bilstm, gru, transformer, bert, gpt, mamba, s4 or tokenformer, with options as in "
+            "Architecture: ffnn, rnn, lstm, bilstm, gru, elmo, transformer, bert, gpt, mamba, s4, tokenformer or hymba, with options as in "
             "lstm(layers=1,hidden=64).",
             metavar="NAME",
         ),

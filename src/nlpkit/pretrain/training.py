@@ -12,7 +12,7 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.inputs import Inputs
 from nlpkit.finetune.mlm import MlmNetwork, MlmObjective, cut_windows, exp_loss, masked_loss, perplexity
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
-from nlpkit.pretrain.causal import ClmObjective, count_words, cut_sequences, negative_log_likelihood
+from nlpkit.pretrain.causal import count_words, cut_sequences, negative_log_likelihood, next_token_objective
 
 SHARE = 0.15  # of the tokens that mlm masks
 PLAN = Schedule(epochs=10, batch=32, rate=1e-3, warmup=0.06, weight_decay=0.01)
@@ -63,7 +63,7 @@ def _n_cut(network: MlmNetwork, texts: Sequence[str]) -> int:
 
 def new_objective(network: MlmNetwork, sequences: Sequences, objective: str) -> Any:
     """Return what an objective trains on sequences."""
-    return (ClmObjective if objective == "clm" else MlmObjective)(network, sequences.inputs)
+    return (next_token_objective if objective == "clm" else MlmObjective)(network, sequences.inputs)
 
 
 def train_network(

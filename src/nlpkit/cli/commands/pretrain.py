@@ -24,7 +24,7 @@ def pretrain_cli(
     run: RunFlags,
     resume: Resume = False,
 ) -> None:
-    """Train a language model from scratch: RNN, LSTM, transformer, BERT, GPT-2, Mamba, S4, Tokenformer.
+    """Train a language model from scratch: LSTM, ELMo, BERT, GPT-2, Mamba, Tokenformer, Hymba and others.
 
     \b
     Examples:

@@ -1,0 +1,180 @@
+"""A Kolmogorov–Arnold network as a classifier: two layers of splines on the features of a document (Liu et al. 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from nlpkit.classify.mlp import batch_size
+from nlpkit.classify.model import Array, Features, Link, by_link, checked_features
+from nlpkit.errors import SchemaError, missing_extra
+from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray
+
+INTERVALS, REACH = 5, 3.0  # of each grid: five intervals of three standard deviations to either side
+EPOCHS, RATE, DECAY, SMALLEST = 25, 0.02, 0.01, 32
+BLOCK_ROWS = 1024
+NAMES = ("mean", "scale", "base_1", "spline_1", "base_2", "spline_2", "bias")
+
+
+@dataclass(frozen=True, slots=True)
+class KanModel:
+    """Scores of a network on (x − mean) ⊙ scale; their softmax, or sigmoid of each if multi-label, are probabilities.
+
+    mean, scale: (E,), 1 / the standard deviation, 0 for a feature that never varies. base_1 (H, E), spline_1 (H, E (G + k)),
+    base_2 (J, H), spline_2 (J, H (G + k)): w_b and c of each layer. bias: (J,). All float32.
+    """
+
+    mean: Float32Array
+    scale: Float32Array
+    base_1: Float32Array
+    spline_1: Float32Array
+    base_2: Float32Array
+    spline_2: Float32Array
+    bias: Float32Array
+    multi_label: bool = False
+
+    kind: ClassVar[str] = "kan"
+    converged: ClassVar[bool] = True
+
+    @property
+    def n_classes(self) -> int:
+        """J."""
+        return len(self.bias)
+
+    @property
+    def link(self) -> Link:
+        """Function that turns scores into probabilities."""
+        return "sigmoid" if self.multi_label else "softmax"
+
+    def decision(self, X: Features) -> FloatArray:
+        """Return the scores (D, J) float64. Raises InputError for features that do not fit, MissingError without torch."""
+        import torch
+
+        from nlpkit.topics.neural.training import one_thread
+
+        features = checked_features(X, len(self.mean))
+        scores = np.empty((features.shape[0], self.n_classes))
+        with one_thread(), torch.no_grad():
+            network = self._network()
+            for start in range(0, len(scores), BLOCK_ROWS):
+                rows = _scaled(features[start : start + BLOCK_ROWS], self.mean, self.scale)
+                scores[start : start + len(rows)] = network(torch.from_numpy(rows)).numpy()
+        return scores
+
+    def probabilities(self, X: Features) -> FloatArray:
+        """Return the softmax of a row's scores, or the sigmoid of each if multi-label, (D, J) float64."""
+        return by_link(self.decision(X), self.link)
+
+    def config(self) -> dict[str, Any]:
+        """Return kind, sizes and flags."""
+        return {
+            "kind": self.kind, "n_features": len(self.mean), "n_classes": self.n_classes, "hidden": len(self.base_1),
+            "multi_label": self.multi_label, "converged": True,
+        }  # fmt: skip
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays by name."""
+        return {name: getattr(self, name) for name in NAMES}
+
+    @classmethod
+    def restored(cls, config: Mapping[str, Any], arrays: Mapping[str, Array]) -> KanModel:
+        """Return the model of `config` and `arrays`. Raises KeyError, SchemaError."""
+        parts = [np.ascontiguousarray(arrays[name], np.float32) for name in NAMES]
+        E, H, J = config["n_features"], config["hidden"], config["n_classes"]
+        n = INTERVALS + 3
+        if [part.shape for part in parts] != [(E,), (E,), (H, E), (H, E * n), (J, H), (J, H * n), (J,)]:
+            raise SchemaError(f"the weights of a kan model do not fit {E} features, {H} hidden nodes and {J} classes")
+        return cls(*parts, bool(config["multi_label"]))  # type: ignore[arg-type]
+
+    def _network(self) -> Any:
+        import torch
+
+        network = _new_network(len(self.mean), len(self.base_1), self.n_classes)
+        values = (self.base_1, self.spline_1, self.base_2, self.spline_2, self.bias)
+        for parameter, value in zip(_weights(network), values, strict=True):
+            parameter.copy_(torch.from_numpy(value))
+        return network
+
+
+def fit_kan(
+    X: Features,
+    target: IntArray | BoolArray,
+    n_classes: int,
+    *,
+    hidden: int,
+    weights: FloatArray | None = None,
+    seed: int,
+) -> KanModel:
+    """Return a network of E → H → J: the least cross-entropy that Adam finds in 25 passes, on one thread.
+
+    Args:
+        X: (D, E) array or CSR. target: (D,) 0 … J-1, or (D, J) bool for labels, each a score of its own.
+        hidden: H. weights: (D,) of the documents. seed: of the first weights and the order of the documents.
+
+    Raises:
+        MissingError: the extra `neural` is not installed.
+    """
+    try:
+        import torch
+    except ImportError:
+        raise missing_extra("classify", "neural") from None
+    from torch.nn import functional
+
+    from nlpkit.topics.neural.training import one_thread
+
+    features, multi_label = checked_features(X), target.ndim == 2
+    mean, scale = _scaling(features)
+    rows, rng = _scaled(features, mean, scale), np.random.default_rng(seed)
+    y = torch.from_numpy(np.asarray(target, np.float32 if multi_label else np.int64))
+    w = torch.from_numpy(np.asarray(np.ones(len(rows)) if weights is None else weights, np.float32))
+    with one_thread(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network, inputs = _new_network(rows.shape[1], hidden, n_classes), torch.from_numpy(rows)
+        optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=DECAY)
+        size = max(SMALLEST, batch_size(len(rows)))
+        steps = EPOCHS * -(-len(rows) // size)
+        rate = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.01, steps)
+        for _ in range(EPOCHS):
+            order = torch.from_numpy(rng.permutation(len(rows)))
+            for batch in order.split(size):
+                scores = network(inputs[batch])
+                if multi_label:
+                    losses = functional.binary_cross_entropy_with_logits(scores, y[batch], reduction="none").sum(1)
+                else:
+                    losses = functional.cross_entropy(scores, y[batch], reduction="none")
+                optimizer.zero_grad()
+                (losses * w[batch]).mean().backward()
+                optimizer.step()
+                rate.step()
+        parts = [p.detach().numpy() for p in _weights(network)]
+    return KanModel(mean, scale, *parts, multi_label)
+
+
+def _new_network(E: int, H: int, J: int) -> Any:
+    from nlpkit.architectures.kan import KAN
+
+    return KAN((E, H, J), intervals=INTERVALS, reach=REACH)
+
+
+def _weights(network: Any) -> list[Any]:
+    first, second = network.layers
+    return [first.w_b, first.c, second.w_b, second.c, network.bias]
+
+
+def _scaling(X: Features) -> tuple[Float32Array, Float32Array]:
+    """Return the mean of each feature, and 1 / its standard deviation, 0 where it never varies."""
+    X = X.astype(np.float64)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    squares = X.multiply(X) if sparse.issparse(X) else X * X
+    deviation = np.sqrt(np.maximum(np.asarray(squares.mean(axis=0)).ravel() - mean**2, 0.0))
+    varies = deviation > 1e-6 * np.maximum(np.abs(mean), 1e-6)
+    return mean.astype(np.float32), np.where(varies, 1 / np.where(varies, deviation, 1.0), 0.0).astype(np.float32)
+
+
+def _scaled(X: Features, mean: Float32Array, scale: Float32Array) -> Float32Array:
+    rows = X.toarray() if sparse.issparse(X) else X
+    return np.ascontiguousarray((rows.astype(np.float32) - mean) * scale)
