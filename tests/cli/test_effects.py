@@ -75,6 +75,7 @@ def test_tables_and_other_formulas(run: Path) -> None:
     assert rows[0][:4] == ["topic", "topic_label", "value", "share"]
     assert rows[1][2] == "2020-01-01"
     assert "wrote dates.csv: 400 rows" in done.err
+    assert "intervals hold for the topics of this fit" in done.err
     run_cli("effects", run, "--prevalence", "s(n, 3)", "-q", "-o", "n.parquet")
     assert footer("n.parquet")["command"] == "effects"
     assert footer("n.parquet")["parameters"]["prevalence"] == "s(n, 3)"

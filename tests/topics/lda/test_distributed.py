@@ -15,6 +15,7 @@ from hypothesis import given
 from nlpkit.actors import ProcessActors, RayActors, Start
 from nlpkit.errors import ActorLostError, UsageError
 from nlpkit.parameters import Execution
+from nlpkit.topics.lda import state as chain_state
 from nlpkit.topics.lda.distributed import DistributedSampler
 from nlpkit.topics.lda.fit import LdaFit, fit_lda
 from nlpkit.topics.lda.guide import Guidance
@@ -223,6 +224,17 @@ def test_a_killed_worker_changes_nothing(save_every: int, caplog: pytest.LogCapt
     assert contents(fit) == contents(fit_lda(MIXED, OPTIONS, Execution(threads=2)))
     assert [state.step for state in saved.states] == ([4, 8, 12] if save_every else [])
     assert "exit code -9" in caplog.text
+    assert f"begin again after sweep {save_every}" in caplog.text
+
+
+def test_without_a_keeper_the_state_of_the_last_minute_is_remembered(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(chain_state, "SAVE_SECONDS", -1.0)
+    kill = KilledAt(6)
+    fit = fit_lda(MIXED, OPTIONS, shards=kill.start, progress=kill.progress)
+    assert contents(fit) == contents(fit_lda(MIXED, OPTIONS))
+    assert "begin again after sweep 5" in caplog.text or "begin again after sweep 6" in caplog.text
 
 
 @pytest.mark.slow

@@ -259,13 +259,12 @@ def test_draws_with_the_mean_covariance_have_the_information_of_the_words_alone(
     sigma = noise + np.array([[1.0, 0.3], [0.3, 0.6]])
     X = np.column_stack([np.ones(50), rng.normal(size=50)])
     eta = rng.normal(size=(50, 2))
-    logs = []
-    for theta in draw_thetas(eta, noise, sigma, X, rng, 20_000):
-        logs.append(np.linalg.lstsq(X, np.log(theta[:, :-1] / theta[:, -1:]), rcond=None)[0][1])
-    np.testing.assert_allclose(np.mean(logs, axis=0), np.linalg.lstsq(X, eta, rcond=None)[0][1], atol=0.01)
+    slope = np.linalg.pinv(X)[1]
+    logs = [slope @ np.log(theta[:, :-1] / theta[:, -1:]) for theta in draw_thetas(eta, noise, sigma, X, rng, 10_000)]
+    np.testing.assert_allclose(np.mean(logs, axis=0), slope @ eta, atol=0.01)
     between = np.cov(np.array(logs).T)  # with Σ within each draw, Louis's Σ (Σ - ν)⁻¹ Σ in all, each times (XᵀX)⁻¹
     missing = sigma @ np.linalg.inv(sigma - noise) @ sigma - sigma
-    np.testing.assert_allclose(between, np.linalg.inv(X.T @ X)[1, 1] * missing, rtol=0.06)
+    np.testing.assert_allclose(between, np.linalg.inv(X.T @ X)[1, 1] * missing, rtol=0.08)
 
 
 def test_cases_and_contrasts() -> None:
