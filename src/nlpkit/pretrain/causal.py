@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -76,11 +77,10 @@ class ClmObjective(EveryParameter):
         return functional.cross_entropy(logits, ids[:, 1:][guessed], reduction="sum")
 
 
-def negative_log_likelihood(network: MlmNetwork, sequences: Inputs, engine: Engine) -> tuple[float, int]:
-    """Return −Σ log p of the tokens of sequences, and their number N. exp of the ratio is the perplexity per token."""
-    objective = ClmObjective(network, sequences)
+def negative_log_likelihood(objective: Any, engine: Engine) -> tuple[float, int]:
+    """Return −Σ log p of the tokens that an objective guesses, and their number N. exp of the ratio is the perplexity per token."""
     objective.mode(False)
-    total = sum(loss for _, loss in engine.run(lambda rows: float(objective.loss(rows)), sequences.lengths))
+    total = sum(loss for _, loss in engine.run(lambda rows: float(objective.loss(rows)), objective.lengths))
     return float(total), int(objective.weight(np.arange(objective.n)))
 
 

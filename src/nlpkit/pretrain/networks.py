@@ -30,11 +30,14 @@ ARCHES: dict[str, dict[str, Value]] = {
     "mamba": {"layers": 0, "hidden": 0, "state": 16},
     "s4": {**_USUAL, "state": 32},
     "tokenformer": {**_HEADS, "tokens": 0},
+    "t5": _HEADS,
 }
 # the first is the usual one
 OBJECTIVES = dict.fromkeys(ARCHES, ("clm",)) | {
     "bert": ("mlm",), "bilstm": ("mlm",), "transformer": ("clm", "mlm"), "tokenformer": ("clm", "mlm"),
+    "t5": ("seq2seq",),
 }  # fmt: skip
+_READS = {"mlm": "reads the text in both directions", "seq2seq": "reads a text and writes another"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ def objective_of(arch: str, wanted: str | None) -> str:
     if wanted is None:
         return known[0]
     if wanted not in known:
-        reads = "reads the text in both directions" if known == ("mlm",) else "reads the text from left to right"
+        reads = _READS.get(known[0], "reads the text from left to right")
         raise UsageError(f"`objective={wanted}`: {arch} {reads}; take {known[0]}", parameter="objective")
     return wanted
 
@@ -105,6 +108,17 @@ def new_network(
     return MlmNetwork(model.eval(), tokenizer, frame, mask_id, ordinary, max_tokens, False, frozenset(), trained)
 
 
+def embedding_body(model: Any) -> Any:
+    """Return the part of a model that gives texts their vectors: without its head, and of t5 the encoder alone."""
+    if model.config.model_type != "t5":
+        return getattr(model, model.base_model_prefix)
+    from transformers import T5EncoderModel
+
+    body = T5EncoderModel(model.config)
+    body.load_state_dict({k: v for k, v in model.state_dict().items() if k.startswith(("shared.", "encoder."))})
+    return body.eval()
+
+
 def _new_model(
     arch: str, options: Mapping[str, Value], objective: str, sizes: NetworkSizes, tokenizer: Any, window: int
 ) -> Any:
@@ -115,6 +129,8 @@ def _new_model(
         GPT2LMHeadModel,
         MambaConfig,
         MambaForCausalLM,
+        T5Config,
+        T5ForConditionalGeneration,
     )
 
     H, L, dropout = sizes.hidden, sizes.layers, float(options.get("dropout", 0.0))
@@ -137,6 +153,12 @@ def _new_model(
             hidden_size=H, num_hidden_layers=L, state_size=int(options["state"]), tie_word_embeddings=True, **common
         )
         return with_scan(MambaForCausalLM(config))
+    if arch == "t5":
+        config = T5Config(
+            d_model=H, d_kv=H // sizes.heads, d_ff=4 * H, num_layers=L, num_heads=sizes.heads, dropout_rate=dropout,
+            decoder_start_token_id=tokenizer.pad_token_id, **common,
+        )  # fmt: skip
+        return T5ForConditionalGeneration(config)
     config = SequenceConfig(
         arch, hidden_size=H, num_hidden_layers=L, num_attention_heads=sizes.heads, max_position_embeddings=window,
         state_size=int(options.get("state", 32)), parameter_tokens=int(options.get("tokens", 0)) or H, dropout=dropout,

@@ -11,6 +11,7 @@ from nlpkit.parameters import READ, Param
 
 TYPES = ("bpe", "wordpiece", "unigram")
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+OBJECTIVES = ("clm", "mlm", "seq2seq")
 LEAST_VOCABULARY = len(SPECIAL) + 2
 
 
@@ -54,17 +55,21 @@ class PretrainOptions:
     arch: Annotated[
         str,
         Param(
-            "Architecture: rnn, lstm, bilstm, gru, transformer, bert, gpt, mamba, s4 or tokenformer, with options as in "
-            "lstm(layers=1,hidden=64).",
+            "Architecture: rnn, lstm, bilstm, gru, transformer, bert, gpt, mamba, s4, tokenformer or t5, with options "
+            "as in lstm(layers=1,hidden=64).",
             metavar="NAME",
         ),
     ] = "gpt"
     objective: Annotated[
         str | None,
         Param(
-            "Objective: clm (guess the next token) or mlm (guess masked tokens); default: mlm for bert and bilstm, else clm.",
-            metavar="clm|mlm",
+            "Objective: clm (guess the next token), mlm (guess masked tokens) or seq2seq (write a target); default: mlm for bert and "
+            "bilstm, seq2seq for t5, else clm.",
+            metavar="NAME",
         ),
+    ] = None
+    target_col: Annotated[
+        str | None, Param("Column with the text to write, for the objective seq2seq.", metavar="COL", panel="Data")
     ] = None
     size: Annotated[
         str, Param("Size: tiny (2 layers of 128), mini (4 of 256) or small (4 of 512).", metavar="SIZE")
@@ -101,8 +106,8 @@ class PretrainOptions:
             raise UsageError(
                 f"`holdout={self.holdout:g}`: a share of the documents between 0 and 1 is needed", parameter="holdout"
             )
-        if self.objective not in (None, "clm", "mlm"):
-            raise unknown_value("objective", self.objective, ("clm", "mlm"))
+        if self.objective is not None and self.objective not in OBJECTIVES:
+            raise unknown_value("objective", self.objective, OBJECTIVES)
 
 
 # layers and width; tiny, mini and small are those of Turc et al. (2019)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.errors import InputError, MissingError, UsageError, first_line, missing_extra
+from nlpkit.errors import InputError, MissingError, UsageError, first_line, missing_column, missing_extra
 from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.training_options import HardwareOptions, ScheduleOptions
 from nlpkit.interrupts import between_steps
@@ -51,8 +51,8 @@ class PretrainJob:
     schedule: Any
     tokenizer: Any
     tokenizer_sha256: str
-    texts: list[str]
-    held_out: list[str]
+    texts: Any  # Texts to learn from, and those held out
+    held_out: Any
     provenance: Provenance
     reading: dict[str, Any]
     seconds: dict[str, float] = field(default_factory=dict)
@@ -63,6 +63,7 @@ class PretrainJob:
             "arch": self.arch, "options": self.arch_options, "objective": self.objective, "size": self.options.size,
             "pooling": self.options.pooling, "holdout": self.options.holdout, "tokenizer": self.options.tokenizer,
             "tokenizer_sha256": self.tokenizer_sha256, "vocab_size": len(self.tokenizer), "max_tokens": self.max_tokens,
+            **({} if self.options.target_col is None else {"target_col": self.options.target_col}),
             "plan": asdict(self.schedule), "precision": self.precision, "device": self.device.type,
         }  # fmt: skip
 
@@ -145,7 +146,8 @@ def pretrain(
     """Train a language model from scratch on documents, and measure its perplexity on those that are held out.
 
     Perplexity per token is exp(−Σ log p / N) over the N tokens of the held-out documents and the end of each; per word the same sum
-    is divided by the words between blanks and the ends. The objective mlm has the first alone, over masked tokens.
+    is divided by the words between blanks and the ends. The objective mlm has the first alone, over masked tokens; seq2seq has both
+    over the texts in `target_col`, given the documents.
 
     Args:
         data: a Corpus, texts, or a data frame.
@@ -194,17 +196,22 @@ def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> 
     arch, arch_options = parse_options(options.arch, ARCHES, "arch")
     objective = objective_of(arch, options.objective)
     sizes_of(arch, arch_options, options.size)
+    if (objective == "seq2seq") != (options.target_col is not None):
+        raise UsageError(
+            f"`objective={objective}` needs `target_col`, the column with the text to write"
+            if options.target_col is None
+            else f"`target_col` is of `objective=seq2seq`, not of {objective}; leave it out",
+            parameter="target_col",
+        )
     device, precision = hardware.chosen()
     window = training.max_tokens or WINDOW
     corpus, seconds = as_corpus(data), {}  # type: ignore[var-annotated]
     with stopwatch(seconds, "read"), corpus.open() as stream:
-        everything = [text for batch in stream for text in batch.column("text").to_pylist()]
-        if not everything:
-            raise no_documents(stream)
+        everything = _read(stream, options.target_col)
         provenance = Provenance.of_streams([stream])
     texts, held_out = _split(everything, options.holdout, execution.seed)
     with stopwatch(seconds, "tokenizer"):
-        tokenizer = _tokenizer(options, texts, window, verify=execution.verify)
+        tokenizer = _tokenizer(options, [*texts.texts, *(texts.targets or ())], window, verify=execution.verify)
     if len(set(range(len(tokenizer))) - set(tokenizer.all_special_ids)) < 2:
         raise InputError(
             f"the tokenizer in {options.tokenizer} has fewer than two tokens beside the special ones: there is nothing to guess",
@@ -216,19 +223,42 @@ def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> 
     )  # fmt: skip
 
 
-def _split(texts: list[str], share: float, seed: int) -> tuple[list[str], list[str]]:
-    """Return the texts to learn from and those held out, in their order."""
-    n_held_out = max(1, round(share * len(texts)))
-    if n_held_out >= len(texts):
+def _read(stream: Any, target_col: str | None) -> Any:
+    """Return the texts of a stream with their targets. Raises ColumnError: there is no such column; InputError: there is no document."""
+    from nlpkit.pretrain.training import Texts
+
+    if target_col is not None and target_col not in stream.schema.names:
+        raise missing_column(stream.where, target_col, stream.schema.names, "`target_col`")
+    texts: list[str] = []
+    targets: list[str] = []
+    for batch in stream:
+        texts += batch.column("text").to_pylist()
+        if target_col is not None:
+            targets += ["" if value is None else str(value) for value in batch.column(target_col).to_pylist()]
+    if not texts:
+        raise no_documents(stream)
+    if target_col is None:
+        return Texts(texts)
+    kept = [i for i, (text, target) in enumerate(zip(texts, targets, strict=True)) if text.strip() and target.strip()]
+    if len(kept) < len(texts):
+        without = wording.counted(len(texts) - len(kept), "document")
+        reporting.warn(f"{without} without a text or without a target in {target_col}: left out")
+    if not kept:
+        raise InputError(f"no document has both a text and a target in {target_col}", parameter="target_col")
+    return Texts([texts[i] for i in kept], [targets[i] for i in kept])
+
+
+def _split(documents: Any, share: float, seed: int) -> tuple[Any, Any]:
+    """Return the documents to learn from and those held out, in their order."""
+    n = len(documents)
+    n_held_out = max(1, round(share * n))
+    if n_held_out >= n:
         raise InputError(
-            f"of {wording.counted(len(texts), 'document')} none is left to learn from when {n_held_out:,} are held out "
+            f"of {wording.counted(n, 'document')} none is left to learn from when {n_held_out:,} are held out "
             f"(`holdout={share:g}`); give more documents"
         )
-    drawn = np.zeros(len(texts), bool)
-    drawn[np.random.default_rng(seed).permutation(len(texts))[:n_held_out]] = True
-    return [t for t, out in zip(texts, drawn, strict=True) if not out], [
-        t for t, out in zip(texts, drawn, strict=True) if out
-    ]
+    order = np.random.default_rng(seed).permutation(n)
+    return documents.take(np.sort(order[n_held_out:])), documents.take(np.sort(order[:n_held_out]))
 
 
 def _tokenizer(options: PretrainOptions, texts: list[str], window: int, *, verify: bool) -> Any:
@@ -281,9 +311,12 @@ def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) 
         f"learn from in {wording.counted(n_windows, 'window')} of up to {job.max_tokens:,} tokens, {len(job.held_out):,} held out"
     )
     if learned.n_cut:
-        reporting.note(
-            f"{wording.counted(learned.n_cut, 'document')} longer than the window: cut into several, nothing is left out"
+        what = (
+            "whose text or target is longer than the window: the rest is left out; take more with `max_tokens`"
+            if job.objective == "seq2seq"
+            else "longer than the window: cut into several, nothing is left out"
         )
+        reporting.note(f"{wording.counted(learned.n_cut, 'document')} {what}")
     if n_windows < job.schedule.batch:
         reporting.warn(
             f"the corpus has {wording.counted(n_windows, 'window')}, fewer than `batch_size={job.schedule.batch}`: each step takes all"
@@ -325,13 +358,14 @@ def save_model(network: Any, pooling: str, folder: Path) -> None:
     """Write a network twice: with its head for transformers, and its body with a pooling for sentence-transformers."""
     from nlpkit.embed.engines import quiet
     from nlpkit.finetune.network import seeded
+    from nlpkit.pretrain.networks import embedding_body
 
     model = network.model.cpu()
     network.save(folder / "transformers")
     body = folder / "body.part"
     model.config.use_cache = False  # texts are embedded whole
     with quiet(), seeded(0):  # of a pooler that BERT's body is given
-        network.body.save_pretrained(str(body))
+        embedding_body(model).save_pretrained(str(body))
         network.tokenizer.save_pretrained(str(body))
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
