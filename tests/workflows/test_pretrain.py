@@ -203,11 +203,11 @@ def _loaded(result: PretrainedModel) -> Any:
 
 
 def test_finetune_takes_it_as_base(tmp_path: Path) -> None:
-    for arch in ("lstm", "gpt"):
+    for arch, method in (("lstm", "full"), ("gpt", "lora"), ("mamba", "lora")):
         trained(arch).save(tmp_path / arch)
         corpus = nk.Corpus.from_texts(TEXTS, labels=["a" if "river" in text else "b" for text in TEXTS])
         tuned = nk.finetune(
-            corpus, base=str(tmp_path / arch), method="full", max_steps=2, holdout=0.25, device="cpu", threads=1
+            corpus, base=str(tmp_path / arch), method=method, max_steps=2, holdout=0.25, device="cpu", threads=1
         )
         assert tuned.facts["steps"] == 2
 
