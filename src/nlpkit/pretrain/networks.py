@@ -15,7 +15,9 @@ from nlpkit.finetune.inputs import frame_of
 from nlpkit.finetune.methods import Value
 from nlpkit.finetune.mlm import MlmNetwork
 from nlpkit.finetune.network import seeded
+from nlpkit.pretrain.electra import new_electra
 from nlpkit.pretrain.options import SIZES
+from nlpkit.pretrain.pairs import PAIRED
 
 _USUAL: dict[str, Value] = {"layers": 0, "hidden": 0, "dropout": 0.1}  # 0: by the size
 _HEADS: dict[str, Value] = {**_USUAL, "heads": 0}
@@ -33,10 +35,11 @@ ARCHES: dict[str, dict[str, Value]] = {
     "t5": _HEADS,
 }
 # the first is the usual one
-OBJECTIVES = dict.fromkeys(ARCHES, ("clm",)) | {
-    "bert": ("mlm",), "bilstm": ("mlm",), "transformer": ("clm", "mlm"), "tokenformer": ("clm", "mlm"),
-    "t5": ("seq2seq",),
+OBJECTIVES: dict[str, tuple[str, ...]] = dict.fromkeys(ARCHES, ("clm", "distil")) | {
+    "bert": ("mlm", "nsp", "sop", "electra", "distil"), "bilstm": ("mlm", "distil"), "transformer": ("clm", "mlm", "distil"),
+    "tokenformer": ("clm", "mlm", "distil"), "t5": ("seq2seq",),
 }  # fmt: skip
+BERT_HEADS = (*PAIRED, "electra")
 _READS = {"mlm": "reads the text in both directions", "seq2seq": "reads a text and writes another"}
 
 
@@ -54,6 +57,10 @@ def objective_of(arch: str, wanted: str | None) -> str:
     known = OBJECTIVES[arch]
     if wanted is None:
         return known[0]
+    if wanted not in known and wanted in BERT_HEADS:
+        raise UsageError(
+            f"`objective={wanted}`: {arch} does not have its heads; take `arch=bert`", parameter="objective"
+        )
     if wanted not in known:
         reads = _READS.get(known[0], "reads the text from left to right")
         raise UsageError(f"`objective={wanted}`: {arch} {reads}; take {known[0]}", parameter="objective")
@@ -92,9 +99,8 @@ def new_network(
     """
     register()
     sizes = sizes_of(arch, options, size)
-    needed = (
-        ("pad_token_id", "mask_token_id") if objective == "mlm" else ("pad_token_id", "bos_token_id", "eos_token_id")
-    )
+    masks = objective in ("mlm", *BERT_HEADS)
+    needed = ("pad_token_id", "mask_token_id") if masks else ("pad_token_id", "bos_token_id", "eos_token_id")
     missing = [name.removesuffix("_id") for name in needed if getattr(tokenizer, name) is None]
     if missing:
         raise UsageError(f"the tokenizer has no {missing[0]}, which {objective} needs", parameter="tokenizer")
@@ -104,7 +110,7 @@ def new_network(
     ordinary = np.setdiff1d(np.arange(len(tokenizer)), special)
     mask_id = -1 if tokenizer.mask_token_id is None else int(tokenizer.mask_token_id)
     trained = dict(model.named_parameters())
-    frame = frame_of(tokenizer, typed=False)
+    frame = frame_of(tokenizer, typed=objective in PAIRED)
     return MlmNetwork(model.eval(), tokenizer, frame, mask_id, ordinary, max_tokens, False, frozenset(), trained)
 
 
@@ -125,6 +131,7 @@ def _new_model(
     from transformers import (
         BertConfig,
         BertForMaskedLM,
+        BertForPreTraining,
         GPT2Config,
         GPT2LMHeadModel,
         MambaConfig,
@@ -136,12 +143,16 @@ def _new_model(
     H, L, dropout = sizes.hidden, sizes.layers, float(options.get("dropout", 0.0))
     ends = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("pad", "bos", "eos")}
     common = {"vocab_size": len(tokenizer), **ends}
+    if objective == "electra":
+        return new_electra(
+            vocabulary=len(tokenizer), layers=L, hidden=H, heads=sizes.heads, window=window, dropout=dropout, ends=ends
+        )
     if arch == "bert":
         config = BertConfig(
             hidden_size=H, num_hidden_layers=L, num_attention_heads=sizes.heads, intermediate_size=4 * H,
             max_position_embeddings=window, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, **common,
         )  # fmt: skip
-        return BertForMaskedLM(config)
+        return (BertForPreTraining if objective in PAIRED else BertForMaskedLM)(config)
     if arch == "gpt":
         config = GPT2Config(
             n_embd=H, n_layer=L, n_head=sizes.heads, n_positions=window, resid_pdrop=dropout, embd_pdrop=dropout,

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.errors import InputError, MissingError, UsageError, first_line, missing_column, missing_extra
+from nlpkit.errors import InputError, missing_extra
 from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.training_options import HardwareOptions, ScheduleOptions
 from nlpkit.interrupts import between_steps
-from nlpkit.io.atomic import MANIFEST, naming
+from nlpkit.io.atomic import naming
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_tables import curve_lines
 from nlpkit.io.provenance import Provenance
-from nlpkit.io.runs import RunTables, new_run, open_run
+from nlpkit.io.runs import RunTables, new_run
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.pretrain.options import TYPES, PretrainOptions, TokenizerOptions
+from nlpkit.pretrain.options import OBJECTIVES, PretrainOptions
 from nlpkit.version import __version__
 from nlpkit.workflows.checkpoints import TrainingStore, open_store
-from nlpkit.workflows.corpus import as_corpus, no_documents
+from nlpkit.workflows.corpus import as_corpus
+from nlpkit.workflows.pretrain_data import (
+    check_objective,
+    find_teacher,
+    read_texts,
+    sha256_of,
+    split_texts,
+    tokenizer_of,
+)
 from nlpkit.workflows.saving import save_run
 
 KIND, KEY = "pretrain", "pretrain"
@@ -43,6 +50,8 @@ class PretrainJob:
     arch: str
     arch_options: dict[str, Value]
     objective: str
+    objective_options: dict[str, Value]
+    guessed: str  # clm, mlm or seq2seq
     options: PretrainOptions
     execution: Execution
     device: Any
@@ -53,6 +62,7 @@ class PretrainJob:
     tokenizer_sha256: str
     texts: Any  # Texts to learn from, and those held out
     held_out: Any
+    teacher: Path | None
     provenance: Provenance
     reading: dict[str, Any]
     seconds: dict[str, float] = field(default_factory=dict)
@@ -63,7 +73,8 @@ class PretrainJob:
             "arch": self.arch, "options": self.arch_options, "objective": self.objective, "size": self.options.size,
             "pooling": self.options.pooling, "holdout": self.options.holdout, "tokenizer": self.options.tokenizer,
             "tokenizer_sha256": self.tokenizer_sha256, "vocab_size": len(self.tokenizer), "max_tokens": self.max_tokens,
-            **({} if self.options.target_col is None else {"target_col": self.options.target_col}),
+            **({"objective_options": self.objective_options} if self.objective_options else {}),
+            **{name: value for name in ("target_col", "teacher") if (value := getattr(self.options, name)) is not None},
             "plan": asdict(self.schedule), "precision": self.precision, "device": self.device.type,
         }  # fmt: skip
 
@@ -189,122 +200,59 @@ def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> 
     for record in (options, training, hardware):
         record.check()
     try:
-        from nlpkit.pretrain.networks import ARCHES, objective_of, sizes_of
+        from nlpkit.pretrain.networks import ARCHES, BERT_HEADS, objective_of, sizes_of
         from nlpkit.pretrain.training import PLAN
     except ImportError:
         raise missing_extra("pretrain", "neural") from None
     arch, arch_options = parse_options(options.arch, ARCHES, "arch")
-    objective = objective_of(arch, options.objective)
+    objective, objective_options = (
+        (objective_of(arch, None), {})
+        if options.objective is None
+        else parse_options(options.objective, OBJECTIVES, "objective")
+    )
+    objective_of(arch, objective)
+    check_objective(objective, objective_options, options)
     sizes_of(arch, arch_options, options.size)
-    if (objective == "seq2seq") != (options.target_col is not None):
-        raise UsageError(
-            f"`objective={objective}` needs `target_col`, the column with the text to write"
-            if options.target_col is None
-            else f"`target_col` is of `objective=seq2seq`, not of {objective}; leave it out",
-            parameter="target_col",
+    teacher, guessed = None, "mlm" if objective in BERT_HEADS else objective
+    if options.teacher is not None:
+        teacher, guessed = find_teacher(options.teacher, arch, verify=execution.verify)
+        options = (
+            replace(options, tokenizer=str(teacher)) if options.tokenizer == PretrainOptions().tokenizer else options
         )
     device, precision = hardware.chosen()
     window = training.max_tokens or WINDOW
     corpus, seconds = as_corpus(data), {}  # type: ignore[var-annotated]
     with stopwatch(seconds, "read"), corpus.open() as stream:
-        everything = _read(stream, options.target_col)
+        everything = read_texts(stream, options.target_col)
         provenance = Provenance.of_streams([stream])
-    texts, held_out = _split(everything, options.holdout, execution.seed)
+    texts, held_out = split_texts(everything, options.holdout, execution.seed)
     with stopwatch(seconds, "tokenizer"):
-        tokenizer = _tokenizer(options, [*texts.texts, *(texts.targets or ())], window, verify=execution.verify)
+        tokenizer = tokenizer_of(options, [*texts.texts, *(texts.targets or ())], window, verify=execution.verify)
     if len(set(range(len(tokenizer))) - set(tokenizer.all_special_ids)) < 2:
         raise InputError(
             f"the tokenizer in {options.tokenizer} has fewer than two tokens beside the special ones: there is nothing to guess",
             parameter="tokenizer",
         )
     return PretrainJob(
-        arch, arch_options, objective, options, execution, device, precision, window, training.applied_to(PLAN), tokenizer,
-        _sha256(tokenizer), texts, held_out, provenance, asdict(corpus.options), seconds,
+        arch, arch_options, objective, objective_options, guessed, options, execution, device, precision, window,
+        training.applied_to(PLAN), tokenizer, sha256_of(tokenizer), texts, held_out, teacher, provenance, asdict(corpus.options), seconds,
     )  # fmt: skip
-
-
-def _read(stream: Any, target_col: str | None) -> Any:
-    """Return the texts of a stream with their targets. Raises ColumnError: there is no such column; InputError: there is no document."""
-    from nlpkit.pretrain.training import Texts
-
-    if target_col is not None and target_col not in stream.schema.names:
-        raise missing_column(stream.where, target_col, stream.schema.names, "`target_col`")
-    texts: list[str] = []
-    targets: list[str] = []
-    for batch in stream:
-        texts += batch.column("text").to_pylist()
-        if target_col is not None:
-            targets += ["" if value is None else str(value) for value in batch.column(target_col).to_pylist()]
-    if not texts:
-        raise no_documents(stream)
-    if target_col is None:
-        return Texts(texts)
-    kept = [i for i, (text, target) in enumerate(zip(texts, targets, strict=True)) if text.strip() and target.strip()]
-    if len(kept) < len(texts):
-        without = wording.counted(len(texts) - len(kept), "document")
-        reporting.warn(f"{without} without a text or without a target in {target_col}: left out")
-    if not kept:
-        raise InputError(f"no document has both a text and a target in {target_col}", parameter="target_col")
-    return Texts([texts[i] for i in kept], [targets[i] for i in kept])
-
-
-def _split(documents: Any, share: float, seed: int) -> tuple[Any, Any]:
-    """Return the documents to learn from and those held out, in their order."""
-    n = len(documents)
-    n_held_out = max(1, round(share * n))
-    if n_held_out >= n:
-        raise InputError(
-            f"of {wording.counted(n, 'document')} none is left to learn from when {n_held_out:,} are held out "
-            f"(`holdout={share:g}`); give more documents"
-        )
-    order = np.random.default_rng(seed).permutation(n)
-    return documents.take(np.sort(order[n_held_out:])), documents.take(np.sort(order[:n_held_out]))
-
-
-def _tokenizer(options: PretrainOptions, texts: list[str], window: int, *, verify: bool) -> Any:
-    """Return the tokenizer of a folder, or one trained on the texts. Raises UsageError, InputError, MissingError."""
-    from nlpkit.pretrain.subwords import train_subwords
-
-    if options.tokenizer in TYPES and not Path(options.tokenizer).is_dir():
-        record = TokenizerOptions(type=options.tokenizer, vocab_size=options.vocab_size)
-        return train_subwords(texts, record).transformers(max_tokens=window)
-    folder = Path(options.tokenizer)
-    if not (folder / "tokenizer.json").is_file():
-        raise UsageError(
-            f"`tokenizer={options.tokenizer}` is neither {', '.join(TYPES)} nor a folder with tokenizer.json; make one with: "
-            "nlpkit train-tokenizer CORPUS -o tokenizer/",
-            parameter="tokenizer",
-        )
-    if (folder / MANIFEST).is_file():
-        open_run(folder, verify=verify).file("tokenizer.json")
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # every tokenizer fails in its own way
-        raise MissingError(f"transformers cannot read the tokenizer in {folder}: {first_line(error)}") from None
-    tokenizer.model_max_length = window
-    return tokenizer
-
-
-def _sha256(tokenizer: Any) -> str:
-    import hashlib
-
-    return hashlib.sha256(tokenizer.backend_tokenizer.to_str().encode()).hexdigest()
 
 
 def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) -> dict[str, Any]:
     """Train the network and write it into a folder; return its perplexity, facts of the training and the curve."""
     from nlpkit.finetune.trials import load_resume_state
     from nlpkit.pretrain.networks import new_network
-    from nlpkit.pretrain.training import cut_texts, held_out_perplexity, train_network
+    from nlpkit.pretrain.training import Lesson, cut_texts, held_out_perplexity, train_network
 
     seed = job.execution.seed
     network = new_network(
-        job.arch, job.arch_options, job.objective, job.options.size, job.tokenizer, max_tokens=job.max_tokens, seed=seed
-    )
+        job.arch, job.arch_options, job.objective if job.teacher is None else job.guessed, job.options.size, job.tokenizer,
+        max_tokens=job.max_tokens, seed=seed,
+    )  # fmt: skip
     network.model.to(engine.device)
-    learned, held_out = (cut_texts(network, texts, job.objective) for texts in (job.texts, job.held_out))
+    lesson = Lesson(job.objective, job.guessed, job.objective_options, _taught_by(job, network, engine.device))
+    learned, held_out = (cut_texts(network, texts, lesson) for texts in (job.texts, job.held_out))
     n_windows, n_parameters = len(learned.inputs.lengths), sum(p.numel() for p in network.trained.values())
     reporting.note(
         f"{job.arch}, {job.objective}: {wording.counted(n_parameters, 'parameter')}, {wording.counted(len(job.texts), 'document')} to "
@@ -328,7 +276,7 @@ def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) 
             stop.step(step, steps)
 
         outcome = train_network(
-            network, learned, held_out, job.objective, plan=job.schedule, engine=engine, seed=seed,
+            network, learned, held_out, lesson, plan=job.schedule, engine=engine, seed=seed,
             state=load_resume_state(checkpoint, KEY, job.arch), save=lambda now: checkpoint.save(KEY, now), on_step=on_step,
         )  # fmt: skip
     if outcome.diverged is not None:
@@ -336,7 +284,7 @@ def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) 
             f"the loss of step {outcome.diverged:,} is no number any more: training ended, and the model is that of step "
             f"{outcome.best_step:,}, the best so far; lower `lr`"
         )
-    measured = held_out_perplexity(network, held_out, job.held_out, job.objective, engine, seed)
+    measured = held_out_perplexity(network, held_out, job.held_out, lesson, engine, seed)
     checkpoint.begin()
     shutil.rmtree(folder, ignore_errors=True)
     with naming(checkpoint.path):
@@ -352,6 +300,21 @@ def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) 
         },
         "curve": [asdict(point) for point in outcome.curve],
     }  # fmt: skip
+
+
+def _taught_by(job: PretrainJob, network: Any, device: Any) -> Any:
+    """Return the teacher of a network, or None."""
+    if job.teacher is None:
+        return None
+    from nlpkit.pretrain.distil import load_teacher
+
+    teacher = load_teacher(job.teacher, network, job.guessed, device)
+    ours, theirs = int(network.model.config.hidden_size), int(teacher.model.config.hidden_size)
+    if ours != theirs and job.objective_options["cosine"]:
+        reporting.note(
+            f"states of {ours} and of {theirs} numbers have no cosine: that term is left out; hidden={theirs} has it"
+        )
+    return teacher
 
 
 def save_model(network: Any, pooling: str, folder: Path) -> None:
