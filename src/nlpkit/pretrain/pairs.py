@@ -162,10 +162,8 @@ class PairObjective(MlmObjective):
             classes = model.cls.seq_relationship(body.pooler_output).float()
         labels = torch.from_numpy(self.labels[rows]).to(device)
         right = int((classes.argmax(dim=-1) == labels).sum())
-        losses = (
-            functional.cross_entropy(z, y, reduction="sum") for z, y in ((words, targets[chosen]), (classes, labels))
-        )
-        return (*losses, right)  # type: ignore[return-value]
+        masked = functional.cross_entropy(words, targets[chosen], reduction="sum")
+        return masked, functional.cross_entropy(classes, labels, reduction="sum"), right
 
     def scores(self, engine: Engine) -> tuple[float, dict[str, float]]:
         """Return −Σ log p of the masked tokens, and the share of pairs whose class is guessed right."""
