@@ -200,6 +200,7 @@ _FAMILIES |= {
         ffn_takes_residual=False,
     ),
 }
+LAYERED = tuple(_FAMILIES)  # kinds whose layers are known
 _SHIFTED = {  # places are counted from behind those of padding
     "roberta", "xlm-roberta", "mpnet", "camembert", "data2vec-text", "esm", "ibert", "lilt", "longformer", "luke", "markuplm",
     "roberta-prelayernorm", "xlm-roberta-xl", "xmod",
