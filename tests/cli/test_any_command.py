@@ -289,6 +289,7 @@ RARE = (
     "label_noise layer token_idf template multi_label examples choose"
 )
 ONE_TASK = "crf calibrate answer_start_col answer_tokens overlap"
+PRETRAIN = "arch objective size tokenizer pooling teacher target_col"
 BM25 = "scheme tf idf norm like bm25 k1 b slope augment"
 WAYS: dict[str, list[tuple[list[str], str]]] = {
     "bertopic": [(["--k", "3"], RARE), ([], RARE)],
@@ -325,8 +326,7 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     "finetune": [(["--method", "head"], f"{RARE} {ONE_TASK}"), (["--method", "lora"], f"{RARE} {ONE_TASK}")],
     "train-encoder": [(["--objective", "mlm"], RARE)],
     "train-tokenizer": [([], RARE)],
-    "pretrain": [(["--arch", "gru"], f"{RARE} arch objective size tokenizer pooling"), (["--arch", "bert", "--objective", "mlm"],
-    f"{RARE} arch objective size tokenizer pooling")],
+    "pretrain": [(["--arch", "gru"], f"{RARE} {PRETRAIN}"), (["--arch", "bert", "--objective", "mlm"], f"{RARE} {PRETRAIN}")],
     "evaluate": [(["LDA"], RARE), (["TOPICS"], RARE), (["PREDICTED"], RARE), (["CORPUS"], RARE), (["LDA",
     "TOPICS"], RARE)],
     "tfidf": [([], BM25), ([], BM25), (["--lsa", "2"], BM25), (["--scheme", "ltc"], BM25), (["--by", "label",

@@ -46,6 +46,13 @@ def test_runs_of_finetune(base: Path, tmp_path: Path, method: str) -> None:
     tune(write_jsonl(tmp_path / "t.jsonl", rows()), "-o", "run", base=base, method=method, steps=2)
     seen = run_cli("attention", "run", "the team won", "--offline", "--json").json()
     assert seen["tokens"] == ["[CLS]", "the", "team", "won", "[SEP]"]
+    if method == "setfit":
+        assert seen["confidence"] is None
+        return
+    assert [row["layer"] for row in seen["confidence"]] == [1, 2]
+    assert all(0 <= row["entropy"] < 1.1 for row in seen["confidence"])
+    if method == "full":
+        assert "from layer" in run_cli("attention", "run", "the team won", "--offline").out
 
 
 def test_what_is_refused(base: Path, tmp_path: Path) -> None:

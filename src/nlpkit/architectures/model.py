@@ -19,6 +19,7 @@ from transformers import (
 )
 from transformers.modeling_outputs import BaseModelOutput, MaskedLMOutput, SequenceClassifierOutput
 
+from nlpkit.architectures import last_token
 from nlpkit.architectures.attention import (
     Pattention,
     TokenformerBlock,
@@ -243,7 +244,8 @@ class SequenceClassifier(SequencePreTrained):
 
 
 def register() -> None:
-    """Let transformers load these models by its Auto classes."""
+    """Let transformers load these models by its Auto classes, and Mamba as a classifier."""
+    last_token.register()
     AutoConfig.register(MODEL_TYPE, SequenceConfig, exist_ok=True)
     AutoModel.register(SequenceConfig, SequenceModel, exist_ok=True)
     AutoModelForCausalLM.register(SequenceConfig, SequenceLM, exist_ok=True)

@@ -1,8 +1,9 @@
-"""Text by a causal transformer in a folder: greedy, by beam search, or drawn, as transformers generates it."""
+"""Text by a transformer in a folder, causal or of encoder and decoder: greedy, by beam search, or drawn, as transformers generates it."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,18 +17,20 @@ from nlpkit.types import FloatArray, LongArray
 
 
 class CausalText:
-    """A causal language model of transformers that writes text. name: of the folder in messages."""
+    """A causal language model of transformers that goes on with a text. name: of the folder in messages."""
+
+    LOADER, WHAT, TRAINED = "AutoModelForCausalLM", "causal language model", "to go on with a text"
 
     def __init__(self, folder: Path, name: str) -> None:
         """Load the model on the CPU, in fp32.
 
         Raises:
-            MissingError: transformers is not installed, or the folder holds no causal model with its head.
+            MissingError: transformers is not installed, or the folder holds no model of this kind with its head.
         """
         if any(importlib.util.find_spec(module) is None for module in ("torch", "transformers")):
             raise missing_extra("text by a transformer", "neural")
         import torch
-        from transformers import AutoModelForCausalLM
+        import transformers
 
         from nlpkit.architectures.model import MODEL_TYPE, register
         from nlpkit.embed.engines import quiet
@@ -37,23 +40,19 @@ class CausalText:
         self.name = name
         with quiet():
             try:
-                model, info = AutoModelForCausalLM.from_pretrained(
+                model, info = getattr(transformers, self.LOADER).from_pretrained(
                     str(folder), dtype=torch.float32, local_files_only=True, trust_remote_code=False, use_safetensors=True,
                     output_loading_info=True,
                 )  # fmt: skip
             except Exception as error:  # every model fails in its own way
-                raise MissingError(
-                    f"{name} is no causal language model that transformers loads: {first_line(error)}"
-                ) from None
+                raise MissingError(f"{name} is no {self.WHAT} that transformers loads: {first_line(error)}") from None
         if model.config.model_type == MODEL_TYPE and not model.config.causal:
             raise MissingError(f"{name} reads texts in both directions: it is no causal language model")
         kinds = model.config.architectures or [type(model).__name__]
         missing = sorted(map(str, info.get("missing_keys") or ()))
         if missing or type(model).__name__ not in kinds:
             lacks = f"'{missing[0]}' is missing" if missing else f"it is a {kinds[0]}"
-            raise MissingError(
-                f"{name} is no causal language model ({lacks}); give one that was trained to go on with a text"
-            )
+            raise MissingError(f"{name} is no {self.WHAT} ({lacks}); give one that was trained {self.TRAINED}")
         self._model, self._tokenizer = model.eval(), load_tokenizer(folder, words=False)
 
     @property
@@ -82,7 +81,7 @@ class CausalText:
 
         prompt = self._ids(options.prompt)
         window = self._window()
-        room = options.max_words if window is None else min(options.max_words, window - len(prompt))
+        room = options.max_words if window is None else min(options.max_words, self._room(prompt, window))
         if room < 1:
             raise UsageError(
                 f"the prompt has {len(prompt):,} tokens, the window of {self.name} {window:,}; a shorter prompt is needed",
@@ -105,7 +104,11 @@ class CausalText:
             chosen |= {"num_beams": width, "num_return_sequences": options.texts}
         ends = sorted(self._ends())
         settings = GenerationConfig(
-            max_new_tokens=room, eos_token_id=ends or None, pad_token_id=ends[0] if ends else 0, **chosen
+            max_new_tokens=room,
+            eos_token_id=ends or None,
+            pad_token_id=ends[0] if ends else 0,
+            **self._start(),
+            **chosen,
         )
         ids = torch.tensor([prompt])
         written: list[list[int]] = []
@@ -116,7 +119,7 @@ class CausalText:
                 for number in range(options.texts if options.drawn else 1):
                     with seeded(int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> 1)):
                         out = self._model.generate(ids, attention_mask=torch.ones_like(ids), generation_config=settings)
-                    written += out[:, len(prompt) :].tolist()
+                    written += out[:, self._before(prompt) :].tolist()
         finally:
             torch.set_num_threads(before)
         return [self._text(prompt, tokens) for tokens in written]
@@ -135,8 +138,7 @@ class CausalText:
         tokens = tokens if stop is None else tokens[: stop + 1]
         logs = self._log_probs(prompt, tokens)
         total = float(logs[np.arange(len(tokens)), tokens].sum())
-        text = self._tokenizer.decode([*prompt, *tokens], skip_special_tokens=True)
-        return str(text), GeneratedText(tuple(tokens), total, stop is not None)
+        return self._written(prompt, tokens), GeneratedText(tuple(tokens), total, stop is not None)
 
     def _log_probs(self, prompt: list[int], tokens: list[int]) -> FloatArray:
         """Return log p (n, V) of all tokens in the places of n tokens behind a prompt."""
@@ -146,25 +148,53 @@ class CausalText:
         torch.set_num_threads(1)
         try:
             with torch.inference_mode():
-                logits = self._model(torch.tensor([[*prompt, *tokens]])).logits[0, len(prompt) - 1 : -1]
-                logs: FloatArray = torch.log_softmax(logits.double(), dim=-1).numpy()
+                logs: FloatArray = torch.log_softmax(self._logits(prompt, tokens).double(), dim=-1).numpy()
         finally:
             torch.set_num_threads(before)
         return logs
 
+    def _logits(self, prompt: list[int], tokens: list[int]) -> Any:
+        """Return the logits (n, V) in the places of n tokens behind a prompt."""
+        import torch
+
+        return self._model(torch.tensor([[*prompt, *tokens]])).logits[0, len(prompt) - 1 : -1]
+
+    def _before(self, prompt: list[int]) -> int:
+        """Return how many tokens stand before those that are written."""
+        return len(prompt)
+
+    def _room(self, prompt: list[int], window: int) -> int:
+        """Return how many tokens can be written; below 1 where the prompt is too long."""
+        return window - len(prompt)
+
+    def _start(self) -> dict[str, int]:
+        """Return settings of transformers that say how a text begins."""
+        return {}
+
+    def _written(self, prompt: list[int], tokens: list[int]) -> str:
+        return str(self._tokenizer.decode([*prompt, *tokens], skip_special_tokens=True))
+
+    def _beginning(self) -> list[int]:
+        """Return the tokens that stand for an empty prompt. Raises UsageError where there is none."""
+        config, tokenizer = self._model.config, self._tokenizer
+        known = (tokenizer.bos_token_id, config.bos_token_id, tokenizer.eos_token_id, config.eos_token_id)
+        first = next((i for i in known if isinstance(i, int)), None)
+        if first is None:
+            raise UsageError(f"{self.name} has no token for a beginning; give a `prompt`", parameter="prompt")
+        return [int(first)]
+
+    def _without_end(self, ids: list[int], special: list[int]) -> list[int]:
+        """Return the ids of a prompt without an end behind it, which some tokenizers add."""
+        while ids and special[-1]:
+            ids, special = ids[:-1], special[:-1]
+        return ids
+
     def _ids(self, prompt: str) -> list[int]:
         tokenizer = self._tokenizer
         if not prompt:
-            config = self._model.config
-            known = (tokenizer.bos_token_id, config.bos_token_id, tokenizer.eos_token_id, config.eos_token_id)
-            first = next((i for i in known if isinstance(i, int)), None)
-            if first is None:
-                raise UsageError(f"{self.name} has no token for a beginning; give a `prompt`", parameter="prompt")
-            return [int(first)]
+            return self._beginning()
         read = tokenizer(prompt, return_special_tokens_mask=True, return_offsets_mapping=True)
         ids, special, spans = read["input_ids"], read["special_tokens_mask"], read["offset_mapping"]
-        while ids and special[-1]:  # an end, which some tokenizers add
-            ids, special = ids[:-1], special[:-1]
         unknown = [prompt[a:b] for i, (a, b) in zip(ids, spans, strict=False) if i == tokenizer.unk_token_id and b > a]
         if unknown and tokenizer.unk_token_id not in self._ends():
             raise UsageError(
@@ -173,7 +203,7 @@ class CausalText:
             )
         if all(special):
             raise UsageError(f"{self.name} finds no token in the prompt {prompt!r}; give words", parameter="prompt")
-        return list(map(int, ids))
+        return list(map(int, self._without_end(ids, special)))
 
     def _ends(self) -> set[int]:
         """Return the ids that end a text."""
@@ -186,6 +216,52 @@ class CausalText:
         """Return the tokens the model can take, None where there is no limit."""
         positions = getattr(self._model.config, "max_position_embeddings", None)
         return int(positions) if positions and positions > 0 else None
+
+
+class Seq2SeqText(CausalText):
+    """A model of transformers whose encoder reads the prompt, and whose decoder writes a text for it."""
+
+    LOADER, WHAT, TRAINED = "AutoModelForSeq2SeqLM", "model of encoder and decoder", "to write a text for another"
+
+    def _logits(self, prompt: list[int], tokens: list[int]) -> Any:
+        import torch
+
+        first = self._start()["decoder_start_token_id"]
+        return self._model(
+            input_ids=torch.tensor([prompt]), decoder_input_ids=torch.tensor([[first, *tokens[:-1]]])
+        ).logits[0]
+
+    def _before(self, prompt: list[int]) -> int:
+        return 1
+
+    def _room(self, prompt: list[int], window: int) -> int:
+        return 0 if len(prompt) > window else window - 1
+
+    def _start(self) -> dict[str, int]:
+        configs = self._model.generation_config, self._model.config
+        known = (getattr(c, name, None) for name in ("decoder_start_token_id", "bos_token_id") for c in configs)
+        first = next((i for i in known if isinstance(i, int)), None)
+        if first is None:
+            raise MissingError(f"{self.name} does not say which token begins a text (decoder_start_token_id)")
+        return {"decoder_start_token_id": first}
+
+    def _written(self, prompt: list[int], tokens: list[int]) -> str:
+        return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
+
+    def _beginning(self) -> list[int]:
+        raise UsageError(f"{self.name} writes a text for another one; give it as the `prompt`", parameter="prompt")
+
+    def _without_end(self, ids: list[int], special: list[int]) -> list[int]:
+        return ids
+
+
+def load_transformer(folder: Path, name: str) -> CausalText:
+    """Return the model in a folder of transformers, by what its config.json says. Raises MissingError: it writes no text."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise MissingError(f"the config.json of {name} cannot be read ({first_line(error)})") from None
+    return (Seq2SeqText if config.get("is_encoder_decoder") else CausalText)(folder, name)
 
 
 def top_candidates(prob: FloatArray, chosen: int, n: int) -> LongArray:

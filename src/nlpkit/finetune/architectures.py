@@ -1,9 +1,12 @@
-"""Where the parts of a transformer encoder are: one table of names for the eight kinds of models that adapters go into.
+"""Where the parts of a transformer are: one table of names for eight kinds of encoders, GPT-2 and Mamba, which adapters go into.
 
 Of any other kind the head is known: what is not in the body, whose name a transformers model tells itself (`base_model_prefix`).
 
 A layer is attention (projections of query, key and value, then a dense layer) and a feed-forward network (FFN: up, down).
-BERT and its kin normalise after each residual sum (post-norm), ModernBERT before each part (pre-norm).
+BERT and its kin normalise after each residual sum (post-norm), ModernBERT and GPT-2 before each part (pre-norm).
+
+A layer of Mamba is one mixer, x W_in → x, z; conv(x) W_x → Δ, B, C; y = SSM(x; Δ, B, C); (y · silu(z)) W_out. Its recurrence is masked
+attention with C for queries, B for keys and x for values (Dao & Gu 2024, §3), so that W_x stands for query and key, W_in for value.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Any, Literal
 from nlpkit.errors import UsageError
 
 Fused = Literal["", "blocks", "heads"]
+Attention = Literal["", "interface", "softmax"]
 PARTS = ("q", "k", "v", "o", "up", "down")
 
 
@@ -57,7 +61,7 @@ class Architecture:
     head                names of the parameters after the encoder, a pooler before the classifier among them
     head_modules        the modules they are in: names from the root of the model
     fused               how one matrix holds q, k and v: "blocks" [q | k | v], "heads" [q₁ k₁ v₁ | q₂ k₂ v₂ | …], "" when apart
-    attention           "interface": calls transformers' attention functions; "softmax": has its own
+    attention           "interface": calls transformers' attention functions; "softmax": has its own; "": there is none
     ffn_takes_residual  see Layer.ffn
     targets             of each of PARTS, the name inside a layer
     layer_list          name of the list of layers inside the encoder
@@ -71,7 +75,7 @@ class Architecture:
     head: tuple[str, ...]
     head_modules: tuple[str, ...]
     fused: Fused
-    attention: Literal["interface", "softmax"]
+    attention: Attention
     ffn_takes_residual: bool
     targets: dict[str, str]
     layer_list: str
@@ -91,13 +95,11 @@ class _Family:
     ffn_out: str
     ffn_norm: str | None
     fused: Fused = ""
-    kind: Literal["interface", "softmax"] = "interface"
+    kind: Attention = "interface"
     ffn_takes_residual: bool = True
 
 
-def _bert_like(
-    q: str, k: str, v: str, fused: Fused = "", kind: Literal["interface", "softmax"] = "interface"
-) -> _Family:
+def _bert_like(q: str, k: str, v: str, fused: Fused = "", kind: Attention = "interface") -> _Family:
     return _Family(
         layer_list="encoder.layer",
         attention="attention.self",
@@ -165,7 +167,40 @@ _FAMILIES = {
         ffn_takes_residual=False,
     ),
 }
-MODEL_TYPES = tuple(_FAMILIES)
+MODEL_TYPES = tuple(_FAMILIES)  # encoders
+_FAMILIES |= {
+    "gpt2": _Family(
+        layer_list="h",
+        attention="attn",
+        qkv=("attn.c_attn", "attn.c_attn", "attn.c_attn"),
+        attention_dense="attn.c_proj",
+        attention_out="attn.resid_dropout",
+        attention_norm=None,
+        ffn="mlp",
+        ffn_up="mlp.c_fc",
+        ffn_down="mlp.c_proj",
+        ffn_out="mlp.dropout",
+        ffn_norm=None,
+        fused="blocks",
+        ffn_takes_residual=False,
+    ),
+    "mamba": _Family(
+        layer_list="layers",
+        attention="mixer",
+        qkv=("mixer.x_proj", "mixer.x_proj", "mixer.in_proj"),
+        attention_dense="mixer.out_proj",
+        attention_out="mixer",
+        attention_norm=None,
+        ffn="mixer",
+        ffn_up="mixer.in_proj",
+        ffn_down="mixer.out_proj",
+        ffn_out="mixer",
+        ffn_norm=None,
+        kind="",
+        ffn_takes_residual=False,
+    ),
+}
+LAYERED = tuple(_FAMILIES)  # kinds whose layers are known
 _SHIFTED = {  # places are counted from behind those of padding
     "roberta", "xlm-roberta", "mpnet", "camembert", "data2vec-text", "esm", "ibert", "lilt", "longformer", "luke", "markuplm",
     "roberta-prelayernorm", "xlm-roberta-xl", "xmod",
@@ -173,16 +208,16 @@ _SHIFTED = {  # places are counted from behind those of padding
 
 
 def describe(model: Any) -> Architecture:
-    """Return where the parts of a transformers encoder are, with or without a head.
+    """Return where the parts of a transformers model are, with or without a head.
 
-    Raises UsageError for a kind of model that is not one of MODEL_TYPES.
+    Raises UsageError for a kind of model that is not in the table.
     """
     config = getattr(model, "config", None)
     model_type = str(getattr(config, "model_type", type(model).__name__))
     family = _FAMILIES.get(model_type)
     if family is None:
         raise UsageError(
-            f"adapters go into encoders of type {', '.join(MODEL_TYPES)}; the base is of type '{model_type}'. "
+            f"adapters go into models of type {', '.join(_FAMILIES)}; the base is of type '{model_type}'. "
             "Choose another `base`, or `method=full` or head",
             parameter="base",
         )
@@ -195,7 +230,7 @@ def describe(model: Any) -> Architecture:
         model_type=model_type,
         encoder=encoder,
         hidden_size=int(config.hidden_size),  # type: ignore[union-attr]
-        heads=int(config.num_attention_heads),  # type: ignore[union-attr]
+        heads=int(getattr(config, "num_attention_heads", 1)),
         layers=layers,
         head=head,
         head_modules=_head_modules(head, encoder),
@@ -207,6 +242,16 @@ def describe(model: Any) -> Architecture:
         ),
         layer_list=family.layer_list,
     )
+
+
+def check_attention(architecture: Architecture) -> None:
+    """Raise UsageError where a prefix has no keys and values that it could stand before."""
+    if not architecture.attention:
+        raise UsageError(
+            f"a prefix stands before keys and values, and a {architecture.model_type} has no attention; choose lora, prompt, pfeiffer or "
+            "parallel",
+            parameter="method",
+        )
 
 
 def without_head(architecture: Architecture) -> Architecture:

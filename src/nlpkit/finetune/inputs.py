@@ -114,7 +114,7 @@ def encode(
                 len(a) + len(b) - keep_a - keep_b,
             )
 
-    return _lay_out(rows(), frame)
+    return lay_out(rows(), frame)
 
 
 def encode_context(
@@ -139,7 +139,7 @@ def encode_context(
             n = len(target) + len(left) + len(right)
             yield target[:keep], context, n, n - keep - keep_l - keep_r
 
-    return _lay_out(rows(), frame)
+    return lay_out(rows(), frame)
 
 
 def encode_words(tokenizer: Any, frame: Frame, texts: Sequence[Sequence[str]], *, max_tokens: int) -> Inputs:
@@ -161,7 +161,7 @@ def encode_words(tokenizer: Any, frame: Frame, texts: Sequence[Sequence[str]], *
                 words.append(np.concatenate([edge[0], word_of_token, edge[1]]).astype(np.int32))
                 yield encoding.ids[:room], None, len(encoding.ids), max(0, len(encoding.ids) - room)
 
-    inputs = _lay_out(rows(), frame)
+    inputs = lay_out(rows(), frame)
     return replace(inputs, words=tuple(words), n_words=np.array([len(text) for text in texts], np.int64))
 
 
@@ -200,7 +200,7 @@ def encode_answers(
                     yield kept, encoding.ids[part], len(question) + len(of_window), cut
                 d += 1
 
-    inputs = _lay_out(rows(), frame)
+    inputs = lay_out(rows(), frame)
     return replace(inputs, documents=np.array(documents, np.int64), offsets=tuple(offsets))
 
 
@@ -252,7 +252,8 @@ def _ids(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[int]]:
             yield encoding.ids
 
 
-def _lay_out(rows: Iterable[tuple[list[int], list[int] | None, int, int]], frame: Frame) -> Inputs:
+def lay_out(rows: Iterable[tuple[list[int], list[int] | None, int, int]], frame: Frame) -> Inputs:
+    """Return texts and pairs as inputs, from the ids of each, how many tokens there were, and how many of them the cut took."""
     flat, types = array("i"), array("i")
     lengths, counts, cuts = [], [], []
     for first, second, count, cut in rows:

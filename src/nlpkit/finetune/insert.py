@@ -7,7 +7,7 @@
     mam          prefix + parallel (He et al. 2022, §4.7)
     unipelt      prefix + LoRA on q and v + pfeiffer, each with a gate (Mao et al. 2022)
 
-In ModernBERT, where no LayerNorm follows the sum, pfeiffer's place is the output of the layer: h ← h + Δ(h).
+In ModernBERT, GPT-2 and Mamba, where no LayerNorm follows the sum, pfeiffer's place is the output of the layer: h ← h + Δ(h).
 Names in brackets are those of the adapters library, whose defaults and counts of parameters these have.
 """
 
@@ -147,6 +147,12 @@ def insert(
         _need(value <= most, method, name, value, f"at most {most} for this base")
     if "prefix_length" in chosen:
         check_prefix(model, architecture)
+    if method in ("houlsby", "compacter") and not architecture.attention:
+        raise UsageError(
+            f"{method} goes behind attention and feed-forward layer, and a layer of {architecture.model_type} is one part; choose "
+            f"{'pfeiffer' if method == 'houlsby' else 'compacter++'}",
+            parameter="method",
+        )
     root = _build(method, chosen, architecture, generator)
     inserted = Inserted(model, method, chosen, architecture)
     weight = model.get_submodule(architecture.layers[0].ffn_down).weight

@@ -27,6 +27,9 @@ class MethodKind:
 KINDS: dict[str, MethodKind] = {
     "full": MethodKind("full", "all parameters (Devlin et al. 2019)", 5e-5),
     "head": MethodKind("head", "the body stays as it is, the head learns from its output", 2e-3),
+    "bitfit": MethodKind(
+        "head", "biases and the head, all matrices stay as they are (Ben Zaken et al. 2022)", 1e-3, 5e-4
+    ),
     "lora": MethodKind("peft", "low-rank updates of query and value (Hu et al. 2022)", 1e-3, 5e-4),
     "dora": MethodKind("peft", "LoRA of directions, and magnitudes (Liu et al. 2024)", 1e-3, 5e-4),
     "ia3": MethodKind("peft", "factors of keys, values and the inner layer (Liu et al. 2022)", 5e-3, 5e-4),

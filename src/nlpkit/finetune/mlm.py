@@ -226,16 +226,20 @@ class MlmObjective:
     lengths: LongArray = field(init=False)
     n: int = field(init=False)
     _maskable: Any = field(init=False)
-    _seen: Inputs = field(init=False)
-    _targets: Inputs = field(init=False)
+    seen: Inputs = field(init=False)
+    targets: Inputs = field(init=False)
     _counts: LongArray = field(init=False)
 
     def __post_init__(self) -> None:
+        self.count()
+        self.draw(np.random.default_rng(0))
+
+    def count(self) -> None:
+        """Take in the windows: how many there are, how long, and which tokens can be masked."""
         self.lengths, self.n = self.windows.lengths, len(self.windows.lengths)
         ordinary = np.zeros(int(max(self.windows.flat.max(), self.network.ordinary.max())) + 1, bool)
         ordinary[self.network.ordinary] = True
         self._maskable = ordinary[self.windows.flat]
-        self.draw(np.random.default_rng(0))
 
     def draw(self, rng: np.random.Generator) -> None:
         """Draw new masks."""
@@ -244,8 +248,8 @@ class MlmObjective:
         seen, targets = mask_tokens(
             ids, self._maskable, w.starts, mask_id=net.mask_id, ordinary=net.ordinary, share=self.share, rng=rng
         )
-        self._seen = replace(w, flat=seen.astype(np.int32))
-        self._targets = replace(w, flat=targets.astype(np.int32), frame=replace(w.frame, pad=NO_TARGET))
+        self.seen = replace(w, flat=seen.astype(np.int32))
+        self.targets = replace(w, flat=targets.astype(np.int32), frame=replace(w.frame, pad=NO_TARGET))
         self._counts = np.add.reduceat(targets != NO_TARGET, w.starts[:-1]).astype(np.int64)
 
     def parameters(self) -> dict[str, Tensor]:
@@ -282,11 +286,11 @@ class MlmObjective:
     def _token_losses(self, rows: LongArray) -> tuple[Tensor, Tensor]:
         """Return the cross-entropy of each masked token (m,), and which of the windows it is in (m,)."""
         device = next(self.network.model.parameters()).device
-        targets = self._targets.batch(rows, device)["input_ids"]
+        targets = self.targets.batch(rows, device)["input_ids"]
         chosen = targets != NO_TARGET
         with autocast_if_supported(self.network.model):
             with torch.set_grad_enabled(torch.is_grad_enabled() and not self.head_only):
-                hidden = self.network.body(**self._seen.batch(rows, device)).last_hidden_state[chosen]
+                hidden = self.network.body(**self.seen.batch(rows, device)).last_hidden_state[chosen]
             guesses = self.network.guess(hidden).float()
         return functional.cross_entropy(guesses, targets[chosen], reduction="none"), chosen.nonzero()[:, 0]
 

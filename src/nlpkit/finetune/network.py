@@ -257,8 +257,9 @@ def dress(
         quantize(model, quantization, keep=frozenset(heads))
     family = method.kind.family
     if family == "head":
+        biases = method.name == "bitfit"
         for name, parameter in model.named_parameters():
-            parameter.requires_grad_(name in heads)
+            parameter.requires_grad_(name in heads or (biases and name.endswith("bias")))
     elif family == "peft":
         from nlpkit.finetune.peft_methods import apply_peft
 
@@ -325,6 +326,8 @@ def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozens
         AutoModelForTokenClassification,
     )
 
+    from nlpkit.architectures.last_token import with_last_token
+    from nlpkit.architectures.mamba import with_scan
     from nlpkit.architectures.model import register
 
     register()
@@ -357,7 +360,7 @@ def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozens
     if odd:
         raise MissingError(f"the weights in {place} do not fit its config.json: '{odd[0]}' has other sizes")
     others = [str(key[0]) for key in info.get("mismatched_keys") or ()]  # a head of another number of classes
-    return model, frozenset([*missing, *others])
+    return with_scan(with_last_token(model)), frozenset([*missing, *others])
 
 
 def _keys(keys: Any) -> list[str]:
@@ -382,7 +385,8 @@ def divide_outputs(network: Network, temperature: float) -> None:
     layer = output_layer(network.model, network.task.n_outputs)
     with torch.no_grad():
         layer.weight.div_(temperature)
-        layer.bias.div_(temperature)
+        if layer.bias is not None:
+            layer.bias.div_(temperature)
 
 
 def state_of(network: Network) -> Mapping[str, Tensor]:

@@ -269,7 +269,7 @@ class FinetuneOptions:
     method: Annotated[
         str,
         Param(
-            "Method of fine-tuning: full, head, lora, dora, ia3, prefix, prompt, pfeiffer, houlsby, parallel, compacter, "
+            "Method of fine-tuning: full, head, bitfit, lora, dora, ia3, prefix, prompt, pfeiffer, houlsby, parallel, compacter, "
             "compacter++, mam, unipelt, setfit, adasent, pet, ipet, petapter(lora) or tfew, with options as in lora(r=8,alpha=16); "
             "several, or all, are compared; "
             "auto: setfit for few documents, else full.",

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.finetune.architectures import PARTS, Architecture, describe, without_head
+from nlpkit.finetune.architectures import PARTS, Architecture, check_attention, describe, without_head
 
 if TYPE_CHECKING:
     pass
@@ -25,7 +25,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "prefix": {"length": 30},
     "prompt": {"length": 20, "init": "vocab"},
 }
-PREFIX_TYPES = ("bert", "roberta", "xlm-roberta")
+PREFIX_TYPES = ("bert", "roberta", "xlm-roberta")  # and gpt2
 PROMPT_INITS = ("vocab", "random")
 
 
@@ -51,6 +51,14 @@ def apply_peft(model: Any, name: str, options: Mapping[str, Any] | None = None, 
     for key, most in widest.items():
         value = chosen.get(key, 0)
         _need(value <= most, name, key, value, f"at most {most} for this base")
+    if (
+        name in ("lora", "dora")
+        and architecture.model_type == "mamba"
+        and {"o", "down"} & set(split_targets(chosen["targets"]))
+    ):
+        raise UsageError(
+            f"{name}: peft puts no low-rank update into W_out of Mamba; targets are q, k, v and up", parameter="method"
+        )
     config = _config(model, name, chosen, architecture)
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -59,11 +67,13 @@ def apply_peft(model: Any, name: str, options: Mapping[str, Any] | None = None, 
 
 
 def check(model: Any, name: str, architecture: Architecture | None = None) -> None:
-    """Raise UsageError when peft's version of a method does not work for this kind of model."""
+    """Raise UsageError when a method, or peft's version of it, does not work for this kind of model."""
     architecture = architecture or describe(model)
-    if name == "prefix" and architecture.model_type not in PREFIX_TYPES:
+    if name == "prefix":
+        check_attention(architecture)
+    if name == "prefix" and architecture.model_type not in (*PREFIX_TYPES, "gpt2"):
         raise UsageError(
-            f"peft's prefix tuning works for {', '.join(PREFIX_TYPES)}; the base is of type '{architecture.model_type}'. "
+            f"peft's prefix tuning works for {', '.join(PREFIX_TYPES)} and gpt2; the base is of type '{architecture.model_type}'. "
             "Choose `method=mam` or unipelt, which have a prefix of our own, or lora",
             parameter="method",
         )

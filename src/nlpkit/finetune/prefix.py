@@ -22,6 +22,7 @@ from torch.nn import functional as F  # noqa: N812
 from torch.overrides import TorchFunctionMode
 
 from nlpkit.errors import UsageError
+from nlpkit.finetune.architectures import check_attention
 from nlpkit.finetune.bottleneck import AdapterGate
 
 if TYPE_CHECKING:
@@ -124,14 +125,23 @@ def _sdpa(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **kwargs: Any
 ) -> tuple[Tensor, Tensor | None]:
     chosen = {name: kwargs[name] for name in ("scaling", "dropout") if name in kwargs}
-    return prefix_attention(query, key, value, attention_mask, kwargs[_KEYWORD], **chosen)
+    return prefix_attention(query, key, value, _causal(module, query, attention_mask), kwargs[_KEYWORD], **chosen)
+
+
+def _causal(module: nn.Module, query: Tensor, mask: Tensor | None) -> Tensor | None:
+    """Return the mask; of causal attention, which transformers gives none where no text is padded, that of the places so far (T, T)."""
+    if mask is not None or not getattr(module, "is_causal", False):
+        return mask
+    T = query.shape[2]
+    return torch.ones(1, 1, T, T, dtype=torch.bool, device=query.device).tril()
 
 
 def _eager(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **kwargs: Any
 ) -> tuple[Tensor, Tensor | None]:
     chosen = {name: kwargs[name] for name in ("scaling", "dropout") if name in kwargs}
-    return prefix_attention(query, key, value, attention_mask, kwargs[_KEYWORD], weights=True, **chosen)
+    mask = _causal(module, query, attention_mask)
+    return prefix_attention(query, key, value, mask, kwargs[_KEYWORD], weights=True, **chosen)
 
 
 class _JointSoftmax(TorchFunctionMode):  # type: ignore[misc]
@@ -193,6 +203,7 @@ class SoftmaxAttention:
 
 def check_prefix(model: Any, architecture: Architecture) -> None:
     """Raise UsageError when a prefix cannot be put before this model's attention."""
+    check_attention(architecture)
     implementation = model.config._attn_implementation
     if architecture.attention == "interface" and implementation not in _NAMES:
         raise UsageError(

@@ -24,7 +24,7 @@ from scipy.special import ndtri
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.quantization import ABSMAX_BLOCK, BLOCK, Quantization
 
 OFFSET = 0.9677083  # of the outermost quantile: the mean of 1 - 1/32 and 1 - 1/30
@@ -160,13 +160,19 @@ def quantize(model: Any, quantization: Quantization, *, keep: frozenset[str]) ->
         keep: names of parameters that stay as they are, those of the head.
 
     Raises:
-        InputError: a weight is no number, or infinite.
+        InputError: a weight is no number, or infinite. UsageError: there is no linear layer.
     """
-    for name, layer in list(model.named_modules()):
-        if type(layer) is nn.Linear and f"{name}.weight" not in keep:
-            if not torch.isfinite(layer.weight).all():
-                raise InputError(f"the base has a weight that is no finite number ({name}.weight); take another `base`")
-            _replace(model, name, QuantizedLinear(layer, quantization))
+    linear = [(n, m) for n, m in model.named_modules() if type(m) is nn.Linear and f"{n}.weight" not in keep]
+    if not linear:
+        raise UsageError(
+            f"the base, a {model.config.model_type}, has no linear layers that could be quantised: its matrices lie the other way round; "
+            "leave `quantize` out",
+            parameter="quantize",
+        )
+    for name, layer in linear:
+        if not torch.isfinite(layer.weight).all():
+            raise InputError(f"the base has a weight that is no finite number ({name}.weight); take another `base`")
+        _replace(model, name, QuantizedLinear(layer, quantization))
     for parameter in model.parameters():  # those left are parts of a file in memory, which would stay there as a whole
         parameter.data = parameter.data.clone()
 

@@ -25,8 +25,19 @@ def transformer_folder(folder: Path) -> Path:
 
 
 def check_padding(model: Any, tokenizer: Any) -> None:
-    """Raise UsageError for a model of another kind than MODEL_TYPES whose texts are not padded at their end, as is done here."""
+    """Raise UsageError for a model of another kind than MODEL_TYPES whose texts are not padded at their end, as is done here.
+
+    A causal classifier finds the end of a text by the attention mask, so its texts can be padded with any token: where the tokenizer
+    has none for it, with the one that ends a text, which tokenizer and config.json then say.
+    """
+    from nlpkit.architectures.last_token import is_causal_classifier
+
     kind = model.config.model_type
+    if is_causal_classifier(model):
+        if tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:
+            tokenizer.pad_token = tokenizer.eos_token
+        if tokenizer.pad_token_id is not None:
+            tokenizer.padding_side, model.config.pad_token_id = "right", tokenizer.pad_token_id
     if kind not in MODEL_TYPES and (tokenizer.pad_token_id is None or tokenizer.padding_side != "right"):
         raise UsageError(
             f"the base is of type '{kind}', which reads no texts padded at their end; choose another `base`",

@@ -55,7 +55,7 @@ class TunedConfig:
 def save_network(network: Network, folder: Path, config: TunedConfig) -> None:
     """Write a network as a folder other programs load: transformers, peft, or of our own adapters safetensors and JSON."""
     folder.mkdir(parents=True, exist_ok=True)
-    config = replace(config, in_units=config.format in ("transformers", "peft"))
+    config = replace(config, in_units=config.format in ("transformers", "peft") and _can_shift(network.model, config))
     with quiet(), _in_units(network.model, config):
         if config.format == "transformers":
             network.model.save_pretrained(str(folder), safe_serialization=True)
@@ -84,7 +84,9 @@ def save_merged(network: Network, folder: Path, config: TunedConfig) -> None:
     with quiet():
         dequantize(network.model)
         merged = merge(network.model)
-        config = replace(config, format="transformers", method="full", in_units=True, quantization=None)
+        config = replace(
+            config, format="transformers", method="full", in_units=_can_shift(merged, config), quantization=None
+        )
         with _in_units(merged, config):
             merged.save_pretrained(str(folder), safe_serialization=True)
         network.tokenizer.save_pretrained(str(folder))
@@ -111,6 +113,11 @@ def _with_crf(network: Network, folder: Path) -> Network:
                 f"{folder / CRF} is damaged or missing ({first_line(error)}); train the model again"
             ) from None
     return network
+
+
+def _can_shift(model: torch.nn.Module, config: TunedConfig) -> bool:
+    """Whether the output layer of a regression has a bias, which the mean goes into; that of causal models has none."""
+    return config.task.kind != "regression" or output_layer(model, 1).bias is not None
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -103,11 +104,10 @@ def next_token_objective(network: MlmNetwork, sequences: Inputs) -> ClmObjective
     return (BilmObjective if both_ways else ClmObjective)(network, sequences)
 
 
-def negative_log_likelihood(network: MlmNetwork, sequences: Inputs, engine: Engine) -> tuple[float, int]:
-    """Return −Σ log p of the tokens of sequences, and their number N. exp of the ratio is the perplexity per token."""
-    objective = next_token_objective(network, sequences)
+def negative_log_likelihood(objective: Any, engine: Engine) -> tuple[float, int]:
+    """Return −Σ log p of the tokens that an objective guesses, and their number N. exp of the ratio is the perplexity per token."""
     objective.mode(False)
-    total = sum(loss for _, loss in engine.run(lambda rows: float(objective.loss(rows)), sequences.lengths))
+    total = sum(loss for _, loss in engine.run(lambda rows: float(objective.loss(rows)), objective.lengths))
     return float(total), int(objective.weight(np.arange(objective.n)))
 
 

@@ -18,7 +18,7 @@ from nlpkit.finetune.engine import DTYPES, PART_COST, RUN_TOKENS, Engine, cheape
 from nlpkit.finetune.mlm import MlmNetwork
 from nlpkit.finetune.network import seeded
 from nlpkit.finetune.train import Schedule, batches
-from nlpkit.pretrain.training import Sequences, new_objective
+from nlpkit.pretrain.training import SHARE, Lesson, Sequences, new_objective
 from nlpkit.types import LongArray
 
 CAP = 512  # tokens of a window that is run
@@ -60,21 +60,21 @@ class _TokenCost:
 
 
 def training_cost(
-    network: MlmNetwork, learned: Sequences, held_out: Sequences, objective: str, plan: Schedule, engine: Engine, *, threads: int, seed: int
+    network: MlmNetwork, learned: Sequences, held_out: Sequences, lesson: Lesson, plan: Schedule, engine: Engine, *, threads: int, seed: int
 ) -> TrainingCost:  # fmt: skip
     """Return what training takes; the network is run, and not changed.
 
     engine: one with a single thread, entered; the training has `threads`.
     """
-    whole = new_objective(network, learned, objective)
+    whole = new_objective(network, learned, lesson)
     drawn = batches(whole, plan.batch, seed=seed, epoch=0)
     sample = [drawn[i] for i in np.unique(np.linspace(0, len(drawn) - 1, _SAMPLE).astype(int))]
     parts = [_parts(whole.lengths, rows) for rows in sample]
     sizes = [sum(len(part) * int(whole.lengths[part].max()) for part in batch) for batch in parts]
     middle = parts[int(np.argsort(sizes)[len(sizes) // 2])]
     longest = max(int(whole.lengths[part].max()) for part in middle)
-    cost = _measure(network, learned, objective, middle, min(longest, CAP), engine)
-    shorter = _measure(network, learned, objective, middle, CAP // 2, engine) if longest > CAP else None
+    cost = _measure(network, learned, lesson, middle, min(longest, CAP), engine)
+    shorter = _measure(network, learned, lesson, middle, CAP // 2, engine) if longest > CAP else None
     per_batch, largest = [], 0.0
     for batch in parts:
         seconds = 0.0
@@ -91,7 +91,10 @@ def training_cost(
     scorings = 1 + steps // max(1, -(-n // plan.batch))
     seconds = steps * (float(np.mean(per_batch)) + parameters * _UPDATE) + (1 + scorings) * scored
     logits = (
-        8 * min(RUN_TOKENS["cpu"], int(tested.sum())) * len(network.tokenizer) * (0.15 if objective == "mlm" else 1.0)
+        8
+        * min(RUN_TOKENS["cpu"], int(tested.sum()))
+        * len(network.tokenizer)
+        * (SHARE if lesson.base == "mlm" else 1.0)
     )
     in_flight = max(largest * threads, logits * threads)
     return TrainingCost(parameters, steps, seconds, 4.0 * parameters * _COPIES + max(0.0, in_flight - cost.taken))
@@ -104,16 +107,17 @@ def _parts(lengths: Any, rows: LongArray) -> list[LongArray]:
 
 
 def _measure(
-    network: MlmNetwork, learned: Sequences, objective: str, parts: list[LongArray], cap: int, engine: Engine
+    network: MlmNetwork, learned: Sequences, lesson: Lesson, parts: list[LongArray], cap: int, engine: Engine
 ) -> _TokenCost:
     """Return the cost of a token: some parts of a batch are run forward and back, their windows cut to `cap` tokens."""
     inputs = learned.inputs
     short = new_objective(
-        network, replace(learned, inputs=replace(inputs, lengths=np.minimum(inputs.lengths, cap))), objective
+        network, replace(learned, inputs=replace(inputs, lengths=np.minimum(inputs.lengths, cap))), lesson
     )
     clock = time.process_time if engine.device.type == "cpu" else time.perf_counter
     seconds = tokens = width = 0.0
     bytes_of_token = taken = 0.0
+    short.begin(0, 0)
     short.mode(True)
     try:
         with seeded(0):

@@ -17,7 +17,9 @@ from nlpkit.finetune.inputs import frame_of
 from nlpkit.finetune.methods import Value
 from nlpkit.finetune.mlm import MlmNetwork
 from nlpkit.finetune.network import seeded
+from nlpkit.pretrain.electra import new_electra
 from nlpkit.pretrain.options import SIZES
+from nlpkit.pretrain.pairs import PAIRED
 
 _USUAL: dict[str, Value] = {"layers": 0, "hidden": 0, "dropout": 0.1}  # 0: by the size
 _HEADS: dict[str, Value] = {**_USUAL, "heads": 0}
@@ -35,11 +37,15 @@ ARCHES: dict[str, dict[str, Value]] = {
     "s4": {**_USUAL, "state": 32},
     "tokenformer": {**_HEADS, "tokens": 0},
     "hymba": {**_HEADS, "state": 16, "meta": 8},
+    "t5": _HEADS,
 }
 # the first is the usual one
-OBJECTIVES = dict.fromkeys(ARCHES, ("clm",)) | {
-    "bert": ("mlm",), "bilstm": ("mlm",), "transformer": ("clm", "mlm"), "tokenformer": ("clm", "mlm"),
+OBJECTIVES: dict[str, tuple[str, ...]] = dict.fromkeys(ARCHES, ("clm", "distil")) | {
+    "bert": ("mlm", "nsp", "sop", "electra", "distil"), "bilstm": ("mlm", "distil"), "transformer": ("clm", "mlm", "distil"),
+    "tokenformer": ("clm", "mlm", "distil"), "t5": ("seq2seq",), "elmo": ("clm",),
 }  # fmt: skip
+BERT_HEADS = (*PAIRED, "electra")
+_READS = {"mlm": "reads the text in both directions", "seq2seq": "reads a text and writes another"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +62,12 @@ def objective_of(arch: str, wanted: str | None) -> str:
     known = OBJECTIVES[arch]
     if wanted is None:
         return known[0]
+    if wanted not in known and wanted in BERT_HEADS:
+        raise UsageError(
+            f"`objective={wanted}`: {arch} does not have its heads; take `arch=bert`", parameter="objective"
+        )
     if wanted not in known:
-        reads = "reads the text in both directions" if known == ("mlm",) else "reads the text from left to right"
+        reads = _READS.get(known[0], "reads the text from left to right")
         raise UsageError(f"`objective={wanted}`: {arch} {reads}; take {known[0]}", parameter="objective")
     return wanted
 
@@ -107,9 +117,8 @@ def new_network(
     """
     register()
     sizes = sizes_of(arch, options, size)
-    needed = (
-        ("pad_token_id", "mask_token_id") if objective == "mlm" else ("pad_token_id", "bos_token_id", "eos_token_id")
-    )
+    masks = objective in ("mlm", *BERT_HEADS)
+    needed = ("pad_token_id", "mask_token_id") if masks else ("pad_token_id", "bos_token_id", "eos_token_id")
     missing = [name.removesuffix("_id") for name in needed if getattr(tokenizer, name) is None]
     if missing:
         raise UsageError(f"the tokenizer has no {missing[0]}, which {objective} needs", parameter="tokenizer")
@@ -119,8 +128,19 @@ def new_network(
     ordinary = np.setdiff1d(np.arange(len(tokenizer)), special)
     mask_id = -1 if tokenizer.mask_token_id is None else int(tokenizer.mask_token_id)
     trained = dict(model.named_parameters())
-    frame = frame_of(tokenizer, typed=False)
+    frame = frame_of(tokenizer, typed=objective in PAIRED)
     return MlmNetwork(model.eval(), tokenizer, frame, mask_id, ordinary, max_tokens, False, frozenset(), trained)
+
+
+def embedding_body(model: Any) -> Any:
+    """Return the part of a model that gives texts their vectors: without its head, and of t5 the encoder alone."""
+    if model.config.model_type != "t5":
+        return getattr(model, model.base_model_prefix)
+    from transformers import T5EncoderModel
+
+    body = T5EncoderModel(model.config)
+    body.load_state_dict({k: v for k, v in model.state_dict().items() if k.startswith(("shared.", "encoder."))})
+    return body.eval()
 
 
 def _new_model(
@@ -129,21 +149,28 @@ def _new_model(
     from transformers import (
         BertConfig,
         BertForMaskedLM,
+        BertForPreTraining,
         GPT2Config,
         GPT2LMHeadModel,
         MambaConfig,
         MambaForCausalLM,
+        T5Config,
+        T5ForConditionalGeneration,
     )
 
     H, L, dropout = sizes.hidden, sizes.layers, float(options.get("dropout", 0.0))
     ends = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("pad", "bos", "eos")}
     common = {"vocab_size": len(tokenizer), **ends}
+    if objective == "electra":
+        return new_electra(
+            vocabulary=len(tokenizer), layers=L, hidden=H, heads=sizes.heads, window=window, dropout=dropout, ends=ends
+        )
     if arch == "bert":
         config = BertConfig(
             hidden_size=H, num_hidden_layers=L, num_attention_heads=sizes.heads, intermediate_size=4 * H,
             max_position_embeddings=window, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, **common,
         )  # fmt: skip
-        return BertForMaskedLM(config)
+        return (BertForPreTraining if objective in PAIRED else BertForMaskedLM)(config)
     if arch == "gpt":
         config = GPT2Config(
             n_embd=H, n_layer=L, n_head=sizes.heads, n_positions=window, resid_pdrop=dropout, embd_pdrop=dropout,
@@ -155,6 +182,12 @@ def _new_model(
             hidden_size=H, num_hidden_layers=L, state_size=int(options["state"]), tie_word_embeddings=True, **common
         )
         return with_scan(MambaForCausalLM(config))
+    if arch == "t5":
+        config = T5Config(
+            d_model=H, d_kv=H // sizes.heads, d_ff=4 * H, num_layers=L, num_heads=sizes.heads, dropout_rate=dropout,
+            decoder_start_token_id=tokenizer.pad_token_id, **common,
+        )  # fmt: skip
+        return T5ForConditionalGeneration(config)
     config = SequenceConfig(
         arch, hidden_size=H, num_hidden_layers=L, num_attention_heads=sizes.heads, max_position_embeddings=window,
         state_size=int(options.get("state", 32)), parameter_tokens=int(options.get("tokens", 0)) or H,

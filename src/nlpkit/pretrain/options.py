@@ -11,6 +11,10 @@ from nlpkit.parameters import READ, Param
 
 TYPES = ("bpe", "wordpiece", "unigram")
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+OBJECTIVES: dict[str, dict[str, int | float | str | bool]] = {  # with their options
+    "clm": {}, "mlm": {}, "seq2seq": {}, "nsp": {}, "sop": {}, "electra": {"weight": 50.0},
+    "distil": {"temperature": 2.0, "soft": 5.0, "hard": 2.0, "cosine": 1.0},
+}  # fmt: skip
 LEAST_VOCABULARY = len(SPECIAL) + 2
 
 
@@ -54,17 +58,26 @@ class PretrainOptions:
     arch: Annotated[
         str,
         Param(
-            "Architecture: ffnn, rnn, lstm, bilstm, gru, elmo, transformer, bert, gpt, mamba, s4, tokenformer or hymba, with options as in "
-            "lstm(layers=1,hidden=64).",
+            "Architecture: ffnn, rnn, lstm, bilstm, gru, elmo, transformer, bert, gpt, mamba, s4, tokenformer, hymba or t5, with "
+            "options as in lstm(layers=1,hidden=64).",
             metavar="NAME",
         ),
     ] = "gpt"
     objective: Annotated[
         str | None,
         Param(
-            "Objective: clm (guess the next token) or mlm (guess masked tokens); default: mlm for bert and bilstm, else clm.",
-            metavar="clm|mlm",
+            "Objective: clm (guess the next token), mlm (guess masked tokens), seq2seq (write a target); of bert nsp, sop (with mlm) or "
+            "electra(weight=50); distil(temperature=2); default: mlm for bert and bilstm, seq2seq for t5, else clm.",
+            metavar="NAME(…)",
         ),
+    ] = None
+    target_col: Annotated[
+        str | None, Param("Column with the text to write, for the objective seq2seq.", metavar="COL", panel="Data")
+    ] = None
+    teacher: Annotated[
+        str | None,
+        Param("Run or folder of the model to learn from, for the objective distil.", metavar="FOLDER"),
+        READ,
     ] = None
     size: Annotated[
         str, Param("Size: tiny (2 layers of 128), mini (4 of 256) or small (4 of 512).", metavar="SIZE")
@@ -101,8 +114,6 @@ class PretrainOptions:
             raise UsageError(
                 f"`holdout={self.holdout:g}`: a share of the documents between 0 and 1 is needed", parameter="holdout"
             )
-        if self.objective not in (None, "clm", "mlm"):
-            raise unknown_value("objective", self.objective, ("clm", "mlm"))
 
 
 # layers and width; tiny, mini and small are those of Turc et al. (2019)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,9 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.report.page import Page, Section, paragraphs, render, table
 from nlpkit.types import FloatArray
 
+if TYPE_CHECKING:
+    from nlpkit.finetune.early_exit import LayerConfidence
+
 PAGES = (".html", ".htm")
 HOW = (
     "Each row of a map is a token that looks, each column one that is looked at; the weights of a row sum to 1.",
@@ -33,13 +36,16 @@ HOW = (
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """The attention of a model for a text. maps: its weights. name: of the model."""
+    """The attention of a model for a text. maps: its weights. name: of the model. confidence: of a run of finetune for classes, what it
+    would say after each layer; None where there is none, or the layers of such a model are not known.
+    """
 
     name: str
     text: str
     maps: AttentionMaps
     parameters: dict[str, Any]
     seed: int
+    confidence: LayerConfidence | None = None
 
     def table(self) -> pa.Table:
         """Return layer, head (both from 1), from_position, from, to_position, to, weight; the rollout has head 0."""
@@ -77,6 +83,7 @@ class Attention:
         return {
             "model": self.name, "tokens": list(maps.tokens), "layers": maps.weights.shape[0], "heads": maps.weights.shape[1],
             "causal": maps.causal, "tokens_cut": maps.cut, "reader": self.reader + 1, "rollout": self.received().tolist(),
+            "confidence": None if self.confidence is None else self.confidence.to_list(),
         }  # fmt: skip
 
     def html(self) -> str:
@@ -146,7 +153,27 @@ def attention(
         reporting.note(
             f"the text is longer than {wording.counted(len(maps.tokens), 'token')}: {maps.cut:,} at its end are not seen; see `max_tokens`"
         )
-    return Attention(str(model), text, maps, {"model": str(model), "text": text, **asdict(options)}, execution.seed)
+    parameters = {"model": str(model), "text": text, **asdict(options)}
+    return Attention(str(model), text, maps, parameters, execution.seed, _confidence(model, text, options))
+
+
+def _confidence(model: str | Path, text: str, options: AttentionOptions) -> LayerConfidence | None:
+    """Return what a classifier would say of the text after each layer, None where the model is none."""
+    path = Path(model)
+    if not (path / MANIFEST).is_file() or (path / "model" / "sentence-transformers").is_dir():
+        return None
+    from torch import device
+
+    from nlpkit.finetune.architectures import LAYERED
+    from nlpkit.finetune.early_exit import layer_confidence
+    from nlpkit.io.finetune_files import load_tuned_network
+    from nlpkit.io.finetuned import open_model
+
+    folder, config = open_model(path, verify=False)
+    if config is None or config.task.kind != "single" or config.format in ("setfit", "patterns"):
+        return None
+    network = load_tuned_network(folder, config, base=options.base, device=device("cpu"), offline=options.offline)
+    return layer_confidence(network, text) if network.model.config.model_type in LAYERED else None
 
 
 def _loaded(model: str | Path, options: AttentionOptions, execution: Execution) -> tuple[Any, Any]:

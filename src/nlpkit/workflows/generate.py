@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from nlpkit.embed.causal_text import CausalText, top_candidates
+from nlpkit.embed.causal_text import CausalText, load_transformer, top_candidates
 from nlpkit.embed.models import folder_problem
 from nlpkit.errors import InputError
 from nlpkit.io.arpa import is_arpa
@@ -40,18 +40,18 @@ def load_writer(path: str | Path, execution: Execution | None = None) -> Languag
     """Return the model of a run of ngram-lm, an ARPA file, a folder of transformers, or a run that has one (model/transformers).
 
     Raises:
-        InputError, SchemaError: it is none of these, or damaged; MissingError: the transformer is not causal.
+        InputError, SchemaError: it is none of these, or damaged; MissingError: the transformer writes no text.
     """
     path, execution = Path(path), execution or Execution()
     if path.is_dir() and (path / MANIFEST).is_file():
         run = open_run(path, verify=False)
         if run.manifest["kind"] != "ngram-lm" and (path / "model" / "transformers" / "config.json").is_file():
-            return CausalText(open_run(path, verify=execution.verify).folder("model/transformers"), str(path))
+            return load_transformer(open_run(path, verify=execution.verify).folder("model/transformers"), str(path))
     elif path.is_dir() and (path / "config.json").is_file():
         problem = folder_problem(path)
         if problem:
             raise InputError(f"model folder {path} {problem}")
-        return CausalText(path, str(path))
+        return load_transformer(path, str(path))
     return load_any(path, execution)
 
 
@@ -115,7 +115,8 @@ def generate_texts(
     execution: Execution | None = None,
     **settings: Any,
 ) -> GeneratedTexts:
-    """Return texts by a language model: a fitted one, a run of ngram-lm, an ARPA file, or a causal transformer in a folder.
+    """Return texts by a language model: a fitted one, a run of ngram-lm, an ARPA file, or a transformer in a folder, causal or of
+    encoder and decoder, which reads the prompt and writes a text for it.
 
     settings: fields of GenerateOptions and Execution, such as prompt="the court", decode="beam".
 

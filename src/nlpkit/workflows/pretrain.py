@@ -5,30 +5,37 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.errors import InputError, MissingError, UsageError, first_line, missing_extra
+from nlpkit.errors import InputError, missing_extra
 from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.training_options import HardwareOptions, ScheduleOptions
 from nlpkit.interrupts import between_steps
-from nlpkit.io.atomic import MANIFEST, naming
+from nlpkit.io.atomic import naming
 from nlpkit.io.cost import peak_memory_mb, stopwatch
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_tables import curve_lines
 from nlpkit.io.provenance import Provenance
-from nlpkit.io.runs import RunTables, new_run, open_run
+from nlpkit.io.runs import RunTables, new_run
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.pretrain.options import TYPES, PretrainOptions, TokenizerOptions
+from nlpkit.pretrain.options import OBJECTIVES, PretrainOptions
 from nlpkit.version import __version__
 from nlpkit.workflows.checkpoints import TrainingStore, open_store, trained_once
-from nlpkit.workflows.corpus import as_corpus, no_documents
+from nlpkit.workflows.corpus import as_corpus
+from nlpkit.workflows.pretrain_data import (
+    check_objective,
+    find_teacher,
+    read_texts,
+    sha256_of,
+    split_texts,
+    tokenizer_of,
+)
 from nlpkit.workflows.saving import save_run
 
 KIND, KEY = "pretrain", "pretrain"
@@ -49,6 +56,8 @@ class PretrainJob:
     arch: str
     arch_options: dict[str, Value]
     objective: str
+    objective_options: dict[str, Value]
+    guessed: str  # clm, mlm or seq2seq
     options: PretrainOptions
     execution: Execution
     device: Any
@@ -57,8 +66,9 @@ class PretrainJob:
     schedule: Any
     tokenizer: Any
     tokenizer_sha256: str
-    texts: list[str]
-    held_out: list[str]
+    texts: Any  # Texts to learn from, and those held out
+    held_out: Any
+    teacher: Path | None
     provenance: Provenance
     reading: dict[str, Any]
     seconds: dict[str, float] = field(default_factory=dict)
@@ -69,6 +79,8 @@ class PretrainJob:
             "arch": self.arch, "options": self.arch_options, "objective": self.objective, "size": self.options.size,
             "pooling": self.options.pooling, "holdout": self.options.holdout, "tokenizer": self.options.tokenizer,
             "tokenizer_sha256": self.tokenizer_sha256, "vocab_size": len(self.tokenizer), "max_tokens": self.max_tokens,
+            **({"objective_options": self.objective_options} if self.objective_options else {}),
+            **{name: value for name in ("target_col", "teacher") if (value := getattr(self.options, name)) is not None},
             "plan": asdict(self.schedule), "precision": self.precision, "device": self.device.type,
         }  # fmt: skip
 
@@ -151,7 +163,8 @@ def pretrain(
     """Train a language model from scratch on documents, and measure its perplexity on those that are held out.
 
     Perplexity per token is exp(−Σ log p / N) over the N tokens of the held-out documents and the end of each; per word the same sum
-    is divided by the words between blanks and the ends. The objective mlm has the first alone, over masked tokens.
+    is divided by the words between blanks and the ends. The objective mlm has the first alone, over masked tokens; seq2seq has both
+    over the texts in `target_col`, given the documents.
 
     Args:
         data: a Corpus, texts, or a data frame.
@@ -197,12 +210,11 @@ def estimate_pretraining(
     from nlpkit.finetune.engine import Engine
     from nlpkit.pretrain.estimate import training_cost
 
-    network, learned, held_out = _network_and_windows(job)
+    network, lesson, learned, held_out = _network_and_windows(job, job.device)
     spent = time.process_time() - begun
-    network.model.to(job.device)
     with Engine(job.device, job.precision, threads=1) as engine:
         cost = training_cost(
-            network, learned, held_out, job.objective, job.schedule, engine, threads=job.execution.n_threads(), seed=job.execution.seed
+            network, learned, held_out, lesson, job.schedule, engine, threads=job.execution.n_threads(), seed=job.execution.seed
         )  # fmt: skip
     return {
         "rows": len(job.texts) + len(job.held_out), "windows": len(learned.inputs.lengths),
@@ -213,17 +225,19 @@ def estimate_pretraining(
     }  # fmt: skip
 
 
-def _network_and_windows(job: PretrainJob) -> tuple[Any, Any, Any]:
-    """Return a new network, and the windows to learn from and those held out."""
+def _network_and_windows(job: PretrainJob, device: Any) -> tuple[Any, Any, Any, Any]:
+    """Return a new network on a device, what it is to learn, and the windows to learn from and those held out."""
     from nlpkit.pretrain.networks import new_network
-    from nlpkit.pretrain.training import cut_texts
+    from nlpkit.pretrain.training import Lesson, cut_texts
 
     network = new_network(
-        job.arch, job.arch_options, job.objective, job.options.size, job.tokenizer, max_tokens=job.max_tokens,
-        seed=job.execution.seed,
+        job.arch, job.arch_options, job.objective if job.teacher is None else job.guessed, job.options.size, job.tokenizer,
+        max_tokens=job.max_tokens, seed=job.execution.seed,
     )  # fmt: skip
-    learned, held_out = (cut_texts(network, texts, job.objective) for texts in (job.texts, job.held_out))
-    return network, learned, held_out
+    network.model.to(device)
+    lesson = Lesson(job.objective, job.guessed, job.objective_options, _taught_by(job, network, device))
+    learned, held_out = (cut_texts(network, texts, lesson) for texts in (job.texts, job.held_out))
+    return network, lesson, learned, held_out
 
 
 def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> PretrainJob:
@@ -232,80 +246,43 @@ def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> 
     for record in (options, training, hardware):
         record.check()
     try:
-        from nlpkit.pretrain.networks import ARCHES, objective_of, sizes_of
+        from nlpkit.pretrain.networks import ARCHES, BERT_HEADS, objective_of, sizes_of
         from nlpkit.pretrain.training import PLAN
     except ImportError:
         raise missing_extra("pretrain", "neural") from None
     arch, arch_options = parse_options(options.arch, ARCHES, "arch")
-    objective = objective_of(arch, options.objective)
+    objective, objective_options = (
+        (objective_of(arch, None), {})
+        if options.objective is None
+        else parse_options(options.objective, OBJECTIVES, "objective")
+    )
+    objective_of(arch, objective)
+    check_objective(objective, objective_options, options)
     sizes_of(arch, arch_options, options.size)
+    teacher, guessed = None, "mlm" if objective in BERT_HEADS else objective
+    if options.teacher is not None:
+        teacher, guessed = find_teacher(options.teacher, arch, verify=execution.verify)
+        options = (
+            replace(options, tokenizer=str(teacher)) if options.tokenizer == PretrainOptions().tokenizer else options
+        )
     device, precision = hardware.chosen()
     window = training.max_tokens or WINDOW
     corpus, seconds = as_corpus(data), {}  # type: ignore[var-annotated]
     with stopwatch(seconds, "read"), corpus.open() as stream:
-        everything = [text for batch in stream for text in batch.column("text").to_pylist()]
-        if not everything:
-            raise no_documents(stream)
+        everything = read_texts(stream, options.target_col)
         provenance = Provenance.of_streams([stream])
-    texts, held_out = _split(everything, options.holdout, execution.seed)
+    texts, held_out = split_texts(everything, options.holdout, execution.seed)
     with stopwatch(seconds, "tokenizer"):
-        tokenizer = _tokenizer(options, texts, window, verify=execution.verify)
+        tokenizer = tokenizer_of(options, [*texts.texts, *(texts.targets or ())], window, verify=execution.verify)
     if len(set(range(len(tokenizer))) - set(tokenizer.all_special_ids)) < 2:
         raise InputError(
             f"the tokenizer in {options.tokenizer} has fewer than two tokens beside the special ones: there is nothing to guess",
             parameter="tokenizer",
         )
     return PretrainJob(
-        arch, arch_options, objective, options, execution, device, precision, window, training.applied_to(PLAN), tokenizer,
-        _sha256(tokenizer), texts, held_out, provenance, asdict(corpus.options), seconds,
+        arch, arch_options, objective, objective_options, guessed, options, execution, device, precision, window,
+        training.applied_to(PLAN), tokenizer, sha256_of(tokenizer), texts, held_out, teacher, provenance, asdict(corpus.options), seconds,
     )  # fmt: skip
-
-
-def _split(texts: list[str], share: float, seed: int) -> tuple[list[str], list[str]]:
-    """Return the texts to learn from and those held out, in their order."""
-    n_held_out = max(1, round(share * len(texts)))
-    if n_held_out >= len(texts):
-        raise InputError(
-            f"of {wording.counted(len(texts), 'document')} `holdout={share:g}` holds out {n_held_out:,}, and none is left to learn from; "
-            "give more documents"
-        )
-    drawn = np.zeros(len(texts), bool)
-    drawn[np.random.default_rng(seed).permutation(len(texts))[:n_held_out]] = True
-    return [t for t, out in zip(texts, drawn, strict=True) if not out], [
-        t for t, out in zip(texts, drawn, strict=True) if out
-    ]
-
-
-def _tokenizer(options: PretrainOptions, texts: list[str], window: int, *, verify: bool) -> Any:
-    """Return the tokenizer of a folder, or one trained on the texts. Raises UsageError, InputError, MissingError."""
-    from nlpkit.pretrain.subwords import train_subwords
-
-    if options.tokenizer in TYPES and not Path(options.tokenizer).is_dir():
-        record = TokenizerOptions(type=options.tokenizer, vocab_size=options.vocab_size)
-        return train_subwords(texts, record).transformers(max_tokens=window)
-    folder = Path(options.tokenizer)
-    if not (folder / "tokenizer.json").is_file():
-        raise UsageError(
-            f"`tokenizer={options.tokenizer}` is neither {', '.join(TYPES)} nor a folder with tokenizer.json; make one with: "
-            "nlpkit train-tokenizer CORPUS -o tokenizer/",
-            parameter="tokenizer",
-        )
-    if (folder / MANIFEST).is_file():
-        open_run(folder, verify=verify).file("tokenizer.json")
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # every tokenizer fails in its own way
-        raise MissingError(f"transformers cannot read the tokenizer in {folder}: {first_line(error)}") from None
-    tokenizer.model_max_length = window
-    return tokenizer
-
-
-def _sha256(tokenizer: Any) -> str:
-    import hashlib
-
-    return hashlib.sha256(tokenizer.backend_tokenizer.to_str().encode()).hexdigest()
 
 
 def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) -> dict[str, Any]:
@@ -314,17 +291,19 @@ def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) 
     from nlpkit.pretrain.training import held_out_perplexity, train_network
 
     seed = job.execution.seed
-    network, learned, held_out = _network_and_windows(job)
-    network.model.to(engine.device)
+    network, lesson, learned, held_out = _network_and_windows(job, engine.device)
     n_windows, n_parameters = len(learned.inputs.lengths), sum(p.numel() for p in network.trained.values())
     reporting.note(
         f"{job.arch}, {job.objective}: {wording.counted(n_parameters, 'parameter')}, {wording.counted(len(job.texts), 'document')} to "
         f"learn from in {wording.counted(n_windows, 'window')} of up to {job.max_tokens:,} tokens, {len(job.held_out):,} held out"
     )
     if learned.n_cut:
-        reporting.note(
-            f"{wording.counted(learned.n_cut, 'document')} longer than the window: cut into several, nothing is left out"
+        what = (
+            "whose text or target is longer than the window: the rest is left out; take more with `max_tokens`"
+            if job.objective == "seq2seq"
+            else "longer than the window: cut into several, nothing is left out"
         )
+        reporting.note(f"{wording.counted(learned.n_cut, 'document')} {what}")
     if n_windows < job.schedule.batch:
         reporting.warn(
             f"the corpus has {wording.counted(n_windows, 'window')}, fewer than `batch_size={job.schedule.batch}`: each step takes all"
@@ -336,7 +315,7 @@ def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) 
             stop.step(step, steps)
 
         outcome = train_network(
-            network, learned, held_out, job.objective, plan=job.schedule, engine=engine, seed=seed,
+            network, learned, held_out, lesson, plan=job.schedule, engine=engine, seed=seed,
             state=load_resume_state(checkpoint, KEY, job.arch), save=lambda now: checkpoint.save(KEY, now), on_step=on_step,
         )  # fmt: skip
     if outcome.diverged is not None:
@@ -344,7 +323,7 @@ def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) 
             f"the loss of step {outcome.diverged:,} is no number any more: training ended, and the model is that of step "
             f"{outcome.best_step:,}, the best so far; lower `lr`"
         )
-    measured = held_out_perplexity(network, held_out, job.held_out, job.objective, engine, seed)
+    measured = held_out_perplexity(network, held_out, job.held_out, lesson, engine, seed)
     checkpoint.begin()
     shutil.rmtree(folder, ignore_errors=True)
     with naming(checkpoint.path):
@@ -362,17 +341,33 @@ def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) 
     }  # fmt: skip
 
 
+def _taught_by(job: PretrainJob, network: Any, device: Any) -> Any:
+    """Return the teacher of a network, or None."""
+    if job.teacher is None:
+        return None
+    from nlpkit.pretrain.distil import load_teacher
+
+    teacher = load_teacher(job.teacher, network, job.guessed, device)
+    ours, theirs = int(network.model.config.hidden_size), int(teacher.model.config.hidden_size)
+    if ours != theirs and job.objective_options["cosine"]:
+        reporting.note(
+            f"states of {ours} and of {theirs} numbers have no cosine: that term is left out; hidden={theirs} has it"
+        )
+    return teacher
+
+
 def save_model(network: Any, pooling: str, folder: Path) -> None:
     """Write a network twice: with its head for transformers, and its body with a pooling for sentence-transformers."""
     from nlpkit.embed.engines import quiet
     from nlpkit.finetune.network import seeded
+    from nlpkit.pretrain.networks import embedding_body
 
     model = network.model.cpu()
     network.save(folder / "transformers")
     body = folder / "body.part"
     model.config.use_cache = False  # texts are embedded whole
     with quiet(), seeded(0):  # of a pooler that BERT's body is given
-        network.body.save_pretrained(str(body))
+        embedding_body(model).save_pretrained(str(body))
         network.tokenizer.save_pretrained(str(body))
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.sentence_transformer.modules import Pooling, Transformer

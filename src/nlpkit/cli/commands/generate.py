@@ -14,7 +14,9 @@ from nlpkit.parameters import READ, TABLE_WRITTEN, Param
 def generate_cli(
     *,
     model: Annotated[
-        Path, Argument("Run of ngram-lm, an ARPA file, or a folder with a causal transformer.", metavar="RUN"), READ
+        Path,
+        Argument("Run of ngram-lm or pretrain, an ARPA file, or a folder with a transformer.", metavar="RUN"),
+        READ,
     ],
     options: GenerateOptions,
     save_probabilities: Annotated[
@@ -34,7 +36,7 @@ def generate_cli(
 
     Each text begins with --prompt and ends where the model ends a sentence, or after --max-words (of a transformer: tokens). With -o
     a table (id, text, words, log10_prob, ended) is written. The same seed gives the same texts. Greedy and beam search of a
-    transformer are those of transformers' generate.
+    transformer are those of transformers' generate. One of encoder and decoder (T5, BART) reads --prompt and writes a text for it.
 
     \b
     Examples:

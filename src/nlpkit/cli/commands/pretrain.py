@@ -24,7 +24,7 @@ def pretrain_cli(
     run: RunFlags,
     resume: Resume = False,
 ) -> None:
-    """Train a language model from scratch: LSTM, ELMo, BERT, GPT-2, Mamba, Tokenformer, Hymba and others.
+    """Train a language model from scratch: LSTM, ELMo, BERT, GPT-2, T5, Mamba, Hymba and others.
 
     \b
     Examples:
@@ -35,7 +35,7 @@ def pretrain_cli(
 
     Prints the learning curve and the perplexity of the documents that --holdout keeps out, per token and per word, and keeps the
     parameters that were best on these. Leaves a run directory (<input>.pretrain/ without -o) that sbert-embed --model and finetune
-    --base take; model/transformers in it is loaded by transformers, of bert, gpt and mamba without nlpkit.
+    --base take; model/transformers in it is loaded by transformers, of bert, gpt, t5 and mamba without nlpkit.
     """
     for record in (model, training, hardware):
         record.check()

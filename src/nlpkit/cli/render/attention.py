@@ -28,5 +28,16 @@ def attention(seen: Attention, target: str | None) -> None:
         ]
         title = f"share of each token in {seen.maps.tokens[seen.reader]} after {wording.counted(L, 'layer')} (rollout)"
         console.table(["", "token", "share", " "], rows, right=["", "share"], title=title, noun="tokens", sizes=shares)
+        if seen.confidence is not None:
+            layers = seen.confidence.to_list()
+            table = [
+                [str(row["layer"]), row["prediction"], f"{row['probability']:.4f}", f"{row['entropy']:.4f}"]
+                for row in layers
+            ]
+            title = f"the class after each layer; from layer {seen.confidence.settled} on it is that of the last"
+            console.table(
+                ["layer", "prediction", "probability", "entropy"], table, right=["layer", "probability", "entropy"], title=title,
+                noun="layers",
+            )  # fmt: skip
     if target is not None:
         reporting.note(f"wrote {target}: {L} × {H} heads, {wording.counted(T, 'token')}")

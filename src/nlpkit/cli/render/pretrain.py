@@ -13,6 +13,11 @@ from nlpkit.workflows.finetune_results import warn_growth
 if TYPE_CHECKING:
     from nlpkit.workflows.pretrain import PretrainedModel
     from nlpkit.workflows.train_tokenizer import SubwordTokenizer
+_SHARES = {
+    "pair_accuracy": "pairs of segments whose class is guessed",
+    "detection_accuracy": "tokens rightly called original or replaced",
+    "replaced_share": "tokens that the generator replaced",
+}
 
 
 def tokenizer(trained: SubwordTokenizer, target: Path) -> None:
@@ -58,6 +63,8 @@ def model(result: PretrainedModel, target: Path) -> None:
             f"{n_docs} held out: perplexity {measured['per_token']:,.2f} per masked token = exp(−Σ log p / N), "
             f"N = {wording.count(measured['tokens'])}; no perplexity of a language model"
         )
+        for name, share in measured["scores"].items():
+            reporting.note(f"{n_docs} held out: {_SHARES[name]} {share:.1%}")
     else:
         reporting.note(
             f"{n_docs} held out: perplexity {measured['per_token']:,.2f} per token = exp(−Σ log p / N), "
