@@ -165,12 +165,13 @@ def learn(task: str, arch: str, steps: int, seed: int) -> tuple[int, float, floa
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", nargs="*", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--archs", nargs="*", help="only these; default: all of a task")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=300)
     options = parser.parse_args()
     torch.set_num_threads(1)
     for task in options.tasks:
-        for arch in TASKS[task][1]:
+        for arch in (name for name in TASKS[task][1] if options.archs is None or name in options.archs):
             runs = [learn(task, arch, options.steps, seed) for seed in range(options.seeds)]
             accuracy = torch.tensor([a for _, a, _ in runs])
             row = {

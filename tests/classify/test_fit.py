@@ -18,7 +18,10 @@ from nlpkit.errors import InputError, SchemaError, UsageError
 from tests.refusals import refuses
 
 TORCH = importlib.util.find_spec("torch") is not None  # which kan needs
-LEARNED = [k for k, about in KINDS.items() if about.learned and about.task != "regression" and (TORCH or k != "kan")]
+LEARNED = [
+    k for k, about in KINDS.items()
+    if about.learned and about.task != "regression" and not about.ordered and (TORCH or k != "kan")
+]  # fmt: skip
 LABELLED = [kind for kind in LEARNED if KINDS[kind].multi_label]
 
 

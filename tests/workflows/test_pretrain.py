@@ -182,7 +182,7 @@ def test_the_loss_of_elmo_is_half_of_each_direction_by_hand(tmp_path: Path) -> N
     folder = str(result._store.checkpoint.model / "transformers")
     model, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
     total = tokens = 0.0
-    for text in result.job.held_out:
+    for text in result.job.held_out.texts:
         ids = torch.tensor([tokenizer(text).input_ids])
         with torch.no_grad():
             backward = model.body(ids).hidden_states[-1][..., 8:]
@@ -311,17 +311,18 @@ def test_an_estimate_of_long_windows_knows_what_attention_costs(attention: str, 
     """Of texts of 1,500 tokens 256 and 512 are run: the memory of a token of full attention grows, of windowed attention it does not."""
     from nlpkit.finetune.engine import Engine
     from nlpkit.pretrain.estimate import CAP, _measure, _parts
-    from nlpkit.pretrain.training import cut_texts, new_objective
+    from nlpkit.pretrain.training import Lesson, Texts, cut_texts, new_objective
 
+    lesson = Lesson("clm", "clm")
     tokenizer = train_subwords(TEXTS, TokenizerOptions(type="wordpiece", vocab_size=80)).transformers(max_tokens=2000)
     options = {**ARCHES["transformer"], "layers": 1, "hidden": 16, "attention": attention.split(",")[0]}
     options |= {} if growth else {"window": 8}
     network = new_network("transformer", options, "clm", "tiny", tokenizer, max_tokens=1500, seed=0)
-    learned = cut_texts(network, [" ".join(TEXTS * 8)] * 2, "clm")
-    lengths = new_objective(network, learned, "clm").lengths
+    learned = cut_texts(network, Texts([" ".join(TEXTS * 8)] * 2), lesson)
+    lengths = new_objective(network, learned, lesson).lengths
     parts = _parts(lengths, np.arange(len(lengths)))
     with Engine(torch.device("cpu"), "fp32", threads=1) as engine:
-        short, long = (_measure(network, learned, "clm", parts[:1], cap, engine) for cap in (CAP // 2, CAP))
+        short, long = (_measure(network, learned, lesson, parts[:1], cap, engine) for cap in (CAP // 2, CAP))
     assert (short.width, long.width) == (CAP // 2, CAP)
     assert (long.bytes > 1.3 * short.bytes) == growth
     assert (long.at(1500, short)[1] > 2 * long.bytes) == growth

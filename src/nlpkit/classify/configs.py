@@ -20,7 +20,7 @@ from nlpkit.weighting.selection import FeatureSelection
 
 COUNTS = ("nb", "bernoulli-nb", "complement-nb")
 DENSE = ("knn", "centroid", "mlp", "kan")
-HIDDEN = {"mlp": 128, "kan": 16}  # nodes, where `hidden` is not given
+HIDDEN = {"mlp": 128, "kan": 16, "lstm": 64, "cnn": 64}  # nodes, where `hidden` is not given
 OF_TASK = {"regression": "ridge", "ordinal": "ordinal"}  # the one model of the tasks that have no choice
 LINEAR = ("logreg", "svm", *OF_TASK.values())
 # words of a single document help these, and cost the others (tests/benchmarks/bench_classify.py)
@@ -101,7 +101,17 @@ def config_of(
     if kind != "knn":
         _refuse({"neighbors": options.neighbors != usual.neighbors}, "belongs to knn; leave it out")
     if kind not in HIDDEN:
-        _refuse({"hidden": options.hidden}, "belongs to mlp and kan; leave it out")
+        _refuse({"hidden": options.hidden}, f"belongs to {', '.join(HIDDEN)}; leave it out")
+    if KINDS[kind].ordered:
+        if sees != "words":
+            raise UsageError(f"`on={sees}`: {kind} reads words in their order; leave it out", parameter="on")
+        _refuse(
+            {"select": options.select}, f"is about counts of words, and {kind} reads them in their order; leave it out"
+        )
+        if weights != WeightOptions():
+            raise UsageError(
+                f"`scheme` and the other weights: {kind} reads words in their order; leave it out", parameter="scheme"
+            )
     if kind == "kan" and sees != "embedding":
         raise UsageError(
             f"`on={sees}`: kan has a spline for each feature and sees embeddings alone; take mlp", parameter="on"
@@ -186,7 +196,11 @@ def _vectorizer_options(
             "`auto_stop` counts in all documents, also those of the test; `max_df` counts in training documents",
             parameter="auto_stop",
         )
-    scheme = weights.weighting() if weights != WeightOptions() else (PLAIN if kind in COUNTS else SUBLINEAR)
+    scheme = (
+        weights.weighting()
+        if weights != WeightOptions()
+        else (PLAIN if kind in COUNTS or KINDS[kind].ordered else SUBLINEAR)
+    )
     selection = FeatureSelection.parse(options.select)
     if selection is None:
         return VectorizerOptions(scheme, words)

@@ -15,6 +15,7 @@ from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.model import LinearModel
 from nlpkit.classify.ordinal import OrdinalModel
 from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.word_networks import WordRows
 from nlpkit.types import Float32Array, FloatArray, IntArray
 
 MOST_WORDS = 400  # of a text that are left out in turn
@@ -129,9 +130,9 @@ def explain_by_omission(
 class Explainer:
     """Collects why a classifier decides as it does on the documents with some ids.
 
-    Of models that weigh words, a contribution is weight times value (see `pushes`); of those that see embeddings, what the score
-    of the class loses when the word is left out of the text. Of a number and of ordered classes a contribution above 0 moves the
-    prediction up, one below 0 down, whatever was predicted. Of rules, those that match: 1 for one that decides, else 0.
+    Of models that weigh words, a contribution is weight times value (see `pushes`); of those that see embeddings, or words in their
+    order, what the score of the class loses when the word is left out. Of a number and of ordered classes a contribution above 0
+    moves the prediction up, one below 0 down, whatever was predicted. Of rules, those that match: 1 for one that decides, else 0.
 
     Args:
         ids: of the documents. encode: returns the embeddings (n, E) of texts; None for models that see words.
@@ -172,6 +173,10 @@ class Explainer:
         elif x is not None and has_weights(self._classifier):
             place = np.flatnonzero(self._classifier.present == code)
             push = explain_words(self._classifier, x, int(place[0]) if len(place) else 0)
+        elif isinstance(x, WordRows):
+            words, rows = x.without_each()
+            terms = [self._classifier.features.names[word] for word in words]
+            push = explain_by_omission(terms, terms, "", lambda _: self._scores(rows, code))
         else:
             push = self._by_omission(text, code)
         p, names = predicted.probabilities, self._classifier.names
@@ -188,16 +193,17 @@ class Explainer:
         words = list(dict.fromkeys(m.group().lower() for m in _WORD.finditer(text)))[:MOST_WORDS]
         without = [re.sub(rf"\b{re.escape(word)}\b", " ", text, flags=re.IGNORECASE) for word in words]
 
-        def decide(texts: list[str]) -> FloatArray:
-            decision = self._classifier.predict(encode(texts)).decision
-            if self._classifier.scale:  # how high the rank is, whatever the class
-                ranks: FloatArray = np.exp(decision) @ np.arange(decision.shape[1])
-                return ranks
-            others = np.delete(decision, code, axis=1)
-            score: FloatArray = decision[:, code] - (others.mean(axis=1) if others.shape[1] else 0.0)
-            return score
+        return explain_by_omission(words, without, text, lambda texts: self._scores(encode(texts), code))
 
-        return explain_by_omission(words, without, text, decide)
+    def _scores(self, X: Any, code: int) -> FloatArray:
+        """Return how much each document (n,) speaks for a class rather than for the mean of the others; of ordered classes, its rank."""
+        decision = self._classifier.predict(X).decision
+        if self._classifier.scale:
+            ranks: FloatArray = np.exp(decision) @ np.arange(decision.shape[1])
+            return ranks
+        others = np.delete(decision, code, axis=1)
+        score: FloatArray = decision[:, code] - (others.mean(axis=1) if others.shape[1] else 0.0)
+        return score
 
     def missing(self) -> list[str]:
         """Return the ids that no document had."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nlpkit.classify.kan import KanModel
     from nlpkit.classify.mlp import MlpModel
     from nlpkit.classify.neighbours import Vote
+    from nlpkit.classify.word_networks import WordNetworkModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class ClassifierKind:
     """A kind of classifier: its name in words, its requirements and its abilities.
 
     probabilities: has them without calibration; balanced: classes can be weighed; multi_label: documents may have several
-    labels; linear: the model is a LinearModel; learned: from training documents; task: what labels it is for.
+    labels; linear: the model is a LinearModel; learned: from training documents; task: what labels it is for; ordered: it reads words
+    in their order (`word_networks.WordRows`).
     """
 
     name: str
@@ -34,6 +36,7 @@ class ClassifierKind:
     linear: bool = True
     learned: bool = True
     task: str = "classes"
+    ordered: bool = False
 
 
 KINDS: dict[str, ClassifierKind] = {
@@ -46,6 +49,8 @@ KINDS: dict[str, ClassifierKind] = {
     "centroid": ClassifierKind("nearest mean of a class", probabilities=False, multi_label=False),
     "mlp": ClassifierKind("neural network of one hidden layer", balanced=True, linear=False),
     "kan": ClassifierKind("Kolmogorov-Arnold network of two layers of splines", balanced=True, linear=False),
+    "lstm": ClassifierKind("LSTM over words in their order", balanced=True, linear=False, ordered=True),
+    "cnn": ClassifierKind("convolution over words in their order", balanced=True, linear=False, ordered=True),
     "ridge": ClassifierKind("ridge regression", probabilities=False, multi_label=False, task="regression"),
     "ordinal": ClassifierKind(
         "logistic regressions between ordered classes", balanced=True, multi_label=False, linear=False, task="ordinal"
@@ -62,9 +67,9 @@ class ModelOptions:
     alpha: α of Naive Bayes, above 0.
     priors: of nb and bernoulli-nb: "empirical", "uniform", or P(c) by class.
     C: inverse strength of the penalty of logreg, svm, ridge and ordinal, above 0.
-    balanced: documents of class j weigh D / (J n_j), multi-label D / (2 n); logreg, svm, mlp, kan and ordinal.
+    balanced: documents of class j weigh D / (J n_j), multi-label D / (2 n); logreg, svm, mlp, kan, lstm, cnn and ordinal.
     k, vote: of knn, see `neighbours.NeighboursModel`; k is lowered to the documents there are.
-    hidden: of mlp and kan; epochs: of mlp.
+    hidden: of mlp, kan, lstm and cnn; epochs: of mlp.
     max_iter: of svm, and Newton steps of logreg; the model says if they were not enough.
     """
 
@@ -109,17 +114,18 @@ def fit_model(
     """Return a classifier that gives each document one of J classes.
 
     Args:
-        X: (D, V) CSR of float64 or counts, or (D, E) array; all kinds take both.
+        X: (D, V) CSR of float64 or counts, or (D, E) array; all kinds take both, but lstm and cnn, which take `WordRows`.
         y: (D,) 0 … J-1, each in at least one document.
         n_classes: J, at least 2.
-        seed: of svm, mlp and kan, the only ones with chance in them.
+        seed: of svm, mlp, kan, lstm and cnn, the only ones with chance in them.
         threads: at work at a time; the model does not depend on them.
 
     Raises:
         UsageError: an invalid option, or negative features for nb and complement-nb.
         InputError: a class without a document, fewer than two classes, or features that do not fit.
     """
-    features, y = checked_features(X), np.asarray(y)
+    ordered = KINDS[options.kind].ordered
+    features, y = X if ordered else checked_features(X), np.asarray(y)
     if y.shape != (features.shape[0],):
         raise InputError(f"each document needs a class, got {features.shape[0]} documents and {len(y)} classes")
     if n_classes < 2:
@@ -183,6 +189,13 @@ def fit_model(
 
             weights = balanced_weights(y, n_classes) if options.balanced else None
             return fit_kan(features, y, n_classes, hidden=options.hidden, weights=weights, seed=seed)
+        case "lstm" | "cnn":
+            from nlpkit.classify.word_networks import fit_word_network
+
+            weights = balanced_weights(y, n_classes) if options.balanced else None
+            return fit_word_network(
+                features, y, n_classes, kind=options.kind, hidden=options.hidden, weights=weights, seed=seed
+            )
         case _:
             raise UsageError(f"{options.kind} gives documents no class", parameter="model")
 
@@ -221,10 +234,10 @@ def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: in
         UsageError: as in `fit_model`, or a kind that gives one class only.
         InputError: as in `fit_model`.
     """
-    features, Y = checked_features(X), np.asarray(Y, np.bool_)
+    features, Y = X if KINDS[options.kind].ordered else checked_features(X), np.asarray(Y, np.bool_)
     if not KINDS[options.kind].multi_label:
         raise UsageError(
-            f"{options.kind} gives a document one class; for several labels take logreg, svm, nb, knn, mlp or kan",
+            f"{options.kind} gives a document one class; for several labels take logreg, svm, nb, knn, mlp, kan, lstm or cnn",
             parameter="model",
         )
     if Y.ndim != 2 or len(Y) != features.shape[0] or not Y.size:
@@ -248,6 +261,8 @@ def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: in
         return _mlp(features, Y, varies, fixed, options, seed)
     if options.kind == "kan":
         return _kan(features, Y, varies, fixed, options, seed)
+    if KINDS[options.kind].ordered:
+        return _word_network(features, Y, varies, fixed, options, seed)
     coef, intercept = np.zeros((features.shape[1], Y.shape[1])), fixed
     model = _linear_labels(features, Y[:, varies], options, seed=seed, threads=threads) if varies.any() else None
     if model is None:
@@ -301,6 +316,10 @@ def model_from(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> Model:
             from nlpkit.classify.kan import KanModel
 
             return KanModel.restored(config, arrays)
+        if KINDS[kind].ordered:
+            from nlpkit.classify.word_networks import WordNetworkModel
+
+            return WordNetworkModel.restored(config, arrays)
         return LinearModel.restored(config, arrays)
     except KeyError as missing:
         raise SchemaError(f"a model of kind {kind} needs {missing}, which is not there; fit it again") from None
@@ -322,11 +341,10 @@ def balanced_weights(y: IntArray | BoolArray, n_classes: int) -> FloatArray:
 def _mlp(X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, options: ModelOptions, seed: int) -> MlpModel:
     from nlpkit.classify.mlp import MlpModel, fit_label_mlp
 
-    if options.balanced:
-        raise UsageError("mlp does not weigh labels; logreg and svm do", parameter="class_weight")
+    rows, some = _that_vary(X, Y, varies, options)
     if not varies.any():
         return MlpModel(np.zeros((X.shape[1], 1)), np.zeros(1), np.zeros((1, Y.shape[1])), fixed, multi_label=True)
-    model = fit_label_mlp(X, Y[:, varies], hidden=options.hidden, epochs=options.epochs, seed=seed)
+    model = fit_label_mlp(rows, some, hidden=options.hidden, epochs=options.epochs, seed=seed)
     output, bias = np.zeros((model.output.shape[0], Y.shape[1])), fixed
     output[:, varies], bias[varies] = model.output, model.output_bias
     return replace(model, output=output, output_bias=bias)
@@ -335,14 +353,36 @@ def _mlp(X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, option
 def _kan(X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, options: ModelOptions, seed: int) -> KanModel:
     from nlpkit.classify.kan import fit_kan
 
+    rows, some = _that_vary(X, Y, varies, options)
+    model = fit_kan(rows, some, some.shape[1], hidden=options.hidden, seed=seed)
+    base, spline = (_widened(values, varies) for values in (model.base_2, model.spline_2))
+    return replace(model, base_2=base, spline_2=spline, bias=_widened(model.bias, varies, fixed))
+
+
+def _word_network(
+    X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, options: ModelOptions, seed: int
+) -> WordNetworkModel:
+    from nlpkit.classify.word_networks import fit_word_network
+
+    rows, some = _that_vary(X, Y, varies, options)
+    model = fit_word_network(rows, some, some.shape[1], kind=options.kind, hidden=options.hidden, seed=seed)
+    weight, bias = model.parameters["out.weight"], model.parameters["out.bias"]
+    wide = {"out.weight": _widened(weight, varies), "out.bias": _widened(bias, varies, fixed)}
+    return replace(model, n_classes=Y.shape[1], parameters={**model.parameters, **wide})
+
+
+def _that_vary(X: Features, Y: BoolArray, varies: BoolArray, options: ModelOptions) -> tuple[Features, BoolArray]:
+    """Return documents and labels to learn from: those labels that vary, or where none does, the first label of one document."""
     if options.balanced:
-        raise UsageError("kan does not weigh labels; logreg and svm do", parameter="class_weight")
-    if not varies.any():
-        model = fit_kan(X[:1], Y[:1], Y.shape[1], hidden=1, seed=seed)
-        return replace(model, base_2=0 * model.base_2, spline_2=0 * model.spline_2, bias=fixed.astype(np.float32))
-    model = fit_kan(X, Y[:, varies], int(varies.sum()), hidden=options.hidden, seed=seed)
-    H, J = len(model.base_1), Y.shape[1]
-    base, spline = np.zeros((J, H), np.float32), np.zeros((J, model.spline_2.shape[1]), np.float32)
-    bias = fixed.astype(np.float32)
-    base[varies], spline[varies], bias[varies] = model.base_2, model.spline_2, model.bias
-    return replace(model, base_2=base, spline_2=spline, bias=bias)
+        raise UsageError(f"{options.kind} does not weigh labels; logreg and svm do", parameter="class_weight")
+    return (X, Y[:, varies]) if varies.any() else (X[:1], Y[:1, :1])
+
+
+def _widened(values: Array, varies: BoolArray, fixed: FloatArray | None = None) -> Array:
+    """Return weights of the labels that vary as those of all (J, …): 0 for the others, or their fixed scores."""
+    wide = np.zeros((len(varies), *values.shape[1:]), np.float32)
+    if fixed is not None:
+        wide[:] = fixed
+    if varies.any():
+        wide[varies] = values
+    return wide

@@ -9,15 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from nlpkit.classify.mlp import batch_size
 from nlpkit.classify.model import Array, Features, Link, by_link, checked_features
-from nlpkit.errors import SchemaError, missing_extra
+from nlpkit.classify.network_training import Passes, run_network, train_network
+from nlpkit.errors import SchemaError
 from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray
 
 INTERVALS, REACH = 5, 3.0  # of each grid: five intervals of three standard deviations to either side
-EPOCHS, RATE, DECAY, SMALLEST = 25, 0.02, 0.01, 32
+PASSES = Passes(epochs=25, rate=0.02, decay=0.01)
 BLOCK_ROWS = 1024
-NAMES = ("mean", "scale", "base_1", "spline_1", "base_2", "spline_2", "bias")
+PATHS = {
+    "base_1": "layers.0.w_b", "spline_1": "layers.0.c", "base_2": "layers.1.w_b", "spline_2": "layers.1.c", "bias": "bias"
+}  # fmt: skip
+NAMES = ("mean", "scale", *PATHS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +55,10 @@ class KanModel:
 
     def decision(self, X: Features) -> FloatArray:
         """Return the scores (D, J) float64. Raises InputError for features that do not fit, MissingError without torch."""
-        import torch
-
-        from nlpkit.topics.neural.training import one_thread
-
-        features = checked_features(X, len(self.mean))
-        scores = np.empty((features.shape[0], self.n_classes))
-        with one_thread(), torch.no_grad():
-            network = self._network()
-            for start in range(0, len(scores), BLOCK_ROWS):
-                rows = _scaled(features[start : start + BLOCK_ROWS], self.mean, self.scale)
-                scores[start : start + len(rows)] = network(torch.from_numpy(rows)).numpy()
-        return scores
+        rows = _scaled(checked_features(X, len(self.mean)), self.mean, self.scale)
+        sizes = (len(self.mean), len(self.base_1), self.n_classes)
+        parts = {path: getattr(self, name) for name, path in PATHS.items()}
+        return run_network(lambda: _new_network(*sizes), parts, rows, n_classes=self.n_classes, block=BLOCK_ROWS)
 
     def probabilities(self, X: Features) -> FloatArray:
         """Return the softmax of a row's scores, or the sigmoid of each if multi-label, (D, J) float64."""
@@ -88,16 +83,8 @@ class KanModel:
         n = INTERVALS + 3
         if [part.shape for part in parts] != [(E,), (E,), (H, E), (H, E * n), (J, H), (J, H * n), (J,)]:
             raise SchemaError(f"the weights of a kan model do not fit {E} features, {H} hidden nodes and {J} classes")
-        return cls(*parts, bool(config["multi_label"]))  # type: ignore[arg-type]
-
-    def _network(self) -> Any:
-        import torch
-
-        network = _new_network(len(self.mean), len(self.base_1), self.n_classes)
-        values = (self.base_1, self.spline_1, self.base_2, self.spline_2, self.bias)
-        for parameter, value in zip(_weights(network), values, strict=True):
-            parameter.copy_(torch.from_numpy(value))
-        return network
+        m, s, b_1, c_1, b_2, c_2, bias = parts
+        return cls(m, s, b_1, c_1, b_2, c_2, bias, bool(config["multi_label"]))
 
 
 def fit_kan(
@@ -118,51 +105,19 @@ def fit_kan(
     Raises:
         MissingError: the extra `neural` is not installed.
     """
-    try:
-        import torch
-    except ImportError:
-        raise missing_extra("classify", "neural") from None
-    from torch.nn import functional
-
-    from nlpkit.topics.neural.training import one_thread
-
-    features, multi_label = checked_features(X), target.ndim == 2
+    features = checked_features(X)
     mean, scale = _scaling(features)
-    rows, rng = _scaled(features, mean, scale), np.random.default_rng(seed)
-    y = torch.from_numpy(np.asarray(target, np.float32 if multi_label else np.int64))
-    w = torch.from_numpy(np.asarray(np.ones(len(rows)) if weights is None else weights, np.float32))
-    with one_thread(), torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        network, inputs = _new_network(rows.shape[1], hidden, n_classes), torch.from_numpy(rows)
-        optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=DECAY)
-        size = max(SMALLEST, batch_size(len(rows)))
-        steps = EPOCHS * -(-len(rows) // size)
-        rate = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.01, steps)
-        for _ in range(EPOCHS):
-            order = torch.from_numpy(rng.permutation(len(rows)))
-            for batch in order.split(size):
-                scores = network(inputs[batch])
-                if multi_label:
-                    losses = functional.binary_cross_entropy_with_logits(scores, y[batch], reduction="none").sum(1)
-                else:
-                    losses = functional.cross_entropy(scores, y[batch], reduction="none")
-                optimizer.zero_grad()
-                (losses * w[batch]).mean().backward()
-                optimizer.step()
-                rate.step()
-        parts = [p.detach().numpy() for p in _weights(network)]
-    return KanModel(mean, scale, *parts, multi_label)
+    rows, multi_label = _scaled(features, mean, scale), target.ndim == 2
+    sizes = (rows.shape[1], hidden, n_classes)
+    learned = train_network(lambda: _new_network(*sizes), rows, target, PASSES, weights=weights, seed=seed)
+    b_1, c_1, b_2, c_2, bias = (learned[path] for path in PATHS.values())
+    return KanModel(mean, scale, b_1, c_1, b_2, c_2, bias, multi_label)
 
 
 def _new_network(E: int, H: int, J: int) -> Any:
     from nlpkit.architectures.kan import KAN
 
     return KAN((E, H, J), intervals=INTERVALS, reach=REACH)
-
-
-def _weights(network: Any) -> list[Any]:
-    first, second = network.layers
-    return [first.w_b, first.c, second.w_b, second.c, network.bias]
 
 
 def _scaling(X: Features) -> tuple[Float32Array, Float32Array]:

@@ -16,7 +16,20 @@ if TYPE_CHECKING:
     from nlpkit.classify.calibration import Method
     from nlpkit.classify.naive_bayes import ClassPriors
 
-MODELS = ("nb", "bernoulli-nb", "complement-nb", "logreg", "svm", "knn", "centroid", "mlp", "kan", "auto")
+MODELS = (
+    "nb",
+    "bernoulli-nb",
+    "complement-nb",
+    "logreg",
+    "svm",
+    "knn",
+    "centroid",
+    "mlp",
+    "kan",
+    "lstm",
+    "cnn",
+    "auto",
+)
 TASKS = ("auto", "classes", "regression", "ordinal")
 CALIBRATIONS = ("none", "sigmoid", "isotonic", "temperature")
 LEAST_SIMILARITY = 0.3  # below it, near-duplicates are not searched for
@@ -108,7 +121,7 @@ class ClassifierOptions:
     model: Annotated[
         str,
         Param(
-            "Classifier: nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid, mlp or kan; auto compares them.",
+            "Classifier: nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid, mlp, kan, lstm or cnn; auto compares some.",
             metavar="NAME",
         ),
     ] = "logreg"
@@ -159,7 +172,7 @@ class ClassifierOptions:
     class_weight: Annotated[
         str,
         Param(
-            "Weighting of the classes: none, or balanced (every class weighs the same in logreg, svm, mlp, kan, ordinal and `calibrate`, "
+            "Weighting of the classes: none, or balanced (every class weighs the same in logreg, svm, ordinal, networks and `calibrate`, "
             "so that probabilities are those of classes of equal size).",
             metavar="none|balanced",
         ),
@@ -215,7 +228,13 @@ class ClassifierOptions:
     ] = "empirical"
     neighbors: Annotated[int, Param("Number of nearest documents that vote in knn.", min=1, panel="More")] = 15
     hidden: Annotated[
-        int | None, Param("Number of hidden units; default: 128 of mlp, 16 of kan.", metavar="N", min=1, panel="More")
+        int | None,
+        Param(
+            "Number of hidden units; default: 128 of mlp, 16 of kan, 64 of lstm and cnn.",
+            metavar="N",
+            min=1,
+            panel="More",
+        ),
     ] = None
     budget: Annotated[
         float,

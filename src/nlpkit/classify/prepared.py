@@ -13,9 +13,10 @@ from nlpkit.classify.columns import ColumnFeatures
 from nlpkit.classify.costs import Costs
 from nlpkit.classify.decision_options import Wanted
 from nlpkit.classify.features import Features, Scaling, VectorizerOptions, fit_vectorizer
-from nlpkit.classify.fit import ModelOptions
+from nlpkit.classify.fit import KINDS, ModelOptions
 from nlpkit.classify.rule_list import RuleList
 from nlpkit.classify.search import Search
+from nlpkit.classify.word_networks import WordRows
 from nlpkit.classify.words import CutWords, TokenizedWords, WordCounts
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, LongArray
 
@@ -87,7 +88,8 @@ def prepare_features(sources: FeatureSources, y: Any, train: LongArray, config: 
     vectorizer = counted = scaling = fitted_columns = None
     if config.vectorizer is not None:
         assert sources.words is not None
-        counted = sources.words.counted(train, ngrams=config.ngrams, least=config.least)
+        ordered = KINDS[config.model.kind].ordered
+        counted = sources.words.counted(train, ngrams=config.ngrams, least=config.least, ordered=ordered)
         vectorizer, places = fit_vectorizer(counted.counts[train], counted.terms, y, config.vectorizer)
     if config.hand:
         assert sources.hand is not None
@@ -96,6 +98,11 @@ def prepare_features(sources: FeatureSources, y: Any, train: LongArray, config: 
         assert sources.columns is not None
         fitted_columns = ColumnFeatures.fit(sources.columns.take(pa.array(train)))
     features = Features(vectorizer, scaling, fitted_columns)
+
+    if vectorizer is not None and counted is not None and counted.tokens is not None:
+        offsets, ids = counted.tokens.offsets, places[counted.tokens.term_ids]
+        n_words = len(vectorizer.terms)
+        return PreparedFeatures(features, lambda rows: WordRows.of(offsets, ids, rows, n_words), counted)
 
     def matrix(rows: LongArray) -> Any:
         words = None

@@ -29,12 +29,13 @@ from nlpkit.weighting.dtm import count_terms
 @dataclass(frozen=True, slots=True)
 class WordCounts:
     """Counts (D, V) int32 CSR of all documents; terms (V,) in alphabetical order; phrases: those that were joined; report: of the
-    preprocessing, None for tokens that were there."""
+    preprocessing, None for tokens that were there; tokens: as ids in terms, in the order of the texts, where they were asked for."""
 
     counts: CsrMatrix
     terms: tuple[str, ...]
     phrases: PhraseTable | None = None
     report: PreprocessReport | None = None
+    tokens: EncodedBatch | None = None
 
 
 class TokenizedWords:
@@ -42,14 +43,16 @@ class TokenizedWords:
 
     def __init__(self, tokens: TokenTable, *, threads: int = 1) -> None:
         order = np.array(sorted(range(tokens.n_terms), key=tokens.terms.__getitem__), np.int64)
-        batch = EncodedBatch(tokens.offsets, tokens.term_ids)
-        self._counted = _counted([batch], [tokens.terms[i] for i in order], _places(order), threads)
+        self._batch, self._places = EncodedBatch(tokens.offsets, tokens.term_ids), _places(order)
+        self._counted = _counted([self._batch], [tokens.terms[i] for i in order], self._places, threads)
 
-    def counted(self, train: LongArray, *, ngrams: tuple[int, int] | None = None, least: int = 1) -> WordCounts:
+    def counted(
+        self, train: LongArray, *, ngrams: tuple[int, int] | None = None, least: int = 1, ordered: bool = False
+    ) -> WordCounts:
         """Return the counts; see `CutWords.counted`."""
         if ngrams not in (None, (1, 1)):
             raise InputError("tokens that were made before cannot become n-grams; give the texts")
-        return self._counted
+        return replace(self._counted, tokens=_joined([self._batch], self._places)) if ordered else self._counted
 
 
 class CutWords:
@@ -64,7 +67,7 @@ class CutWords:
         self._adapt, self._threads = adapt, threads
         self._preprocessor: Preprocessor | None = None
         self._batches: list[EncodedBatch] = []
-        self._counts: dict[tuple[tuple[int, int], int], WordCounts] = {}
+        self._counts: dict[tuple[tuple[int, int], int, bool], WordCounts] = {}
 
     def cut(
         self,
@@ -100,7 +103,9 @@ class CutWords:
             self._batches.append(encoded)
             yield batch
 
-    def counted(self, train: LongArray, *, ngrams: tuple[int, int] | None = None, least: int = 1) -> WordCounts:
+    def counted(
+        self, train: LongArray, *, ngrams: tuple[int, int] | None = None, least: int = 1, ordered: bool = False
+    ) -> WordCounts:
         """Return the counts of all documents over terms that do not depend on documents outside `train`.
 
         The other bounds on terms are for `features.fit_vectorizer`, which counts in the training documents.
@@ -110,19 +115,21 @@ class CutWords:
             ngrams: lengths of n-grams; None for those of the options.
             least: documents that a term needs in the training documents: terms that all documents together have less often are not
                 counted at all. It must be the same for all training sets.
+            ordered: whether the tokens are returned, too.
         """
         sizes = ngrams or self.options.ngrams
         if self.options.phrases is None:
-            if (sizes, least) not in self._counts:
-                self._counts[sizes, least] = self._count(sizes, least, None)
-            return self._counts[sizes, least]
+            key = (sizes, least, ordered)
+            if key not in self._counts:
+                self._counts[key] = self._count(sizes, least, None, ordered=ordered)
+            return self._counts[key]
         rows = np.zeros(sum(len(b.offsets) - 1 for b in self._batches), bool)
         rows[train] = True
         assert self._preprocessor is not None
         table = self._preprocessor.phrases_in(lambda: _some(self._batches, rows))
-        return self._count(sizes, least, table)
+        return self._count(sizes, least, table, ordered=ordered)
 
-    def _count(self, sizes: tuple[int, int], least: int, phrases: PhraseTable | None) -> WordCounts:
+    def _count(self, sizes: tuple[int, int], least: int, phrases: PhraseTable | None, *, ordered: bool) -> WordCounts:
         wide = replace(
             self.options, ngrams=sizes, phrases=None, phrase_table=phrases or self.options.phrase_table,
             min_df=least, max_df=1.0, min_cf=1, max_cf=1.0, max_vocab=None,
@@ -131,8 +138,10 @@ class CutWords:
         vocabulary = self._preprocessor.finish(lambda: self._batches, options=wide)
         order = np.array(sorted(range(len(vocabulary.terms)), key=vocabulary.terms.__getitem__), np.int64)
         terms = [vocabulary.terms[i] for i in order]
-        counted = _counted(_applied(vocabulary, self._batches), terms, _places(order), self._threads)
-        return replace(counted, phrases=wide.phrase_table, report=vocabulary.report)
+        places = _places(order)
+        counted = _counted(_applied(vocabulary, self._batches), terms, places, self._threads)
+        tokens = _joined(_applied(vocabulary, self._batches), places) if ordered else None
+        return replace(counted, phrases=wide.phrase_table, report=vocabulary.report, tokens=tokens)
 
 
 _UNSPACED_SHARE = 0.3
@@ -163,6 +172,14 @@ def _counted(batches: Iterable[EncodedBatch], terms: Sequence[str], places: IntA
     parts = [counts for _, counts in map_ahead(count, batches, threads=threads)]
     whole = sparse.vstack(parts, format="csr") if len(parts) > 1 else parts[0]
     return WordCounts(whole, names)
+
+
+def _joined(batches: Iterable[EncodedBatch], places: IntArray) -> EncodedBatch:
+    """Return the tokens of all documents, by the places of their terms."""
+    parts = list(batches)
+    lengths = np.concatenate([np.diff(batch.offsets) for batch in parts])
+    ids = np.concatenate([places[batch.term_ids] for batch in parts])
+    return EncodedBatch(np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), ids)
 
 
 def _some(batches: Sequence[EncodedBatch], rows: BoolArray) -> Iterator[EncodedBatch]:

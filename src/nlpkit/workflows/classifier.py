@@ -21,6 +21,7 @@ from nlpkit.classify.explain import Explainer
 from nlpkit.classify.fit import KINDS
 from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
 from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.word_networks import WordRows
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.classifier_files import classifier_tables, read_classifier
 from nlpkit.io.classifier_tables import NO_PROBABILITIES, prediction_columns
@@ -29,10 +30,10 @@ from nlpkit.io.run_reading import learned_from
 from nlpkit.io.runs import NewRun, Run, RunTables, add_output, new_run, open_run
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
-from nlpkit.types import BoolArray, FloatArray
+from nlpkit.types import BoolArray, FloatArray, IntArray
 from nlpkit.version import __version__
 from nlpkit.workflows.corpus import Corpus, no_documents
-from nlpkit.workflows.counts import count_corpus
+from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.embeddings import RunEmbeddings
 from nlpkit.workflows.feature_columns import check_predicted_columns, note_missing, note_unseen
 from nlpkit.workflows.model import Predictions, RunModel
@@ -271,6 +272,9 @@ class ClassifierPredictions(Predictions):
         )  # fmt: skip
         place = {term: i for i, term in enumerate(vectorizer.terms)}
         columns = np.array([place.get(term, -1) for term in corpus.terms], np.int32)
+        if KINDS[self._classifier.model.kind].ordered:
+            yield from self._in_order(corpus, columns)
+            return
         for whole, counts in corpus.batches():
             self._counts["tokens"] += int(counts.data.sum())
             self._counts["unknown_tokens"] += int(counts.data[columns[counts.indices] < 0].sum())
@@ -279,6 +283,18 @@ class ClassifierPredictions(Predictions):
                 words = vectorizer.weigh_columns(counts[start : start + BATCH], columns)
                 X = features.join(words, self._hand_features(batch), self._encoded(batch))
                 yield batch, X, np.diff(words.indptr) > 0
+
+    def _in_order(self, corpus: CountedCorpus, columns: IntArray) -> Iterator[tuple[pa.RecordBatch, Any, BoolArray]]:
+        """Yield documents with their words in order; columns: the place of each term of the corpus among the model's, -1 for none."""
+        for whole, tokens in corpus.encoded():
+            places = columns[tokens.term_ids]
+            self._counts["tokens"] += len(places)
+            self._counts["unknown_tokens"] += int((places < 0).sum())
+            for start in range(0, whole.num_rows, BATCH):
+                batch = whole.slice(start, BATCH)
+                rows = np.arange(start, start + batch.num_rows)
+                X = WordRows.of(tokens.offsets, places, rows, len(self._classifier.features.names))
+                yield batch, X, X.ids[:, 0] > 0
 
     def _encoded(self, batch: pa.RecordBatch) -> Any:
         columns = self._classifier.features.columns

@@ -97,7 +97,7 @@ def train_classifier(
 
     Args:
         data: labelled documents: a Corpus, or a data frame with the columns text and label.
-        model: nb, bernoulli-nb, complement-nb, logreg (the default), svm, knn, centroid, mlp, kan or auto.
+        model: nb, bernoulli-nb, complement-nb, logreg (the default), svm, knn, centroid, mlp, kan, lstm, cnn or auto.
         test: documents to score on: a file, a Corpus or a data frame; or `split` names a column of `data`. None: no scores.
         options: which classifier, and how it is fitted.
         splits: which documents train and test.
