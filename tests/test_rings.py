@@ -6,11 +6,13 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.syntax import nodes_of, tree_of
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "nlpkit"
@@ -45,9 +47,9 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(tree: ast.AST, name: str, is_package: bool) -> Iterator[str]:
-    """Yield every module that is imported anywhere in a module: at the top, in a function, for types only."""
-    for node in ast.walk(tree):
+def imported(nodes: Iterable[ast.AST], name: str, is_package: bool) -> Iterator[str]:
+    """Yield every module that is imported anywhere among the nodes of a module: at the top, in a function, for types only."""
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -58,9 +60,9 @@ def imported(tree: ast.AST, name: str, is_package: bool) -> Iterator[str]:
             yield from (f"{source}.{alias.name}" for alias in node.names)
 
 
-def imports_of(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return set(imported(tree, module_name(path), path.name == "__init__.py"))
+@cache
+def imports_of(path: Path) -> frozenset[str]:
+    return frozenset(imported(nodes_of(path), module_name(path), path.name == "__init__.py"))
 
 
 @cache
@@ -73,11 +75,11 @@ def package_imports() -> dict[str, frozenset[str]]:
 def _modules_imported(path: Path, names: Collection[str]) -> set[str]:
     """Return the modules that a module imports: of `from package import module` the module, not the package around it."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            source, *members = imported(node, module_name(path), path.name == "__init__.py")
+            source, *members = imported([node], module_name(path), path.name == "__init__.py")
             found |= {member if member in names else source for member in members}
     return found & set(names)
 
@@ -127,9 +129,9 @@ from . import hierarchy
 def f():
     import rich.table
 """
-    found = set(imported(ast.parse(source), "nlpkit.topics.choose", False))
+    found = set(imported(ast.walk(ast.parse(source)), "nlpkit.topics.choose", False))
     assert {"typer", "nlpkit.cli", "nlpkit.io.runs", "nlpkit.topics.hierarchy", "rich.table"} <= found
-    assert "nlpkit.topics.x" in set(imported(ast.parse("from .x import y"), "nlpkit.topics", True))
+    assert "nlpkit.topics.x" in set(imported(ast.walk(ast.parse("from .x import y")), "nlpkit.topics", True))
 
 
 def test_there_is_something_to_check() -> None:
@@ -195,7 +197,7 @@ def test_no_command_imports_another() -> None:
 
 
 def called(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name):
                 yield node.func.id
@@ -226,9 +228,8 @@ def test_what_reads_models_never_prints_or_writes(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=label)
 def test_modules_are_short_and_say_what_they_are(path: Path) -> None:
-    source = path.read_text(encoding="utf-8")
-    assert len(source.splitlines()) < 400
-    assert ast.get_docstring(ast.parse(source))
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 400
+    assert ast.get_docstring(tree_of(path))
 
 
 def heavy_modules_after(code: str) -> list[str]:
