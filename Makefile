@@ -6,6 +6,8 @@ INSTALLED := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 # tests of one file stay together, and share what they made; the order is that of tests/conftest.py
 WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# bytecode is kept, whatever the environment says: else each of the hundreds of processes that tests start compiles the package anew
+export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo docs test test-any test-bounds test-wheel test-all lint bench clean

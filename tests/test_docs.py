@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 import typer
 
-from tests.cli.conftest import needs_hdbscan, needs_minilm, run_line
+from tests.cli.conftest import fits_of_compare_in_this_process, needs_hdbscan, needs_minilm, run_line
+
+__all__ = ["fits_of_compare_in_this_process"]  # a fixture, for this module, too
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

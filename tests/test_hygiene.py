@@ -14,14 +14,15 @@ MADE_UP = {"/home/a user/python", "~/.bashrc"}  # of nobody's machine; in a home
 
 def strings(tree: ast.AST) -> Iterator[str]:
     """Yield the strings of a module but not its docstrings and comments."""
+    nodes = list(ast.walk(tree))
     prose = {
         id(node.body[0].value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
             yield node.value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -60,7 +61,8 @@ def test_no_room_for_the_model_of_languages_is_one_line(tmp_path: Path) -> None:
     """py3langid unpacks its model into a temporary file, in a thread."""
     (tmp_path / "x.txt").write_text("a river and a bridge over it\n" * 5)
     run = f"ulimit -f 20; exec {sys.executable} -m nlpkit preprocess x.txt -o x.parquet"
-    done = subprocess.run(["bash", "-c", run], cwd=tmp_path, capture_output=True, timeout=300)
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}  # where no copy of it is
+    done = subprocess.run(["bash", "-c", run], cwd=tmp_path, env=environment, capture_output=True, timeout=300)
     assert done.returncode == 3, done.stderr
     assert done.stderr.startswith(b"error: cannot unpack the model that finds languages in ")
     assert done.stderr.count(b"\n") == 1

@@ -6,14 +6,16 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.syntax import nodes_of
+
 PACKAGE = Path(__file__).parents[1] / "src" / "nlpkit"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SAY_NOTHING = {"own", "found", "how", "given", "told", "said", "made", "more", "of"}
 
 
-def values(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def values(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the line and the name of every variable, parameter, field and function."""
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.lineno, node.id
         elif isinstance(node, ast.arg):
@@ -26,7 +28,7 @@ def test_no_value_has_a_name_that_says_nothing() -> None:
     empty = [
         f"{path.relative_to(PACKAGE)}:{line}: {name}"
         for path in MODULES
-        for line, name in values(ast.parse(path.read_text(encoding="utf-8")))
+        for line, name in values(path)
         if name in SAY_NOTHING
     ]
     assert empty == []

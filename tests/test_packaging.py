@@ -22,6 +22,7 @@ import pytest
 import nlpkit
 from nlpkit import errors
 from tests.cli.conftest import needs_hdbscan, needs_minilm
+from tests.syntax import nodes_of
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -40,7 +41,7 @@ def imports_below(folder: Path) -> set[str]:
     """Every distribution of another project that the modules below a folder import, by name as the index spells it."""
     names = set()
     for path in folder.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             if isinstance(node, ast.Import):
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -181,7 +181,7 @@ def run_line(line: str, folder: Path) -> Done:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _fits_of_compare_in_this_process() -> Iterator[None]:
+def fits_of_compare_in_this_process() -> Iterator[None]:
     """`nlpkit compare` fits each model in a process of its own, which would load every library again."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nlpkit.workflows.compare.subprocess", SimpleNamespace(run=_run_here))

@@ -42,7 +42,7 @@ with ThreadPoolExecutor(4) as threads:
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
-def started(tmp_path: Path, kind: str, at: float = 0.0) -> subprocess.Popen[str]:
+def started(tmp_path: Path, kind: str, at: float = 0.0, use: str = USE) -> subprocess.Popen[str]:
     path = os.pathsep.join([str(tmp_path), *sys.path])
     environment = {
         **os.environ,
@@ -50,7 +50,7 @@ def started(tmp_path: Path, kind: str, at: float = 0.0) -> subprocess.Popen[str]
         "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    command = [sys.executable, "-c", USE, kind, str(at)]
+    command = [sys.executable, "-c", use, kind, str(at)]
     return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -115,3 +115,13 @@ print("numba" in sys.modules)
 def test_kernels_are_imported_without_numba() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"]
+
+
+@pytest.mark.skipif(not JIT, reason="nothing is compiled then")
+def test_a_kernel_from_the_disk_is_run_without_the_rules_of_the_compiler(tmp_path: Path) -> None:
+    (tmp_path / "some_kernels.py").write_text(
+        KERNELS.format(of_two="np.full(3, x).sum() - x").replace("njit\n", "njit\nimport numpy as np\n", 1)
+    )
+    assert result(started(tmp_path, "int64")) == 12.0  # compiles
+    use = f"{USE}\nassert 'numba.np.polynomial.polynomial_core' not in sys.modules"
+    assert result(started(tmp_path, "int64", use=use)) == 12.0

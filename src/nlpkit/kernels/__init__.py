@@ -1,8 +1,9 @@
 """Numba loops: arrays in, arrays out. They trust the shapes and types their callers fixed.
 
 `njit` is Numba's with two differences. Numba itself, a third of a second, is loaded when a kernel is first called, so that a
-command that runs none never loads it. And compiled kernels are kept on the disk so that processes that compile at the same
-time, or after the source has changed, never find the code of one kernel under the name of another.
+command that runs none never loads it, and the rules by which it compiles, half as much again, when a kernel must be compiled.
+And compiled kernels are kept on the disk so that processes that compile at the same time, or after the source has changed,
+never find the code of one kernel under the name of another.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Any:
     if dispatcher is copy:
         return function
     dispatcher._cache = _cache(copy)
+    dispatcher._compilation_chain_init_hook = lambda: None  # extensions of other packages: no kernel has their types
     for name in _names(function.__code__):
         called = names.get(name)
         if isinstance(called, Kernel):
@@ -76,7 +78,9 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _cache(function: FunctionType) -> Any:
-    """Return Numba's cache of a function on the disk, with files of which each is named by what is in it.
+    """Return Numba's cache of a function on the disk: quick to read, its files named each by what is in it.
+
+    Numba loads all its rules of types before it reads a compiled function, which needs nothing of them but the memory of arrays.
 
     Numba numbers the files of a function (1, 2, …) and writes the number down in an index before the file. So two processes
     that compile for different types give both the same file; and one that reads between the two steps, after the source has
@@ -84,6 +88,7 @@ def _cache(function: FunctionType) -> Any:
     another process wrote over at the same time costs a compilation, no more.
     """
     from numba.core import caching
+    from numba.core.runtime import rtsys
 
     class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
         def save(self, key: Any, data: Any) -> None:
@@ -92,7 +97,13 @@ def _cache(function: FunctionType) -> Any:
             self._save_data(name, data)
             self._save_index({**self._load_index(), key: name})
 
-    cache = caching.FunctionCache(function)
+    class Cache(caching.FunctionCache):  # type: ignore[misc]
+        def load_overload(self, sig: Any, target_context: Any) -> Any:  # None after an error of the disk, as in Numba
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
+
+    cache = Cache(function)
     files = cache._cache_file
     cache._cache_file = Files(files._cache_path, files._index_name.removesuffix(".nbi"), files._source_stamp)
     return cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from nlpkit.types import FloatArray, LongArray
 
@@ -47,15 +46,7 @@ def fit_zipf(frequencies: LongArray) -> ZipfFit:
     N = counts.sum()
     observed = float((counts * log_rank).sum() / N)
 
-    def excess(s: float) -> float:
-        return float((_probabilities(log_rank, s) * log_rank).sum()) - observed
-
-    s = 0.0
-    if excess(0.0) > 0:  # else all words are equally frequent
-        high = 2.0
-        while excess(high) > 0:
-            high *= 2
-        s = float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-13, rtol=1e-13))
+    s = _exponent(log_rank, observed)
     p = _probabilities(log_rank, s)
     mean = (p * log_rank).sum()
     variance = float((p * (log_rank - mean) ** 2).sum())
@@ -81,6 +72,34 @@ def verdict(ks: float) -> str:
         if ks <= bound:
             return words
     return "a poor fit"
+
+
+def _exponent(log_rank: FloatArray, observed: float) -> float:
+    """Return the s >= 0 for which the law's mean of ln k is the observed one, 0 where even that of equal words is not above it.
+
+    Newton's method: the derivative of the mean is -Var_s[ln k]. A step that leaves the bracket is halved.
+    """
+
+    def moments(s: float) -> tuple[float, float]:
+        p = _probabilities(log_rank, s)
+        mean = float((p * log_rank).sum())
+        return mean - observed, float((p * (log_rank - mean) ** 2).sum())
+
+    excess, variance = moments(0.0)
+    if excess <= 0:
+        return 0.0
+    low, high, s = 0.0, 2.0, 0.0
+    while moments(high)[0] > 0:
+        low, high = high, 2 * high
+    for _ in range(200):
+        step = s + excess / variance
+        following = step if low < step < high else (low + high) / 2
+        if abs(following - s) <= 1e-14 * high:
+            break
+        s = following
+        excess, variance = moments(s)
+        low, high = (s, high) if excess > 0 else (low, s)
+    return s
 
 
 def _probabilities(log_rank: FloatArray, s: float) -> FloatArray:

@@ -8,9 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
+from typing import Any
 
 from nlpkit.errors import InputError, UsageError
+from nlpkit.language_identifier import language_identifier
 from nlpkit.text.languages import language_code, language_name, near_languages
 from nlpkit.text.stopwords import has_stop_words, stop_word_languages, stop_words
 
@@ -39,7 +42,7 @@ class LanguageShare:
 
 
 def prepare_detection() -> None:
-    """Start loading the model in a thread: it takes most of a second, in which other work can be done."""
+    """Start loading the model in a thread: other work can be done in that time."""
     threading.Thread(target=_prepare, daemon=True, name="nlpkit-language").start()
 
 
@@ -48,21 +51,23 @@ def _prepare() -> None:
         _classifier()
 
 
-def _classifier() -> Callable[[str], tuple[str, float]]:
-    """Return py3langid's classify with its model loaded. Raises InputError when there is no room to unpack it."""
-    from py3langid import classify
-    from threadpoolctl import threadpool_limits
+@cache
+def _identifier() -> Any:
+    """Return py3langid's identifier with its model. Raises InputError when there is no room to unpack it."""
+    try:
+        return language_identifier()
+    except OSError as error:
+        folder = tempfile.tempdir or "the temporary folder"
+        raise InputError(
+            f"cannot unpack the model that finds languages in {folder}: {error.strerror or error}; name a folder with room in "
+            "TMPDIR"
+        ) from None
 
-    with _LOADING, threadpool_limits(1, user_api="blas"):
-        try:
-            classify("")
-        except OSError as error:
-            folder = tempfile.tempdir or "the temporary folder"
-            raise InputError(
-                f"cannot unpack the model that finds languages in {folder}: {error.strerror or error}; name a folder with room in "
-                "TMPDIR"
-            ) from None
-    classifier: Callable[[str], tuple[str, float]] = classify
+
+def _classifier() -> Callable[[str], tuple[str, float]]:
+    """Return the function that names the language of a text, with its model loaded. Raises what `_identifier` does."""
+    with _LOADING:
+        classifier: Callable[[str], tuple[str, float]] = _identifier().classify
     return classifier
 
 
