@@ -34,18 +34,16 @@ def measure(settings: dict[str, Any], train: bool, out: Any) -> None:
     """Send the amounts of a training, or of its estimate."""
     texts = [json.loads(line)["text"] for line in NEWS.read_text(encoding="utf-8").splitlines()]
     job = pretrain._prepare(texts, (None,) * 4, {**settings, "threads": 1, "device": "cpu"})
-    network, learned, held_out = pretrain._network_and_windows(job)
+    network, lesson, learned, held_out = pretrain._network_and_windows(job, job.device)
     seed, begun = job.execution.seed, time.process_time()
     with Engine(job.device, job.precision, threads=1) as engine:
         if train:
-            outcome = train_network(
-                network, learned, held_out, job.objective, plan=job.schedule, engine=engine, seed=seed
-            )
-            held_out_perplexity(network, held_out, job.held_out, job.objective, engine, seed)
+            outcome = train_network(network, learned, held_out, lesson, plan=job.schedule, engine=engine, seed=seed)
+            held_out_perplexity(network, held_out, job.held_out, lesson, engine, seed)
             seconds, parameters = time.process_time() - begun, sum(p.numel() for p in network.trained.values())
             out.send((seconds, float(peak_memory_mb()), parameters, outcome.steps))
         else:
-            cost = training_cost(network, learned, held_out, job.objective, job.schedule, engine, threads=1, seed=seed)
+            cost = training_cost(network, learned, held_out, lesson, job.schedule, engine, threads=1, seed=seed)
             out.send((cost.seconds, peak_memory_mb() + cost.extra_bytes / 1e6, cost.parameters, cost.steps))
 
 
