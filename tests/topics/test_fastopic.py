@@ -10,7 +10,7 @@ import pytest
 from scipy import optimize, sparse
 from sklearn.metrics import adjusted_rand_score
 
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.parameters import Execution
 from nlpkit.topics.neural.fastopic import (
     FastopicFitter,
@@ -102,7 +102,7 @@ def test_gradients_through_a_plan_are_those_of_differences() -> None:
 
 
 def test_loss_and_gradient_are_those_of_the_authors() -> None:
-    """Of fastopic 1.1's module `_fastopic.fastopic` in float64, its iterations continued to an error of 1e-12, on the same weights."""
+    """Of the module of fastopic 1.0.1 in float64 on the same weights, with iterations up to an error of 1e-12."""
     rng = np.random.default_rng(7)
     D, V, K, E = 12, 9, 3, 5
     X = rng.normal(size=(D, E)).astype(np.float32)
@@ -153,6 +153,7 @@ def test_planted_topics_come_back(fit: Any) -> None:
     assert sorted({row[0] // 10 for row in top.tolist()}) == [0, 1, 2, 3]
     assert np.mean([v // 10 == row[0] // 10 for row in top.tolist() for v in row]) > 0.9
     np.testing.assert_allclose(fit.model.phi.sum(axis=1), 1)
+    assert max(point.error for point in fit.trace) <= 2e-7
     assert fit.numbers["log_likelihood_per_token"] > fit.trace[-1].log_likelihood > fit.trace[0].log_likelihood
     # θ of the documents of the fit is that of new ones, and topics are in the order of their size
     theta = FastopicFitter(FastopicOptions()).theta(fit.weights, sparse.csr_array((240, 40)), embedded(LABELS))
@@ -187,5 +188,7 @@ def test_what_cannot_be_fitted_is_refused() -> None:
     for name in ("dt_alpha", "tw_alpha", "theta_temp", "rate"):
         with refuses(name):
             FastopicOptions(**{name: 0.0})
+    with pytest.raises(UsageError, match=r"rate=1e\+30.*beyond all bounds in step 1"):
+        fit_fastopic(TOKENS, 2, FastopicOptions(rate=1e30), embeddings=embedded(LABELS))
     with pytest.raises(InputError, match="10 documents with words or more"):
         fit_fastopic(token_table([[0, 1]] * 9, ["a", "b"]), 2, embeddings=np.ones((9, 4), np.float32))

@@ -17,6 +17,7 @@ from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
 from nlpkit.io.mixture_runs import Additions, TopicCorpus
 from nlpkit.io.topic_tables import TEXT_HASH
 from nlpkit.parameters import Execution
+from nlpkit.topics.neural.ctm import CtmFitter
 from nlpkit.topics.neural.embedded import EmbeddedFitter
 from nlpkit.topics.neural.etm import EtmFitter
 from nlpkit.topics.stm.content import Content, fit_content
@@ -55,7 +56,8 @@ def prepared(fitter: Any, corpus: TopicCorpus, settings: FitSettings) -> tuple[A
 def _(
     fitter: EmbeddedFitter, corpus: TopicCorpus, settings: FitSettings
 ) -> tuple[EmbeddedFitter, TopicCorpus, Additions]:
-    warn_of_few_documents(corpus.tokens)
+    if isinstance(fitter, CtmFitter):
+        warn_of_few_documents(corpus.tokens)
     return with_embeddings(fitter, corpus, settings.encoder, settings.execution.n_threads())
 
 

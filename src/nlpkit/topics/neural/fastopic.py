@@ -11,6 +11,7 @@ from threading import Lock
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.mixtures.steps import Keeper, RunningState, resumable
@@ -18,7 +19,7 @@ from nlpkit.topics.neural.embedded import EmbeddedFitter
 from nlpkit.topics.neural.inference import Weights, renumbered
 from nlpkit.topics.neural.options import FastopicOptions
 from nlpkit.topics.neural.points import as_counts, documents_of
-from nlpkit.topics.neural.transport import pull_back, transport
+from nlpkit.topics.neural.transport import Transport, pull_back, transport
 from nlpkit.topics.plsa import ExpectedCounts
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, TokenTable
@@ -30,13 +31,15 @@ _ALONE = Lock()  # fits of several threads take turns: each sets how many thread
 
 @dataclass(frozen=True, slots=True)
 class FastopicPoint:
-    """Before a step: ln p of the words, per token; costs of the plans of documents and of words; rounds of Sinkhorn's algorithm of both."""
+    """Before a step: ln p of the words, per token; costs of the plans of documents and of words; of both, rounds of Sinkhorn's algorithm
+    and the sum of the errors of the marginals."""
 
     epoch: int
     log_likelihood: float
     document_cost: float
     word_cost: float
     rounds: int
+    error: float
 
 
 def fit_fastopic(
@@ -62,7 +65,8 @@ def fit_fastopic(
         progress: called after each step; keeper: keeps states to go on from.
 
     Raises:
-        UsageError: no topic, or more than tokens; InputError: fewer than ten documents with words.
+        UsageError: no topic, or more than tokens; or a rate so high that the vectors go beyond all bounds. InputError: fewer than ten
+            documents with words.
 
     Source: Wu, Nguyen, Zhang, Wang & Luu (2024), "FASTopic: Pretrained Transformer is a Fast, Adaptive, Stable, and Transferable Topic
         Model", NeurIPS 37.
@@ -74,7 +78,10 @@ def fit_fastopic(
     weights = start_weights(rng, n_topics, dtm.shape[1], documents.shape[1])
     moments = {f"{name} {n}": np.zeros_like(values) for name, values in weights.items() for n in (1, 2)}
     trace: list[FastopicPoint] = []
-    with _ALONE, threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(execution.n_threads(), "fastopic") as pool:
+    with (
+        _ALONE, threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(execution.n_threads(), "fastopic") as pool,
+        np.errstate(over="ignore", invalid="ignore"),  # `Objective` refuses what is not finite
+    ):  # fmt: skip
         objective = Objective(dtm, documents, options, n_topics, pool)
         arrays: dict[str, np.ndarray] = {**weights, **moments, **objective.potentials}
         for epoch in resumable(options.iterations, RunningState(trace, FastopicPoint, arrays), keeper):
@@ -94,6 +101,7 @@ def fit_fastopic(
         "log_likelihood_per_token": round(last.log_likelihood, 6),
         "document_cost": round(last.document_cost, 6),
         "word_cost": round(last.word_cost, 6),
+        "marginal_error": float(f"{last.error:.2g}"),
         "epochs": len(trace),
         "dimensions": int(documents.shape[1]),
     }
@@ -150,40 +158,47 @@ class Objective:
         each_document, each_topic = np.full(D, 1.0 / D), np.full(K, 1.0 / K)
         of_topics, of_words = softmax(weights["topic_weights"]), softmax(weights["word_weights"])
         document_costs, word_costs = distances(self.documents, topics), distances(words, topics)
+        if not np.isfinite(document_costs.sum() + word_costs.sum()):
+            raise UsageError(
+                f"`rate={self.options.rate:g}`: the vectors went beyond all bounds in step {epoch - 1}; give a lower one",
+                parameter="rate",
+            )
         dt_alpha, tw_alpha = self.options.dt_alpha, self.options.tw_alpha
-        plan, document_rounds = self._plan("document_potentials", document_costs, each_document, of_topics, dt_alpha)
-        self.word_plan, word_rounds = self._plan("word_potentials", word_costs, of_words, each_topic, tw_alpha)
+        of_documents = self._solved("document_potentials", document_costs, each_document, of_topics, dt_alpha)
+        of_pairs = self._solved("word_potentials", word_costs, of_words, each_topic, tw_alpha)
+        plan, self.word_plan = of_documents.plan, of_pairs.plan
         # with π and ψ in place of θ and φ, every probability is smaller by the same factor, which expected counts do not see
         of_plan, of_word_plan, logs = self.counts(plan, self.word_plan)
         log_likelihood = logs / self.n_tokens + math.log(D) + math.log(K)
         document_costs *= plan
         word_costs *= self.word_plan
         point = FastopicPoint(
-            epoch, log_likelihood, float(document_costs.sum()), float(word_costs.sum()), document_rounds + word_rounds
-        )
+            epoch, log_likelihood, float(document_costs.sum()), float(word_costs.sum()),
+            of_documents.rounds + of_pairs.rounds, of_documents.error + of_pairs.error,
+        )  # fmt: skip
         of_plan /= D
         of_word_plan /= D
         document_costs -= of_plan
         word_costs -= of_word_plan
-        pulled = pull_back(plan, document_costs, each_document, of_topics, dt_alpha)
-        of_pairs = pull_back(self.word_plan, word_costs, of_words, each_topic, tw_alpha)
-        near = (plan + pulled.costs).astype(np.float32)  # ∂L/∂M, of which the plan is the part of Σ π M itself
-        far = (self.word_plan + of_pairs.costs).astype(np.float32)
+        by_documents = pull_back(plan, document_costs, each_document, of_topics, dt_alpha)
+        by_words = pull_back(self.word_plan, word_costs, of_words, each_topic, tw_alpha)
+        near = (plan + by_documents.costs).astype(np.float32)  # ∂L/∂M, of which the plan is the part of Σ π M itself
+        far = (self.word_plan + by_words.costs).astype(np.float32)
         by_topic = near.sum(axis=0) + far.sum(axis=0)
         return point, {
             "topics": 2 * (by_topic[:, None] * topics - near.T @ self.documents - far.T @ words),
             "words": 2 * (far.sum(axis=1)[:, None] * words - far @ topics),
-            "topic_weights": (of_topics * (pulled.columns - of_topics @ pulled.columns)).astype(np.float32),
-            "word_weights": (of_words * (of_pairs.rows - of_words @ of_pairs.rows)).astype(np.float32),
+            "topic_weights": (of_topics * (by_documents.columns - of_topics @ by_documents.columns)).astype(np.float32),
+            "word_weights": (of_words * (by_words.rows - of_words @ by_words.rows)).astype(np.float32),
         }
 
-    def _plan(
+    def _solved(
         self, name: str, costs: FloatArray, rows: FloatArray, columns: FloatArray, strength: float
-    ) -> tuple[FloatArray, int]:
-        """Return a plan, and the rounds it took from the potentials of the step before, which are replaced."""
+    ) -> Transport:
+        """Return a plan, from the potentials of the step before, which are replaced."""
         solved = transport(costs, rows, columns, strength, self.potentials[name])
         self.potentials[name][:] = solved.potentials
-        return solved.plan, solved.rounds
+        return solved
 
 
 def adam_step(
@@ -209,8 +224,8 @@ def unit_rows(vectors: Float32Array) -> Float32Array:
 
 
 def softmax(x: Float32Array) -> FloatArray:
-    """Return the softmax (n,) of numbers (n,), in float64."""
-    shares = np.exp(x.astype(np.float64) - float(x.max()))
+    """Return the softmax (n,) of numbers (n,), in float64; the least is above 0."""
+    shares = np.exp(np.maximum(x.astype(np.float64) - float(x.max()), -500.0))
     return np.asarray(shares / shares.sum())
 
 
