@@ -95,7 +95,7 @@ def test_labels_have_a_score_each(kind: str) -> None:
 
 def test_rows_are_cut_and_unknown_words_go() -> None:
     offsets, places = np.array([0, 3, 3, 303]), np.concatenate([[4, -1, 2], np.arange(300) % 7]).astype(np.int32)
-    rows = WordRows.of(offsets, places, np.array([2, 0, 1]), 8)
+    rows = WordRows.from_tokens(offsets, places, np.array([2, 0, 1]), 8)
     assert rows.shape == (3, 8)
     assert rows.ids[0].tolist() == [w % 7 + 1 for w in range(256)]
     assert rows.ids[1, :3].tolist() == [5, 3, 0]

@@ -102,7 +102,7 @@ def prepare_features(sources: FeatureSources, y: Any, train: LongArray, config: 
     if vectorizer is not None and counted is not None and counted.tokens is not None:
         offsets, ids = counted.tokens.offsets, places[counted.tokens.term_ids]
         n_words = len(vectorizer.terms)
-        return PreparedFeatures(features, lambda rows: WordRows.of(offsets, ids, rows, n_words), counted)
+        return PreparedFeatures(features, lambda rows: WordRows.from_tokens(offsets, ids, rows, n_words), counted)
 
     def matrix(rows: LongArray) -> Any:
         words = None

@@ -34,7 +34,7 @@ class WordRows:
         return WordRows(self.ids[rows], self.n_words)
 
     @classmethod
-    def of(cls, offsets: LongArray, places: IntArray, rows: LongArray, n_words: int) -> WordRows:
+    def from_tokens(cls, offsets: LongArray, places: IntArray, rows: LongArray, n_words: int) -> WordRows:
         """Return some documents; of a longer one the first 256 words.
 
         Args:
@@ -57,7 +57,9 @@ class WordRows:
         texts = [words, *(words[words != word] for word in different)]
         offsets = np.cumsum([0, *map(len, texts)])
         places = np.concatenate(texts).astype(np.int32) - 1
-        return [word - 1 for word in different], WordRows.of(offsets, places, np.arange(len(texts)), self.n_words)
+        return [word - 1 for word in different], WordRows.from_tokens(
+            offsets, places, np.arange(len(texts)), self.n_words
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -293,7 +293,7 @@ class ClassifierPredictions(Predictions):
             for start in range(0, whole.num_rows, BATCH):
                 batch = whole.slice(start, BATCH)
                 rows = np.arange(start, start + batch.num_rows)
-                X = WordRows.of(tokens.offsets, places, rows, len(self._classifier.features.names))
+                X = WordRows.from_tokens(tokens.offsets, places, rows, len(self._classifier.features.names))
                 yield batch, X, X.ids[:, 0] > 0
 
     def _encoded(self, batch: pa.RecordBatch) -> Any:
