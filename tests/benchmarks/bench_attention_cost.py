@@ -145,23 +145,29 @@ def compare_parts(attention: dict[str, Any]) -> dict[str, tuple[float, float]]:
     }
 
 
+def cell(seconds: float, mb: float) -> str:
+    """Return milliseconds; MB."""
+    spent = 1000 * seconds
+    return f"{spent:,.0f}; {mb:,.0f}" if spent >= 100 else f"{spent:.3g}; {mb:,.0f}"
+
+
 def tables(results: dict[str, Any]) -> str:
     """Return the tables in Markdown."""
     lengths = sorted({int(p[0]) for ways in results["curves"].values() for points in ways.values() for p in points})
     lines = []
     for way in WAYS:
-        lines += [f"\n{way}, milliseconds and MB\n", "| layer | " + " | ".join(f"{T:,}" for T in lengths) + " |"]
+        lines += [f"\n{way}, milliseconds; MB\n", "| layer | " + " | ".join(f"{T:,}" for T in lengths) + " |"]
         lines.append("|---" * (len(lengths) + 1) + "|")
         for kind, ways in results["curves"].items():
-            by_length = {int(T): f"{1000 * s:,.3g}, {mb:,.0f}" for T, s, mb in ways[way]}
+            by_length = {int(T): cell(s, mb) for T, s, mb in ways[way]}
             lines.append(f"| {kind} | " + " | ".join(by_length.get(T, "") for T in lengths) + " |")
     lines += [
-        f"\nforward and back over {PART_LENGTH:,} tokens, milliseconds and MB\n",
+        f"\nforward and back over {PART_LENGTH:,} tokens, milliseconds; MB\n",
         "| part | full | windowed |",
         "|---|---|---|",
     ]
     for name in PARTS:
-        cells = [f"{1000 * s:,.3g}, {mb:,.0f}" for s, mb in (results["parts"][a][name] for a in ("full", "windowed"))]
+        cells = [cell(s, mb) for s, mb in (results["parts"][a][name] for a in ("full", "windowed"))]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

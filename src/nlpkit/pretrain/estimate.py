@@ -87,16 +87,16 @@ def training_cost(
     parameters = sum(p.numel() for p in network.trained.values())
     n, steps = len(whole.lengths), plan.steps(len(whole.lengths))
     tested = held_out.inputs.lengths
-    scored = float(sum(cost.at(int(width), shorter)[0] * int(width) for width in tested)) / 3 / threads
+    growth = (
+        float(np.mean([cost.at(float(width), shorter)[0] for width in np.maximum(tested, cost.width)])) / cost.seconds
+    )
+    scored = _score_seconds(network, held_out, objective, engine) * growth * float(tested.sum()) / threads
     scorings = 1 + steps // max(1, -(-n // plan.batch))
     seconds = steps * (float(np.mean(per_batch)) + parameters * _UPDATE) + (1 + scorings) * scored
-    logits = (
-        8
-        * min(RUN_TOKENS["cpu"], int(tested.sum()))
-        * len(network.tokenizer)
-        * (SHARE if lesson.base == "mlm" else 1.0)
-    )
-    in_flight = max(largest * threads, logits * threads)
+    # held-out texts are scored without a way back: a layer at a time, and the logits, of more tokens at once
+    guessed = 8 * len(network.tokenizer) * (SHARE if lesson.base == "mlm" else 1.0)
+    of_layer = cost.at(float(tested.max()), shorter)[1] / network.model.config.num_hidden_layers
+    in_flight = threads * max(largest, min(RUN_TOKENS["cpu"], int(tested.sum())) * (of_layer + guessed))
     return TrainingCost(parameters, steps, seconds, 4.0 * parameters * _COPIES + max(0.0, in_flight - cost.taken))
 
 
@@ -135,6 +135,21 @@ def _measure(
     finally:
         short.mode(False)
     return _TokenCost(width, seconds / tokens, bytes_of_token, taken)
+
+
+def _score_seconds(network: MlmNetwork, held_out: Sequences, objective: str, engine: Engine) -> float:
+    """Return the seconds that scoring takes for a token of the held-out windows, cut to CAP; as many are run at once as the engine does."""
+    inputs = held_out.inputs
+    short = new_objective(
+        network, replace(held_out, inputs=replace(inputs, lengths=np.minimum(inputs.lengths, CAP))), objective
+    )
+    most = 1 + int(np.searchsorted(np.cumsum(short.lengths), RUN_TOKENS["cpu"]))
+    rows = np.arange(min(most, len(short.lengths)))
+    clock = time.process_time if engine.device.type == "cpu" else time.perf_counter
+    begun = clock()
+    with torch.no_grad():
+        float(short.loss(rows))
+    return (clock() - begun) / float(short.lengths[rows].sum())
 
 
 def _run(objective: Any, rows: LongArray, engine: Engine) -> float:
