@@ -84,9 +84,8 @@ def save_merged(network: Network, folder: Path, config: TunedConfig) -> None:
     with quiet():
         dequantize(network.model)
         merged = merge(network.model)
-        config = replace(
-            config, format="transformers", method="full", in_units=_can_shift(merged, config), quantization=None
-        )
+        shifts = _can_shift(merged, config)
+        config = replace(config, format="transformers", method="full", in_units=shifts, quantization=None)
         with _in_units(merged, config):
             merged.save_pretrained(str(folder), safe_serialization=True)
         network.tokenizer.save_pretrained(str(folder))
@@ -206,14 +205,8 @@ def load_tuned_network(
     if config.format == "transformers":
         try:
             network = load_network(
-                folder,
-                config.task,
-                parse_method("full"),
-                seed=0,
-                device=device,
-                max_tokens=config.max_tokens,
-                whole=True,
-            )
+                folder, config.task, parse_method("full"), seed=0, device=device, max_tokens=config.max_tokens, whole=True
+            )  # fmt: skip
             return _with_crf(_standardised(network, config), folder)
         except MissingError as error:
             raise InputError(f"the model in {folder} is damaged ({error}); train it again") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,8 @@ from nlpkit.pretrain.causal import ClmObjective
 from nlpkit.types import LongArray
 
 
-def guesses_of(folder: Path) -> str:
-    """Return what a model in a folder guesses: clm, the next token, or mlm, masked ones. Raises MissingError: neither."""
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise MissingError(
-            f"the teacher in {folder} has no config.json that can be read ({first_line(error)})"
-        ) from None
+def guesses_of(config: Mapping[str, Any], where: str) -> str:
+    """Return what the model of a config.json guesses: clm, the next token, or mlm, masked ones. Raises MissingError: neither."""
     name, kind = " ".join(config.get("architectures") or ()), config.get("model_type")
     if kind == "nlpkit" and config.get("arch") != "elmo":
         return "clm" if config.get("causal") else "mlm"
@@ -40,7 +34,7 @@ def guesses_of(folder: Path) -> str:
     if kind in MODEL_TYPES and name.endswith(("ForMaskedLM", "ForPreTraining")):
         return "mlm"
     raise MissingError(
-        f"the teacher in {folder} is {name or 'a model without a name'}, which guesses no tokens here",
+        f"the teacher in {where} is {name or 'a model without a name'}, which guesses no tokens here",
         parameter="teacher",
     )
 

@@ -86,8 +86,8 @@ class ElectraObjective(MlmObjective):
 
     def loss(self, rows: LongArray) -> Tensor:
         """Return −Σ log p_G of some windows, and `balance` · M/N times the loss of the discriminator."""
-        masked, found, _ = self.parts(rows)
-        return masked + self.balance * self.ratio * found
+        masked, detection, _ = self.parts(rows)
+        return masked + self.balance * self.ratio * detection
 
     def parts(self, rows: LongArray) -> tuple[Tensor, Tensor, tuple[int, int]]:
         """Return −Σ log p_G, the summed loss of the discriminator, and how many tokens it judges right and how many are replaced."""
@@ -105,10 +105,10 @@ class ElectraObjective(MlmObjective):
                 seen
             ]
         replaced = (corrupt != ids)[seen]
-        found = functional.binary_cross_entropy_with_logits(logits, replaced.float(), reduction="sum")
+        detection = functional.binary_cross_entropy_with_logits(logits, replaced.float(), reduction="sum")
         right = int(((logits > 0) == replaced).sum())
         masked = functional.cross_entropy(guesses, targets[chosen], reduction="sum")
-        return masked, found, (right, int(replaced.sum()))
+        return masked, detection, (right, int(replaced.sum()))
 
     def _drawn(self, guesses: Tensor, rows: LongArray, chosen: Tensor) -> Tensor:
         """Return a token for each masked one (m,), drawn from softmax(guesses) (m, V): the first whose cumulated probability exceeds u."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,11 @@ def find_teacher(name: str, arch: str, *, verify: bool) -> tuple[Path, str]:
             f"{name} holds no model; a run of pretrain or a folder of transformers is needed",
             parameter="teacher",
         )
-    guessed = guesses_of(folder)
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise MissingError(f"the config.json of {name} is not JSON: {first_line(error)}", parameter="teacher") from None
+    guessed = guesses_of(config, name)
     objective_of(arch, guessed)
     return folder, guessed
 
