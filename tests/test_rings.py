@@ -139,47 +139,38 @@ def test_there_is_something_to_check() -> None:
     assert len(CORE_MODULES) > 25
 
 
-@pytest.mark.parametrize("path", CORE_MODULES, ids=label)
-def test_core_knows_neither_cli_nor_io(path: Path) -> None:
-    outer = [
-        n
-        for n in imports_of(path)
-        if any(within(n, p) for p in ("nlpkit.cli", "nlpkit.workflows", "nlpkit.io", "typer", "rich", "click"))
-    ]
-    assert not outer, f"{label(path)} imports {outer}"
+def imports_within(paths: Iterable[Path], *packages: str) -> dict[str, list[str]]:
+    """Return what modules import of some packages, for those that do."""
+    outer = {label(path): [n for n in imports_of(path) if any(within(n, p) for p in packages)] for path in paths}
+    return {name: imports for name, imports in outer.items() if imports}
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "kernels").glob("*.py")), ids=label)
-def test_kernels_know_arrays_only(path: Path) -> None:
-    ours = [n for n in imports_of(path) if within(n, "nlpkit") and not within(n, "nlpkit.kernels")]
-    assert not ours
-    if path.name != "__init__.py":  # the home of `njit`
-        assert {n.split(".")[0] for n in imports_of(path)} <= {
-            "__future__",
-            "math",
-            "numba",
-            "numpy",
-            "nlpkit",
-            "typing",
-        }
+def test_core_knows_neither_cli_nor_io() -> None:
+    assert imports_within(CORE_MODULES, "nlpkit.cli", "nlpkit.workflows", "nlpkit.io", "typer", "rich", "click") == {}
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "io").rglob("*.py")), ids=label)
-def test_io_knows_neither_cli_nor_workflows(path: Path) -> None:
-    outer = ("nlpkit.cli", "nlpkit.workflows", "typer", "rich", "click")
-    assert not [n for n in imports_of(path) if any(within(n, p) for p in outer)]
+def test_kernels_know_arrays_only() -> None:
+    allowed = {"__future__", "math", "numba", "numpy", "nlpkit", "typing"}
+    for path in sorted((PACKAGE / "kernels").glob("*.py")):
+        assert not [n for n in imports_of(path) if within(n, "nlpkit") and not within(n, "nlpkit.kernels")], label(path)
+        if path.name != "__init__.py":  # the home of `njit`
+            assert {n.split(".")[0] for n in imports_of(path)} <= allowed, label(path)
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if "cli" not in p.relative_to(PACKAGE).parts], ids=label)
-def test_only_cli_knows_typer_and_rich(path: Path) -> None:
-    outer = ("nlpkit.cli", "typer", "rich", "click")
-    allowed = {"nlpkit.cli.app.main", "nlpkit.cli.app"} if path.name == "__main__.py" else set()
-    assert not [n for n in imports_of(path) - allowed if any(within(n, p) for p in outer)]
+def test_io_knows_neither_cli_nor_workflows() -> None:
+    paths = (PACKAGE / "io").rglob("*.py")
+    assert imports_within(paths, "nlpkit.cli", "nlpkit.workflows", "typer", "rich", "click") == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=label)
-def test_click_stays_unimported(path: Path) -> None:
-    assert not [n for n in imports_of(path) if within(n, "click")]  # new Typer carries its own copy
+def test_only_cli_knows_typer_and_rich() -> None:
+    others = [path for path in MODULES if "cli" not in path.relative_to(PACKAGE).parts and path.name != "__main__.py"]
+    assert imports_within(others, "nlpkit.cli", "typer", "rich", "click") == {}
+    main = imports_within([PACKAGE / "__main__.py"], "nlpkit.cli", "typer", "rich", "click")
+    assert set(main["__main__.py"]) == {"nlpkit.cli.app.main", "nlpkit.cli.app"}
+
+
+def test_click_stays_unimported() -> None:
+    assert imports_within(MODULES, "click") == {}  # new Typer carries its own copy
 
 
 def test_a_circle_is_seen_and_a_diamond_is_none() -> None:
@@ -205,8 +196,13 @@ def called(path: Path) -> Iterator[str]:
                 yield f".{node.func.attr}"
 
 
-@pytest.mark.parametrize("path", [p for p in CORE_MODULES if not MODEL_READERS & set(p.parts)], ids=label)
-def test_core_neither_prints_nor_opens(path: Path) -> None:
+def calls_among(paths: Iterable[Path], forbidden: set[str]) -> dict[str, set[str]]:
+    """Return which of some functions modules call, for those that do."""
+    calls = {label(path): forbidden & set(called(path)) for path in paths}
+    return {name: names for name, names in calls.items() if names}
+
+
+def test_core_neither_prints_nor_opens() -> None:
     forbidden = {
         "print",
         "open",
@@ -218,18 +214,18 @@ def test_core_neither_prints_nor_opens(path: Path) -> None:
         ".write_bytes",
         ".tofile",
     }
-    assert not forbidden & set(called(path))
+    assert calls_among((p for p in CORE_MODULES if not MODEL_READERS & set(p.parts)), forbidden) == {}
 
 
-@pytest.mark.parametrize("path", [p for p in CORE_MODULES if MODEL_READERS & set(p.parts)], ids=label)
-def test_what_reads_models_never_prints_or_writes(path: Path) -> None:
-    assert not {"print", "input", ".write_text", ".write_bytes", ".tofile"} & set(called(path))
+def test_what_reads_models_never_prints_or_writes() -> None:
+    forbidden = {"print", "input", ".write_text", ".write_bytes", ".tofile"}
+    assert calls_among((p for p in CORE_MODULES if MODEL_READERS & set(p.parts)), forbidden) == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=label)
-def test_modules_are_short_and_say_what_they_are(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) < 400
-    assert ast.get_docstring(tree_of(path))
+def test_modules_are_short_and_say_what_they_are() -> None:
+    lines = {label(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {name: n for name, n in lines.items() if n >= 400} == {}
+    assert [label(path) for path in MODULES if not ast.get_docstring(tree_of(path))] == []
 
 
 def heavy_modules_after(code: str) -> list[str]:
