@@ -30,7 +30,7 @@ NOT_LOADED = {
     "classify ten.jsonl --model nb --cv 2 -o model": ("cffi", "scipy.linalg", "scipy.optimize"),
     "lda-gibbs ten.jsonl --k 2 --min-df 1 --iterations 5 -o run2": ("cffi", "scipy.linalg", "scipy.optimize"),
     "evaluate run --metrics diversity": ("cffi", "scipy.linalg", "scipy.optimize"),
-    "stats ten.jsonl": ("cffi",),
+    "stats ten.jsonl": ("cffi", "scipy.linalg", "scipy.optimize", "scipy.special"),
 }
 
 
