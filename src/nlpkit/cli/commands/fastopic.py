@@ -27,9 +27,9 @@ def fastopic_cli(
 
     \b
     Examples:
-      nlpkit fastopic data/samples/news.jsonl --k 8 -o fastopic/
-      nlpkit fastopic data/samples/news.jsonl --k 8 --theta-temp 0.2 -o clearer/
-      nlpkit predict fastopic/ data/samples/hard.jsonl -o predicted.parquet
+      nlpkit sbert-embed data/samples/news.jsonl -o embedded.parquet
+      nlpkit fastopic embedded.parquet --k 8 --min-df 5 -o fastopic/
+      nlpkit fastopic embedded.parquet --k 8 --min-df 5 --theta-temp 0.2 -o clearer/
 
     FASTopic (Wu et al. 2024) learns a vector for each topic and each word in the space of the embeddings of the documents, and
     moves documents to topics and topics to words at low cost (Sinkhorn's algorithm), so that the words of the documents come
