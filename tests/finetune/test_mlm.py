@@ -101,7 +101,7 @@ def test_a_trained_head_is_found_and_guesses_as_transformers_does(kind: str, opt
     windows, _ = cut_windows(network, ["w1 w2 w3", "w4 w5 w6 w7 w8", "w9"])
     objective = MlmObjective(network, windows, share=0.4)
     rows = np.arange(3)
-    batch, labels = objective._seen.batch(rows, CPU), objective._targets.batch(rows, CPU)["input_ids"]
+    batch, labels = objective.seen.batch(rows, CPU), objective.targets.batch(rows, CPU)["input_ids"]
     whole = network.model(**batch, labels=labels)
     loss = objective.loss(rows)
     assert objective.weight(rows) == int((labels != NO_TARGET).sum()) > 2
@@ -149,7 +149,7 @@ def test_masks_are_of_the_seed_and_the_epoch(bare: Path) -> None:
     drawn = []
     for epoch, seed in ((0, 1), (1, 1), (0, 2), (0, 1)):
         objective.begin(epoch, seed)
-        drawn.append(objective._targets.flat.tolist())
+        drawn.append(objective.targets.flat.tolist())
     assert drawn[0] == drawn[3]
     assert drawn[0] != drawn[1]
     assert drawn[0] != drawn[2]

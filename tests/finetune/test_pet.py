@@ -178,7 +178,7 @@ def test_the_auxiliary_loss_has_its_share(calm: Path) -> None:
     assert own._mlm is not None
     auxiliary = float(own._mlm.mean_losses(own._partners.ravel()).reshape(12, 2).mean(1).sum().detach())
     assert float(own.loss(rows).detach()) == pytest.approx(0.7 * alone + 0.3 * auxiliary, rel=1e-4)
-    masked = own._mlm._targets.flat != -100
+    masked = own._mlm.targets.flat != -100
     assert not set(own._mlm.windows.flat[masked].tolist()) & {own.network.mlm.mask_id}  # the gap stays open
     before = own._partners.copy()
     own.begin(1, 1)
