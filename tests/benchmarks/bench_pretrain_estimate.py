@@ -33,8 +33,8 @@ Amounts = tuple[float, float, int, int]  # seconds, MB, parameters, steps
 def measure(settings: dict[str, Any], train: bool, out: Any) -> None:
     """Send the amounts of a training, or of its estimate."""
     texts = [json.loads(line)["text"] for line in NEWS.read_text(encoding="utf-8").splitlines()]
-    job = pretrain._prepare(texts, (None,) * 4, {**settings, "threads": 1, "device": "cpu"})
-    network, lesson, learned, held_out = pretrain._network_and_windows(job, job.device)
+    job = pretrain.prepare(texts, (None,) * 4, {**settings, "threads": 1, "device": "cpu"})
+    network, lesson, learned, held_out = pretrain.network_and_windows(job, job.device)
     seed, begun = job.execution.seed, time.process_time()
     with Engine(job.device, job.precision, threads=1) as engine:
         if train:

@@ -21,7 +21,8 @@ from nlpkit.pretrain.causal import ClmObjective, count_words, cut_sequences  # n
 from nlpkit.pretrain.networks import ARCHES, new_network  # noqa: E402
 from nlpkit.pretrain.options import TokenizerOptions  # noqa: E402
 from nlpkit.pretrain.subwords import train_subwords  # noqa: E402
-from nlpkit.workflows.pretrain import PretrainedModel, estimate_pretraining  # noqa: E402
+from nlpkit.workflows.pretrain import PretrainedModel  # noqa: E402
+from nlpkit.workflows.pretrain_estimate import estimate_pretraining  # noqa: E402
 
 NOUNS, VERBS = ["river", "bridge", "boat", "judge", "court", "moon"], ["sees", "meets", "follows", "crosses"]
 TEXTS = [f"the {NOUNS[i % 6]} {VERBS[i % 4]} the {NOUNS[i // 4 % 6]}" for i in range(48)]

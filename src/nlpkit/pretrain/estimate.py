@@ -90,7 +90,7 @@ def training_cost(
     growth = (
         float(np.mean([cost.at(float(width), shorter)[0] for width in np.maximum(tested, cost.width)])) / cost.seconds
     )
-    scored = _score_seconds(network, held_out, objective, engine) * growth * float(tested.sum()) / threads
+    scored = _score_seconds(network, held_out, lesson, engine) * growth * float(tested.sum()) / threads
     scorings = 1 + steps // max(1, -(-n // plan.batch))
     seconds = steps * (float(np.mean(per_batch)) + parameters * _UPDATE) + (1 + scorings) * scored
     # held-out texts are scored without a way back: a layer at a time, and the logits, of more tokens at once
@@ -137,12 +137,13 @@ def _measure(
     return _TokenCost(width, seconds / tokens, bytes_of_token, taken)
 
 
-def _score_seconds(network: MlmNetwork, held_out: Sequences, objective: str, engine: Engine) -> float:
+def _score_seconds(network: MlmNetwork, held_out: Sequences, lesson: Lesson, engine: Engine) -> float:
     """Return the seconds that scoring takes for a token of the held-out windows, cut to CAP; as many are run at once as the engine does."""
     inputs = held_out.inputs
     short = new_objective(
-        network, replace(held_out, inputs=replace(inputs, lengths=np.minimum(inputs.lengths, CAP))), objective
+        network, replace(held_out, inputs=replace(inputs, lengths=np.minimum(inputs.lengths, CAP))), lesson
     )
+    short.begin(0, 0)
     most = 1 + int(np.searchsorted(np.cumsum(short.lengths), RUN_TOKENS["cpu"]))
     rows = np.arange(min(most, len(short.lengths)))
     clock = time.process_time if engine.device.type == "cpu" else time.perf_counter

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -18,7 +17,7 @@ from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.training_options import HardwareOptions, ScheduleOptions
 from nlpkit.interrupts import between_steps
 from nlpkit.io.atomic import naming
-from nlpkit.io.cost import peak_memory_mb, stopwatch
+from nlpkit.io.cost import stopwatch
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_tables import curve_lines
 from nlpkit.io.provenance import Provenance
@@ -40,10 +39,6 @@ from nlpkit.workflows.saving import save_run
 
 KIND, KEY = "pretrain", "pretrain"
 WINDOW = 128  # tokens, where `max_tokens` is not given
-_ENDS, _WRITING = (
-    6.0,
-    80,
-)  # seconds until libraries are loaded and the model is written; MB of libraries that only writing needs
 RECORDS = {
     "options": PretrainOptions, "training": ScheduleOptions, "hardware": HardwareOptions, "execution": Execution,
 }  # fmt: skip
@@ -177,7 +172,7 @@ def pretrain(
         UsageError: options that do not go together. InputError: documents that cannot be learned from, or a loss that is no number
             before anything was learned. MissingError: the extra `neural` is not installed.
     """
-    job = _prepare(data, (options, training, hardware, execution), settings)
+    job = prepare(data, (options, training, hardware, execution), settings)
     from nlpkit.finetune.train import LogPoint
 
     store = open_store(output, job.identity(), resume=resume, force=force)
@@ -185,47 +180,7 @@ def pretrain(
     return PretrainedModel(job, store, facts, [LogPoint(**point) for point in facts["curve"]])
 
 
-def estimate_pretraining(
-    data: Any,
-    *,
-    options: PretrainOptions | None = None,
-    training: ScheduleOptions | None = None,
-    hardware: HardwareOptions | None = None,
-    execution: Execution | None = None,
-    **settings: Any,
-) -> dict[str, Any]:
-    """Return what `pretrain` would take: documents, windows, parameters and steps, and about how much memory, time and disk.
-
-    Documents are read and a tokenizer is trained as `pretrain` does, so parameters and steps are exact (training may end earlier, where
-    it no longer gains); some parts of a batch are run on this machine, and nothing is written.
-
-    Args:
-        data, options, training, hardware, execution, settings: as `pretrain` takes them.
-
-    Raises:
-        as `pretrain`.
-    """
-    begun = time.process_time()
-    job = _prepare(data, (options, training, hardware, execution), settings)
-    from nlpkit.finetune.engine import Engine
-    from nlpkit.pretrain.estimate import training_cost
-
-    network, lesson, learned, held_out = _network_and_windows(job, job.device)
-    spent = time.process_time() - begun
-    with Engine(job.device, job.precision, threads=1) as engine:
-        cost = training_cost(
-            network, learned, held_out, lesson, job.schedule, engine, threads=job.execution.n_threads(), seed=job.execution.seed
-        )  # fmt: skip
-    return {
-        "rows": len(job.texts) + len(job.held_out), "windows": len(learned.inputs.lengths),
-        "tokens": int(learned.inputs.lengths.sum()), "vocab_size": len(job.tokenizer), "parameters": cost.parameters,
-        "steps": cost.steps, "memory_mb_about": round(peak_memory_mb() + _WRITING + cost.extra_bytes / 1e6),
-        "seconds_about": round(_ENDS + spent + cost.seconds), "disk_mb_about": round(8e-6 * cost.parameters, 1),
-        "dropped": len(job.provenance.dropped),
-    }  # fmt: skip
-
-
-def _network_and_windows(job: PretrainJob, device: Any) -> tuple[Any, Any, Any, Any]:
+def network_and_windows(job: PretrainJob, device: Any) -> tuple[Any, Any, Any, Any]:
     """Return a new network on a device, what it is to learn, and the windows to learn from and those held out."""
     from nlpkit.pretrain.networks import new_network
     from nlpkit.pretrain.training import Lesson, cut_texts
@@ -240,7 +195,7 @@ def _network_and_windows(job: PretrainJob, device: Any) -> tuple[Any, Any, Any, 
     return network, lesson, learned, held_out
 
 
-def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> PretrainJob:
+def prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> PretrainJob:
     """Read documents and tokenizer, and refuse what cannot be trained."""
     options, training, hardware, execution = with_settings(records, settings, tuple(RECORDS.values()))
     for record in (options, training, hardware):
@@ -291,7 +246,7 @@ def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) 
     from nlpkit.pretrain.training import held_out_perplexity, train_network
 
     seed = job.execution.seed
-    network, lesson, learned, held_out = _network_and_windows(job, engine.device)
+    network, lesson, learned, held_out = network_and_windows(job, engine.device)
     n_windows, n_parameters = len(learned.inputs.lengths), sum(p.numel() for p in network.trained.values())
     reporting.note(
         f"{job.arch}, {job.objective}: {wording.counted(n_parameters, 'parameter')}, {wording.counted(len(job.texts), 'document')} to "

@@ -41,7 +41,8 @@ def pretrain_cli(
         record.check()
     from nlpkit.cli.render import pretrain as render
     from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.pretrain import estimate_pretraining, pretrain
+    from nlpkit.workflows.pretrain import pretrain
+    from nlpkit.workflows.pretrain_estimate import estimate_pretraining
 
     corpus = read_corpus(*inputs, options=read)
     if run.dry_run:
