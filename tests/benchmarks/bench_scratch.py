@@ -108,7 +108,7 @@ def rows(args: argparse.Namespace, done: set[tuple[Any, ...]], folder: Path) -> 
 
 def accuracy(run: Path) -> float:
     """Return the accuracy on the test documents."""
-    return float(json.loads((run / "metrics.json").read_text())["accuracy"])
+    return float(json.loads((run / "metrics.json").read_text())["targets"][0]["metrics"]["accuracy"]["value"])
 
 
 def show(rows: list[dict[str, Any]]) -> None:
