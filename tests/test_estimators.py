@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import nlpkit as nk
 from nlpkit.classify.fit import KINDS
-from nlpkit.errors import UsageError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.estimators import Classifier, LatentDirichletAllocation, TfidfVectorizer
 
 TEXTS = [
@@ -29,6 +29,7 @@ TEXTS = [
 LABELS = ["nature", "finance", "nature", "finance", "nature", "finance"] * 4
 
 NO_CLASSIFIERS = ("ridge", "rules")  # they learn numbers, and nothing
+OF_ORDER = ("lstm", "cnn")  # a matrix has no order of words
 
 
 @pytest.mark.parametrize("kind", NO_CLASSIFIERS)
@@ -37,10 +38,16 @@ def test_what_is_no_classifier_is_refused(kind: str) -> None:
         Classifier(kind).fit(np.eye(4), [0, 1, 0, 1])
 
 
+@pytest.mark.parametrize("kind", OF_ORDER)
+def test_what_reads_words_in_their_order_takes_no_matrix(kind: str) -> None:
+    with pytest.raises(InputError, match="words in their order"):
+        Classifier(kind).fit(np.eye(4), [0, 1, 0, 1])
+
+
 @pytest.mark.parametrize(
     "estimator",
     [
-        *(Classifier(kind, epochs=60) for kind in KINDS if kind not in NO_CLASSIFIERS),
+        *(Classifier(kind, epochs=60) for kind in KINDS if kind not in (*NO_CLASSIFIERS, *OF_ORDER)),
         LatentDirichletAllocation(n_components=3, sweeps=10),
         TfidfVectorizer(min_df=1),
     ],

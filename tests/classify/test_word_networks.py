@@ -41,7 +41,7 @@ def test_it_learns_from_order_on_any_threads_and_its_copy_is_equal(kind: str) ->
     for threads in (1, 2):
         before = torch.get_num_threads()
         torch.set_num_threads(threads)
-        models.append(fit_model(X, y, 2, ModelOptions(kind, hidden=16), seed=0))
+        models.append(fit_model(X, y, 2, ModelOptions(kind, hidden=64), seed=0))
         torch.set_num_threads(before)
     model = models[0]
     decision = model.decision(X)

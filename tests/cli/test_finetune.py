@@ -148,7 +148,9 @@ def test_the_same_bytes_twice_on_one_and_two_threads(base: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("method", [m for m, kind in KINDS.items() if m != "full" and kind.family != "pet"])
+@pytest.mark.parametrize(
+    "method", [m for m, kind in KINDS.items() if m != "full" and kind.family not in ("pet", "tfew")]
+)
 def test_every_method_is_saved_and_comes_back(method: str, base: Path) -> None:
     fit(rows(), "--probabilities", "-q", base=base, method=method, steps=3)
     documents = read("run/documents.parquet")
@@ -158,7 +160,7 @@ def test_every_method_is_saved_and_comes_back(method: str, base: Path) -> None:
     assert read("p.parquet").column("prediction").to_pylist() == documents.column("prediction").to_pylist()
     facts = json.loads(Path("run/metrics.json").read_text())["training"]
     assert facts["method"] == method
-    assert method == "setfit" or facts["trained_parameters"] < 0.7 * facts["parameters"]
+    assert method in ("setfit", "adasent") or facts["trained_parameters"] < 0.7 * facts["parameters"]
 
 
 def test_auto_takes_setfit_for_few_documents_and_full_for_what_it_cannot(base: Path) -> None:

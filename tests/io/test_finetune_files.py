@@ -47,7 +47,7 @@ CPU = torch.device("cpu")
 WORDS = ("cat", "dog", "sat", "ran", "the")
 TEXTS = ["the cat sat", "dog ran", "", "xyz the the dog"]
 SINGLE, TAGS = FinetuneTask("single", ("a", "b", "c")), FinetuneTask("tokens", ("O", "B-X"))
-METHODS = [name for name, kind in KINDS.items() if kind.family not in ("setfit", "pet")]
+METHODS = [name for name, kind in KINDS.items() if kind.family not in ("setfit", "pet", "tfew")]
 
 
 @pytest.fixture(scope="module")

@@ -78,16 +78,17 @@ def train_network(
 def run_network(
     new_network: Callable[[], Any], parameters: Mapping[str, Float32Array], inputs: Any, *, n_classes: int, block: int
 ) -> FloatArray:
-    """Return the scores (D, J) float64 of a network with these parameters, `block` rows at a time, on one thread."""
+    """Return the scores (D, J) of a network with these parameters, computed in float64, `block` rows at a time, on one thread."""
     import torch
 
     from nlpkit.topics.neural.training import one_thread
 
     scores = np.empty((len(inputs), n_classes))
     with one_thread(), torch.random.fork_rng(devices=[]), torch.no_grad():
-        network = new_network().eval()
+        network = new_network().eval().double()
         for name, parameter in network.named_parameters():
             parameter.copy_(torch.tensor(parameters[name]).view_as(parameter))
         for start in range(0, len(inputs), block):
-            scores[start : start + block] = network(torch.from_numpy(inputs[start : start + block])).numpy()
+            rows = torch.from_numpy(inputs[start : start + block])
+            scores[start : start + block] = network(rows.double() if rows.is_floating_point() else rows).numpy()
     return scores

@@ -118,7 +118,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         ),
         "pretrain": Entry(
             "pretrain",
-            "Train a language model from scratch: LSTM, ELMo, BERT, GPT-2, Mamba, Tokenformer, Hymba and others.",
+            "Train a language model from scratch: LSTM, ELMo, BERT, GPT-2, T5, Mamba, Hymba and others.",
         ),
         "spell": Entry("spell", "Find misspelled words and what was meant, by a language model.", tables=False),
     },

@@ -27,9 +27,9 @@ def fastopic_cli(
 
     \b
     Examples:
-      nlpkit sbert-embed data/samples/news.jsonl -o embedded.parquet
-      nlpkit fastopic embedded.parquet --k 8 --min-df 5 -o fastopic/
-      nlpkit fastopic embedded.parquet --k 8 --min-df 5 --theta-temp 0.2 -o clearer/
+      nlpkit fastopic data/samples/news.jsonl --k 8 --min-df 5 -o fastopic/
+      nlpkit fastopic data/samples/questions.jsonl --k 2:4 -o chosen/
+      nlpkit fastopic data/samples/questions.jsonl --k 4 --theta-temp 0.2 -o clearer/
 
     FASTopic (Wu et al. 2024) learns a vector for each topic and each word in the space of the embeddings of the documents, and
     moves documents to topics and topics to words at low cost (Sinkhorn's algorithm), so that the words of the documents come
