@@ -56,7 +56,7 @@ def _read(path: Path) -> Any:
 
     try:
         data = memoryview(zstandard.ZstdDecompressor().decompress(path.read_bytes()))
-    except (OSError, zstandard.ZstdError):
+    except (OSError, zstandard.ZstdError):  # the checksum of a file that is read says that it is what was written
         return None
     length = int.from_bytes(data[:8], "little")
     head = json.loads(bytes(data[8 : 8 + length]))

@@ -36,6 +36,7 @@ from nlpkit.finetune.network import seeded
 from nlpkit.finetune.objective import EveryParameter
 from nlpkit.finetune.peft_methods import DEFAULTS
 from nlpkit.finetune.tokenizers import load_tokenizer
+from nlpkit.finetune.weights import load_whole
 from nlpkit.types import FloatArray, LongArray
 
 METHODS = ("full", "lora")
@@ -137,16 +138,7 @@ def load_causal(
     from transformers import AutoModelForCausalLM
 
     check_causal(folder)
-    with quiet():
-        try:
-            model, info = AutoModelForCausalLM.from_pretrained(
-                str(folder), dtype=torch.float32, local_files_only=True, trust_remote_code=False, use_safetensors=True,
-                output_loading_info=True,
-            )  # fmt: skip
-        except Exception as error:  # every model fails in its own way
-            raise MissingError(f"transformers cannot load the model in {folder}: {first_line(error)}") from None
-    if lost := sorted(map(str, info.get("missing_keys") or ())):
-        raise MissingError(f"the weights in {folder} do not fit its config.json: missing '{lost[0]}'")
+    model = load_whole(AutoModelForCausalLM, folder)
     for name, parameter in model.named_parameters():
         if not torch.isfinite(parameter).all():
             raise InputError(f"the base has a weight that is no finite number ({name}); take another `base`")

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from nlpkit.embed.engines import quiet
-from nlpkit.errors import InputError, MissingError, UsageError, first_line
+from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.architectures import positions_of
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, frame_of
@@ -32,6 +32,7 @@ from nlpkit.finetune.objective import EveryParameter
 from nlpkit.finetune.patterns import MASK, Gaps, Patterns, fill_pattern
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.tokenizers import load_tokenizer
+from nlpkit.finetune.weights import load_whole
 from nlpkit.types import FloatArray, LongArray
 
 ENDING = "ForConditionalGeneration"  # of the classes of models with encoder and decoder
@@ -130,15 +131,7 @@ def load_seq2seq(
             parameter="base",
         )
     with quiet(), seeded(seed):
-        try:
-            model, info = AutoModelForSeq2SeqLM.from_pretrained(
-                str(folder), dtype=torch.float32, local_files_only=True, trust_remote_code=False, use_safetensors=True,
-                output_loading_info=True,
-            )  # fmt: skip
-        except Exception as error:  # every model fails in its own way
-            raise MissingError(f"transformers cannot load the model in {folder}: {first_line(error)}") from None
-        if lost := sorted(map(str, info.get("missing_keys") or ())):
-            raise MissingError(f"the weights in {folder} do not fit its config.json: missing '{lost[0]}'")
+        model = load_whole(AutoModelForSeq2SeqLM, folder)
         kind = model.config.model_type
         if kind not in PLACES:
             raise UsageError(f"the base is a {kind}; `method=tfew` is for {', '.join(PLACES)}", parameter="base")

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from nlpkit.embed.engines import quiet
-from nlpkit.errors import MissingError, UsageError, first_line
+from nlpkit.errors import UsageError
 from nlpkit.finetune.architectures import positions_of
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, Inputs, encode, frame_of
 from nlpkit.finetune.network import seeded
 from nlpkit.finetune.tokenizers import declared_max_tokens, load_tokenizer, transformer_folder
+from nlpkit.finetune.weights import load_whole
 from nlpkit.metrics.bertscore import greedy_scores, inverse_frequencies
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
 
@@ -57,21 +57,8 @@ def load_token_encoder(
     from transformers import AutoModel
 
     place = transformer_folder(folder)
-    with quiet(), seeded(0):
-        try:
-            model, info = AutoModel.from_pretrained(
-                str(place),
-                dtype=torch.float32,
-                local_files_only=True,
-                trust_remote_code=False,
-                use_safetensors=True,
-                output_loading_info=True,
-            )
-        except Exception as error:  # every model fails in its own way
-            raise MissingError(f"transformers cannot load the model in {place}: {first_line(error)}") from None
-    lost = sorted(str(name) for name in info.get("missing_keys") or () if "pooler" not in str(name))
-    if lost:
-        raise MissingError(f"the weights in {place} do not fit its config.json: missing '{lost[0]}'")
+    with seeded(0):
+        model = load_whole(AutoModel, place, spare="pooler")
     layers = int(model.config.num_hidden_layers)
     if layer is not None and not 0 <= layer <= layers:
         raise UsageError(f"`layer={layer}`: the model in {folder} has the layers 0 to {layers}", parameter="layer")

@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nlpkit.embed.engines import quiet
-from nlpkit.errors import MissingError, UsageError, first_line
+from nlpkit.errors import MissingError, UsageError
 from nlpkit.finetune.architectures import positions_of
 from nlpkit.finetune.engine import autocast_if_supported
 from nlpkit.finetune.masking import NO_TARGET
 from nlpkit.finetune.mlm import MODEL_TYPES, MlmNetwork, MlmObjective
 from nlpkit.finetune.objective import EveryParameter
 from nlpkit.finetune.tokenizers import load_tokenizer
+from nlpkit.finetune.weights import load_whole
 from nlpkit.pretrain.causal import ClmObjective
 from nlpkit.types import LongArray
 
@@ -52,16 +52,7 @@ def load_teacher(folder: Path, student: MlmNetwork, task: str, device: torch.dev
 
     register()
     kind = AutoModelForCausalLM if task == "clm" else AutoModelForMaskedLM
-    with quiet():
-        try:
-            model, info = kind.from_pretrained(
-                str(folder), dtype=torch.float32, local_files_only=True, trust_remote_code=False, use_safetensors=True,
-                output_loading_info=True,
-            )  # fmt: skip
-        except Exception as error:  # every model fails in its own way
-            raise MissingError(f"transformers cannot load the teacher in {folder}: {first_line(error)}") from None
-    if lost := sorted(map(str, info.get("missing_keys") or ())):
-        raise MissingError(f"the weights of the teacher in {folder} do not fit its config.json: missing '{lost[0]}'")
+    model = load_whole(kind, folder, what="teacher")
     tokenizer = load_tokenizer(folder, words=False)
     if tokenizer.get_vocab() != student.tokenizer.get_vocab():
         raise UsageError(
