@@ -153,7 +153,7 @@ def test_the_scanner_stops_where_the_room_ends() -> None:
         arena, ends = np.full(n_bytes + 1, 77, np.uint8), np.zeros(5, np.int64)
         state = np.zeros(5, np.int64)
         done = scan.scan_tokens(
-            data, offsets, character_classes(), _PLAIN, _PLAIN, True, 0, np.full(32, -1, np.int32), types[:-1],
+            data, offsets, character_classes(), _PLAIN, True, 0, np.full(32, -1, np.int32), types[:-1],
             arena[:-1], codes[:-1], ends, state,
         )  # fmt: skip
         assert done == (n_codes >= 11 and n_types >= 8 and n_bytes >= 16)

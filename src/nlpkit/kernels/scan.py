@@ -1,6 +1,7 @@
 """UTF-8 texts to tokens in one pass: the pattern `text.tokenize.WORD_PATTERN`, byte by byte.
 
-`classes` (0x110000,) uint8 holds a set of flags for each code point, `fold` (256,) uint8 what a byte counts as (lower case).
+`classes` (0x110000,) uint8 holds a set of flags for each code point, `fold` (256,) uint8 what a byte counts as (lower case);
+tokens with an entity, addresses and tags keep their case.
 """
 
 from __future__ import annotations
@@ -45,6 +46,19 @@ def _code(text: Any, i: int) -> Any:
         | (np.int64(text[i + 2]) & 0x3F) << 6
         | np.int64(text[i + 3]) & 0x3F
     ), 4
+
+
+@njit(nogil=True, inline="always")
+def _mixed(h: Any, block: Any) -> Any:
+    """Return a hash with up to 8 further bytes in it. Equal hashes of one block each are equal blocks: no step loses a bit."""
+    h = (h ^ block) * PRIME
+    return h ^ (h >> np.uint64(32))
+
+
+@njit(nogil=True, inline="always")
+def _byte(byte: Any, fold: Any, folded: bool) -> Any:
+    """Return what a byte counts as. A flag, and not a variable that is one array or another: Numba counts references to that."""
+    return fold[byte] if folded else byte
 
 
 @njit(nogil=True)
@@ -245,7 +259,7 @@ def _at_sign(text: Any, i: int, end: int, classes: Any) -> Any:
 
 @njit(nogil=True)
 def scan_tokens(
-    text: Any, offsets: Any, classes: Any, fold: Any, plain: Any, junk: bool, least: int,
+    text: Any, offsets: Any, classes: Any, fold: Any, junk: bool, least: int,
     slots: Any, types: Any, arena: Any, codes: Any, doc_ends: Any, state: Any,
 ) -> bool:  # fmt: skip
     """Cut the texts text[offsets[d]:offsets[d+1]] (D,) of one buffer of valid UTF-8; return False when there is no room for one more
@@ -255,11 +269,10 @@ def scan_tokens(
     the bytes of the types. What is needed of a type at each of its tokens lies side by side: half a line of the cache.
 
     Args:
-        plain: `fold` without folding, for tokens with an entity, which keep their case.
         junk: emit tags and addresses.
         least: above 0, other tokens are cut: runs of RUN characters that are at least so long.
         slots: a power of two, more than twice the types, of their numbers, -1 for free; arena: their bytes.
-        types: (·, 4) int64 FNV-1a hash; place in arena; bytes and, above 32 bits, 1 + the last document that holds it;
+        types: (·, 4) int64 hash; place in arena; bytes and, above 32 bits, 1 + the last document that holds it;
             occurrences and, above 32 bits, documents.
         codes: (room,) int32 type of each token; doc_ends (D+1,) the tokens before the end of each document.
     """
@@ -272,8 +285,8 @@ def scan_tokens(
             at, at_start, at_end = _at_sign(text, i, end, classes)
         while i < end:
             first = text[i]
-            after, folding = np.int64(0), fold
-            h = OFFSET_BASIS
+            after, folded = np.int64(0), True
+            h, block = OFFSET_BASIS, np.uint64(0)
             if least > 0:
                 j, length = i, 0
                 while j < end:
@@ -281,7 +294,9 @@ def scan_tokens(
                     if not classes[code] & RUN:
                         break
                     for k in range(j, j + width):
-                        h = (h ^ np.uint64(fold[text[k]])) * PRIME
+                        block = block << np.uint64(8) | np.uint64(fold[text[k]])
+                        if (k - i) & 7 == 7:
+                            h, block = _mixed(h, block), np.uint64(0)
                     j += width
                     length += 1
                 if length < least:
@@ -292,7 +307,9 @@ def scan_tokens(
                 # the fast way: a word of ASCII letters and digits, and nothing behind it that could prolong it
                 j = i
                 while j < end and text[j] < 128 and classes[text[j]] & IN:
-                    h = (h ^ np.uint64(fold[text[j]])) * PRIME
+                    block = block << np.uint64(8) | np.uint64(fold[text[j]])
+                    if (j - i) & 7 == 7:
+                        h, block = _mixed(h, block), np.uint64(0)
                     j += 1
                 # a full stop ends it before a blank, and so does a comma, which else may be one of a number
                 stops = j < end and (text[j] == 44 or text[j] == 46)
@@ -319,27 +336,30 @@ def scan_tokens(
                     after = at_end
                 if after:
                     is_junk = True
-                    folding = plain
+                    folded = False
                 elif flags & LETTER:
                     after = _initials(text, i, end, classes)
                 if after == 0 and (flags & START or first == 38):
                     after, entity = _word(text, i, end, classes)
                     if entity:
-                        folding = plain
+                        folded = False
                 if after == 0:
                     i += width
                     continue
                 if is_junk and not junk:
                     i = after
                     continue
-                h = OFFSET_BASIS
+                h, block = OFFSET_BASIS, np.uint64(0)
                 for j in range(i, after):
-                    h = (h ^ np.uint64(folding[text[j]])) * PRIME
+                    block = block << np.uint64(8) | np.uint64(_byte(text[j], fold, folded))
+                    if (j - i) & 7 == 7:
+                        h, block = _mixed(h, block), np.uint64(0)
             if n_tokens == room_tokens:
                 state[0], state[1], state[2], state[3], state[4] = d, i, n_tokens, n_types, used
                 return False
-            h ^= h >> np.uint64(32)
             size = after - i
+            if size & 7:
+                h = _mixed(h, block)
             slot = np.int64(h & mask)
             while True:
                 known = slots[slot]
@@ -348,7 +368,7 @@ def scan_tokens(
                         state[0], state[1], state[2], state[3], state[4] = d, i, n_tokens, n_types, used
                         return False
                     for j in range(size):
-                        arena[used + j] = folding[text[i + j]]
+                        arena[used + j] = _byte(text[i + j], fold, folded)
                     types[n_types, 0] = np.int64(h)
                     types[n_types, 1] = used
                     types[n_types, 2] = size
@@ -361,8 +381,8 @@ def scan_tokens(
                 if types[known, 0] == np.int64(h) and types[known, 2] & LOW == size:
                     start = types[known, 1]
                     same = True
-                    for j in range(size):
-                        if arena[start + j] != folding[text[i + j]]:
+                    for j in range(size if size > 8 else 0):  # one block is in its hash whole
+                        if arena[start + j] != _byte(text[i + j], fold, folded):
                             same = False
                             break
                     if same:

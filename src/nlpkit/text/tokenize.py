@@ -126,7 +126,7 @@ def _scan(texts: pa.Array, fold: ByteArray, junk: bool, least: int) -> RawTokens
     ends = np.zeros(len(offsets), np.int64)  # one place per document, and the 0 before them
     state = np.array([0, offsets[0], 0, 0, 0], np.int64)
     classes = character_classes()
-    while not _scan_on(data, offsets, classes, fold, _PLAIN, junk, least, slots, types, arena, codes, ends, state):  # fmt: skip
+    while not _scan_on(data, offsets, classes, fold, junk, least, slots, types, arena, codes, ends, state):  # fmt: skip
         if state[2] == len(codes):
             codes = np.concatenate([codes, np.empty_like(codes)])
         elif state[3] == len(types):
