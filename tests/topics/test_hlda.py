@@ -50,7 +50,7 @@ def fit(corpus: tuple[TokenTable, Any, Any]) -> MixtureFit:
 
 def small_tree(documents: Any, paths: Any, levels: Any, V: int, eta: float) -> kernel.Tree:
     """The tree of some documents; nodes are slots."""
-    tree = hlda._slots(V, 12, np.log(np.arange(40) + eta), np.log(np.arange(40) + V * eta))
+    tree = hlda._slots(V, 12, *hlda._logs(40, 40, V, eta))
     tree.level[0] = 0
     for tokens, path, mine in zip(documents, paths, levels, strict=True):
         for level, node in enumerate(path):
@@ -92,7 +92,7 @@ def test_states_are_as_frequent_as_enumeration_says(documents: Any, depth: int) 
     tokens, options = token_table(documents, ["a", "b"]), HldaOptions(depth, 0.6, 1.3, 0.4)
     rng, n_sweeps = np.random.default_rng(1), 8000
     levels, leaves = np.zeros(len(tokens.term_ids), np.int32), np.full(len(documents), -1, np.int64)
-    tree = hlda._slots(2, 16, np.log(np.arange(9) + 0.4), np.log(np.arange(9) + 0.8))
+    tree = hlda._slots(2, 16, *hlda._logs(9, 9, 2, 0.4))
     tree.level[0] = 0
     of, seen = np.repeat(np.arange(len(documents)), np.diff(tokens.offsets)), Counter[Any]()
     for n in range(n_sweeps):

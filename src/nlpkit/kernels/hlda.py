@@ -15,7 +15,7 @@ class Tree(NamedTuple):
     """Nodes in C slots, the root in slot 0; a free slot has level -1 and no tokens.
 
     parent, level (C,) int32; n_docs (C,) int64 documents whose path leads through the node; n_k (C,) int64, n_vk (V, C) int32
-    its tokens. log_term (n,) log(n + η) up to the most tokens of a term, log_total (N + 1,) log(n + Vη).
+    its tokens. log_term (n,) log(n + η) up to the most tokens of a term, log_gamma (N + 1,) log Γ(n + Vη).
     """
 
     parent: np.ndarray
@@ -24,7 +24,7 @@ class Tree(NamedTuple):
     n_k: np.ndarray
     n_vk: np.ndarray
     log_term: np.ndarray
-    log_total: np.ndarray
+    log_gamma: np.ndarray
 
 
 @njit(nogil=True)
@@ -46,16 +46,25 @@ def put(tokens, levels, leaf, sign, tree, path):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True)
 def weigh(tokens, levels, L, gamma, tree, fits, tail, logs):  # type: ignore[no-untyped-def]
-    """Fill logs (C,) with log p(path, words | others) of a document (N_d,) that is on no path: of a leaf that of its path; of a node
-    above that of a new branch below it; -inf in free slots.
+    """Fill logs (C,) with log p(path, words | others) of a document (N_d,) that is on no path, but for the words of the root, which all
+    paths share: of a leaf that of its path; of a node above that of a new branch below it; -inf in free slots.
 
-    Its tokens are sorted by term. Room: fits (C,) log-probability of the tokens of a level in each node of it; tail (L + 1,) that of
+    Its tokens are sorted by term. Room: fits (C,) log-probability of the path to a node and of the tokens there; tail (L + 1,) that of
     the tokens of this level and all below in new nodes.
     """  # fmt: skip
     C = len(tree.level)
-    fits[:] = 0.0
+    nodes = np.empty(C, np.int64)
+    logs[:] = -np.inf
+    fits[0] = logs[0] = 0.0
     tail[:] = 0.0
-    for level in range(L):
+    for level in range(1, L):
+        n_nodes = 0
+        for k in range(C):
+            if tree.level[k] == level:
+                above = tree.parent[k]
+                fits[k] = fits[above] + math.log(tree.n_docs[k] / (tree.n_docs[above] + gamma))
+                nodes[n_nodes] = k
+                n_nodes += 1
         new, n, term, earlier = 0.0, 0, -1, 0
         for i in range(len(tokens)):
             if levels[i] != level:
@@ -63,22 +72,16 @@ def weigh(tokens, levels, L, gamma, tree, fits, tail, logs):  # type: ignore[no-
             earlier = earlier + 1 if tokens[i] == term else 0
             term = tokens[i]
             row = tree.n_vk[term]
-            for k in range(C):
-                if tree.level[k] == level:
-                    fits[k] += tree.log_term[row[k] + earlier] - tree.log_total[tree.n_k[k] + n]
-            new += tree.log_term[earlier] - tree.log_total[n]
+            for k in nodes[:n_nodes]:
+                fits[k] += tree.log_term[row[k] + earlier]
+            new += tree.log_term[earlier]
             n += 1
-        tail[level] = new
-    for level in range(L - 2, -1, -1):
+        for k in nodes[:n_nodes]:
+            fits[k] -= tree.log_gamma[tree.n_k[k] + n] - tree.log_gamma[tree.n_k[k]]
+            logs[k] = fits[k]
+        tail[level] = new - (tree.log_gamma[n] - tree.log_gamma[0])
+    for level in range(L - 2, 0, -1):
         tail[level] += tail[level + 1]
-    logs[:] = -np.inf
-    for level in range(L):
-        for k in range(C):
-            if tree.level[k] == level:
-                if level > 0:
-                    above = tree.parent[k]
-                    fits[k] += fits[above] + math.log(tree.n_docs[k] / (tree.n_docs[above] + gamma))
-                logs[k] = fits[k]
     for k in range(C):
         if 0 <= tree.level[k] < L - 1:
             logs[k] += math.log(gamma / (tree.n_docs[k] + gamma)) + tail[tree.level[k] + 1]

@@ -108,9 +108,8 @@ def fit_hlda(
     rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "hlda")))
     levels: IntArray = rng.integers(0, L, N).astype(np.int32)
     leaves = np.full(tokens.n_docs, -1, np.int64)
-    # n_kv of the others and the occurrences before it in the document are fewer than the tokens of the term; n_k likewise
-    most = int(np.bincount(ids).max())
-    tree = _slots(V, STEP, np.log(np.arange(most) + options.eta), np.log(np.arange(N) + V * options.eta))
+    # n_kv of the others and the occurrences before it in the document are fewer than the tokens of the term
+    tree = _slots(V, STEP, *_logs(int(np.bincount(ids).max()), N, V, options.eta))
     tree.level[0] = 0
     trace: list[HldaPoint] = []
 
@@ -134,10 +133,17 @@ def fit_hlda(
     return _fit(tokens, order, levels, leaves, tree, options, trace)
 
 
-def _slots(V: int, slots: int, log_term: FloatArray, log_total: FloatArray) -> kernel.Tree:
+def _logs(most: int, N: int, V: int, eta: float) -> tuple[FloatArray, FloatArray]:
+    """Return log(n + η) of n < most, and log Γ(n + Vη) of n ≤ N."""
+    from scipy.special import gammaln
+
+    return np.log(np.arange(most) + eta), gammaln(np.arange(N + 1) + V * eta)
+
+
+def _slots(V: int, slots: int, log_term: FloatArray, log_gamma: FloatArray) -> kernel.Tree:
     return kernel.Tree(
         np.zeros(slots, np.int32), np.full(slots, -1, np.int32), np.zeros(slots, np.int64), np.zeros(slots, np.int64),
-        np.zeros((V, slots), np.int32), log_term, log_total,
+        np.zeros((V, slots), np.int32), log_term, log_gamma,
     )  # fmt: skip
 
 
@@ -163,7 +169,7 @@ def _sweep(
         if d == len(offsets) - 1:
             return tree
         C = len(tree.level)
-        longer = _slots(tree.n_vk.shape[0], C + STEP, tree.log_term, tree.log_total)
+        longer = _slots(tree.n_vk.shape[0], C + STEP, tree.log_term, tree.log_gamma)
         for new, old in zip(longer[:4], tree[:4], strict=True):
             new[:C] = old
         longer.n_vk[:, :C] = tree.n_vk
@@ -292,10 +298,10 @@ def infer_paths(
     n_vk = np.ascontiguousarray(model.topic_term.toarray().T.astype(np.int32))
     V, longest = n_vk.shape[0], int(lengths.max(initial=0))
     n_k = n_vk.sum(axis=0, dtype=np.int64)
-    # n_kv and the occurrences before it in the document, n_k and the tokens before it: below the greatest count and the longest document
+    # n_kv and the occurrences before it in the document, n_k and the tokens of the document
     state = kernel.Tree(
         np.maximum(tree[:, PARENT], 0).astype(np.int32), tree[:, LEVEL].astype(np.int32), tree[:, DOCS].astype(np.int64), n_k, n_vk,
-        np.log(np.arange(n_vk.max() + longest + 1) + options.eta), np.log(np.arange(n_k.max() + longest + 1) + V * options.eta),
+        *_logs(int(n_vk.max()) + longest, int(n_k.max()) + longest, V, options.eta),
     )  # fmt: skip
     theta = np.zeros((len(lengths), model.n_topics), np.float32)
     key = np.uint64(stream_key(seed, "hlda infer"))

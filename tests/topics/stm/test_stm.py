@@ -24,11 +24,12 @@ from nlpkit.topics.stm.inference import (
     infer_posteriors,
     kernel_model,
 )
-from nlpkit.topics.stm.model import Prior
+from nlpkit.topics.stm.model import Prior, softmax
 from nlpkit.topics.stm.options import StmOptions
 from nlpkit.topics.stm.spectral import anchors, cooccurrences, spectral_topics
 from nlpkit.topics.stm.update import covariance_of, regress
 from nlpkit.types import TokenTable
+from nlpkit.weighting.dtm import count_terms
 from tests.reference import stm as plain
 from tests.strategies import token_table
 
@@ -150,12 +151,45 @@ def test_anchors_without_the_matrix_of_cooccurrences() -> None:
     pairs = cooccurrences(csr)
     np.testing.assert_allclose(pairs.rows(np.arange(60)), Q, atol=1e-12)
     np.testing.assert_allclose(pairs.times(np.eye(60)), Q, atol=1e-12)
-    chosen = anchors(pairs, 5)
+    chosen = anchors(pairs, 5, np.ones(60, bool), pairs.squares())
     assert chosen.tolist() == plain.anchors(Q, 5)
     weights = np.array([plain.simplex_weights(Q[chosen], Q[v]) for v in range(60)])
     weights[chosen] = np.eye(5)
     expected = (weights * counts.sum(axis=0)[:, None]).T
-    np.testing.assert_allclose(spectral_topics(csr, 5), expected / expected.sum(axis=1, keepdims=True), atol=1e-6)
+    np.testing.assert_allclose(spectral_topics(csr, 5)[0], expected / expected.sum(axis=1, keepdims=True), atol=1e-6)
+
+
+def test_anchors_are_frequent_words_as_long_as_these_span_enough() -> None:
+    tokens, _, _ = planted(0, D=80)
+    pairs = cooccurrences(as_counts(count_terms(tokens)))
+    squares = pairs.squares()
+    every = anchors(pairs, 5, np.ones(60, bool), squares)
+    frequent = np.ones(60, bool)
+    frequent[every] = False
+    assert not set(anchors(pairs, 5, frequent, squares)) & set(every)
+    two = np.arange(60) < 2
+    chosen = anchors(pairs, 5, two, squares)
+    assert set(chosen[:2]) == {0, 1}
+    assert len(set(chosen)) == 5
+    with pytest.raises(InputError, match="independent kinds"):
+        anchors(pairs, 61, two, squares)
+
+
+def test_the_start_keeps_a_topic_that_anchors_among_all_words_lose() -> None:
+    """100 documents of 60 words, whose frequencies are Zipf's: in three of 40 such corpora the first start loses a topic."""
+    rng = np.random.default_rng(17)
+    base = rng.permutation(1 / (np.arange(200) + 2.7))
+    base /= base.sum()
+    phi = 0.95 * np.array([rng.dirichlet(20 * base) for _ in range(3)]) + 0.05 * base
+    theta = softmax(rng.multivariate_normal(np.zeros(2), np.array([[1.0, 0.3], [0.3, 1.0]]), 100))
+    docs = [rng.choice(200, 60, p=row @ phi).tolist() for row in theta]
+    tokens = token_table(docs, [f"w{v}" for v in range(200)])
+    starts = spectral_topics(as_counts(count_terms(tokens)), 3)
+    first, fitted = (fit_stm(tokens, 3, phi=start) for start in (starts[0], None))
+    likeness = [np.sqrt(phi) @ np.sqrt(fit.model.phi).T for fit in (first, fitted)]
+    least = [each[optimize.linear_sum_assignment(each, maximize=True)].min() for each in likeness]
+    assert least[0] < 0.85 < 0.9 < least[1]
+    assert fitted.bound > first.bound
 
 
 @pytest.mark.parametrize("start", ["spectral", "lda"])

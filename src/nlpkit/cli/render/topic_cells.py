@@ -233,8 +233,7 @@ def answer(result: TopicTable) -> None:
     console.table(heads, cells, right=right, title=titles.get(result.kind, ""), noun=result.kind, rest=REST)
     if result.kind == "effects":
         reporting.note(
-            "intervals hold for the topics of this fit; with few or short documents it can lack one that there is: compare the bound of "
-            "fits with --tolerance 1e-6, and with --start random and several seeds"
+            "intervals hold for the topics of this fit; that another start or number of topics could give others is not in them"
         )
 
 

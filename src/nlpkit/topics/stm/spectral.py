@@ -18,11 +18,17 @@ from scipy import sparse
 from nlpkit.errors import InputError
 from nlpkit.kernels.stm import simplex_weights
 from nlpkit.parallel import map_ahead
-from nlpkit.types import CsrMatrix, FloatArray, LongArray
+from nlpkit.types import BoolArray, CsrMatrix, FloatArray, LongArray
 
 MOST_TERMS = (
     10_000  # the most frequent ones are used, as in R's stm; the others begin with the same probability in all topics
 )
+SHARES = (
+    1.0,
+    0.9,
+    0.8,
+    0.7,
+)  # of the tokens, by the most frequent terms: among these are anchors looked for, once each
 REST = 0.001  # probability of a topic that is spread over all terms where some are not used
 CHUNK = 256  # terms that a thread takes at a time
 
@@ -65,21 +71,25 @@ def cooccurrences(counts: CsrMatrix) -> Cooccurrences:
     return Cooccurrences(scaled, np.asarray(counts.T @ (1 / pairs)), np.asarray(counts.T @ (1 / sizes)))
 
 
-def anchors(pairs: Cooccurrences, K: int) -> LongArray:
+def anchors(pairs: Cooccurrences, K: int, frequent: BoolArray, squares: FloatArray) -> LongArray:
     """Return K anchor words (K,): each time the row of Q̄ farthest from the span of those before (FastAnchorWords, Arora et al. 2013).
 
-    The rows stay as they are; what the projections take from their squared lengths is Σ_j (Q̄_v · b_j)² of the basis b.
+    A word with few tokens has a row of Q̄ that is far from all others by chance, so others than `frequent` (V,) ones are anchors only
+    where the rows of these span fewer than K dimensions. The rows stay as they are; what the projections take from their squared
+    lengths `squares` (V,) is Σ_j (Q̄_v · b_j)² of the basis b.
 
     Raises:
         InputError: the rows span fewer than K dimensions.
     """
-    left = pairs.squares()
-    longest = left.max()
+    left = squares.copy()
+    least = 1e-12 * left.max()
     basis = np.zeros((0, len(left)))
     chosen: list[int] = []
     for k in range(K):
-        v = int(left.argmax())
-        if left[v] <= 1e-12 * longest:
+        v = int(np.where(frequent, left, 0.0).argmax())
+        if not frequent[v] or left[v] <= least:
+            v = int(left.argmax())
+        if left[v] <= least:
             raise InputError(
                 f"the words of this corpus have co-occurrences of {k} independent kinds only, which is fewer than the {K} topics; "
                 "give a smaller `k`, or `start=random`"
@@ -95,8 +105,11 @@ def anchors(pairs: Cooccurrences, K: int) -> LongArray:
     return np.array(chosen, np.int64)
 
 
-def spectral_topics(counts: CsrMatrix, K: int, *, threads: int = 1) -> FloatArray:
-    """Return phi (K, V) recovered from K anchor words, as init.type="Spectral" of R's stm (RecoverL2).
+def spectral_topics(counts: CsrMatrix, K: int, *, threads: int = 1) -> list[FloatArray]:
+    """Return several phi (K, V), each recovered from K anchor words, the first as init.type="Spectral" of R's stm has it (RecoverL2).
+
+    Anchors of the first are among all terms; of the others among the most frequent ones that make up 0.9, 0.8 and 0.7 of the tokens, as
+    far as they are others. The fewer tokens a corpus has, the more of the rare words are far from all others by chance.
 
     Args:
         counts: (D, V) from `as_counts`.
@@ -117,7 +130,26 @@ def spectral_topics(counts: CsrMatrix, K: int, *, threads: int = 1) -> FloatArra
             f"{len(kept):,} terms occur beside others, and `start=spectral` needs more terms than the {K} topics; give a smaller `k`, or "
             "`start=random`"
         )
-    anchor = anchors(pairs, K)
+    of_kept, lengths = frequency[kept], pairs.squares()
+    order = np.argsort(-of_kept, kind="stable")
+    shares = np.empty(len(kept))
+    shares[order] = (np.cumsum(of_kept[order]) - of_kept[order]) / of_kept.sum()  # of the terms that are more frequent
+    sets: dict[frozenset[int], LongArray] = {}
+    for share in SHARES:
+        anchor = anchors(pairs, K, shares < share, lengths)
+        sets.setdefault(frozenset(anchor.tolist()), anchor)
+    topics = [recovered(pairs, of_kept, anchor, threads) for anchor in sets.values()]
+    if len(kept) == V:
+        return topics
+    spread = [np.full((K, V), REST / V) for _ in topics]
+    for whole, phi in zip(spread, topics, strict=True):
+        whole[:, kept] += phi
+        whole /= whole.sum(axis=1, keepdims=True)
+    return spread
+
+
+def recovered(pairs: Cooccurrences, frequency: FloatArray, anchor: LongArray, threads: int) -> FloatArray:
+    """Return phi (K, V) ∝ a_vk p(v) of anchor words (K,); a_vk is 1 of an anchor in its topic."""
     X = pairs.rows(anchor)
     products, gram = np.ascontiguousarray(pairs.times(np.ascontiguousarray(X.T))), X @ X.T
     weights = np.empty_like(products)
@@ -128,11 +160,6 @@ def spectral_topics(counts: CsrMatrix, K: int, *, threads: int = 1) -> FloatArra
     for _ in map_ahead(work, range(0, len(weights), CHUNK), threads=threads):
         pass
     weights = np.maximum(weights, np.finfo(np.float64).eps)
-    weights[anchor] = np.eye(K)
-    phi = (weights * frequency[kept, None]).T
-    phi /= phi.sum(axis=1, keepdims=True)
-    if len(kept) == V:
-        return np.ascontiguousarray(phi)
-    spread = np.full((K, V), REST / V)
-    spread[:, kept] += phi
-    return np.asarray(spread / spread.sum(axis=1, keepdims=True))
+    weights[anchor] = np.eye(len(anchor))
+    phi = (weights * frequency[:, None]).T
+    return np.ascontiguousarray(phi / phi.sum(axis=1, keepdims=True))
