@@ -90,6 +90,17 @@ def test_disagreement_makes_probabilities_softer_and_the_score_is_by_the_majorit
     assert facts["parameters"]["annotators"] == ["anna", "ben", "chiara"]
 
 
+def test_labels_by_reliability_are_those_of_the_coders_who_agree(base: Path) -> None:
+    """A third coder who says space everywhere changes nothing: the model is that of the labels of the other two."""
+    write_jsonl(Path("c.jsonl"), coded(1))
+    done = fit(*CODERS, "--annotators-by", "dawid-skene", base=base, method="head", run="soft")
+    assert "accuracy by Dawid & Skene: anna 1.00, ben 1.00, chiara 0." in done.err
+    fit("-q", base=base, method="head", run="hard")
+    np.testing.assert_array_equal(chances("hard/documents.parquet"), chances("soft/documents.parquet"))
+    facts = json.loads(Path("soft/manifest.json").read_text())
+    assert facts["parameters"]["annotators_by"] == "dawid-skene"
+
+
 @pytest.mark.parametrize(
     ("words", "method", "code", "said"),
     [
@@ -97,6 +108,7 @@ def test_disagreement_makes_probabilities_softer_and_the_score_is_by_the_majorit
         ([*CODERS, "--label-sep", ";"], "full", 2, "--annotators"),
         (["--annotators", "anna,dora"], "full", 3, "no column 'dora'"),
         (["--annotators", "anna,anna"], "full", 2, "twice"),
+        (["--annotators-by", "dawid-skene"], "full", 2, "--annotators a,b,c"),
         (CODERS, "setfit(head=differentiable)", 2, "one label a document"),
     ],
 )

@@ -64,6 +64,8 @@ def test_a_model_is_saved_comes_back_and_loads_in_peft(base: Path) -> None:
     np.testing.assert_allclose(chances("p.parquet"), chances("run/documents.parquet"), atol=1e-6)
     facts = json.loads(Path("run/metrics.json").read_text())["training"]
     assert (facts["steps"], facts["batch_size"], facts["lr"]) == (6, 8, 3e-3)
+    learning = json.loads(Path("run/manifest.json").read_text())["parameters"]["learning"]
+    assert (learning["batch"], learning["warmup"]) == (8, 0.06)
     assert facts["tfew"]["words"] == {"politics": ["politics"], "space": ["a planet"], "sport": ["match"]}
     card = Path("run/model/peft/README.md").read_text()
     assert "AutoModelForSeq2SeqLM" in card

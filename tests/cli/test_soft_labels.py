@@ -1,36 +1,72 @@
-"""Soft labels: the shares of coders as targets of logistic regression; one label each as their limit."""
+"""Soft labels: the shares of coders, or probabilities that weigh them, as targets of classifiers; one label each as their limit."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from nlpkit.classify.fit import KINDS, ModelOptions, fit_model
 from nlpkit.classify.logistic import fit_logistic, fit_soft_logistic
 from nlpkit.classify.model import softmax
-from nlpkit.classify.soft_labels import encode_soft, entropy, is_tie, most_votes
+from nlpkit.classify.options import MODELS, SOFT
+from nlpkit.classify.soft_labels import dawid_skene_shares, encode_soft, entropy, is_tie, most_probable, vote_shares
+from nlpkit.classify.word_networks import WordRows
+from nlpkit.errors import UsageError
 from tests.cli.conftest import files, planted_rows, read, run_cli, write_jsonl
 
 
 def test_votes_by_hand() -> None:
-    assert most_votes(["b", "a", "b"]) == "b"
-    assert (most_votes(["b", "a"]), is_tie(["b", "a"]), is_tie(["a", "a", "b"]), is_tie([])) == (
-        "a",
-        True,
-        False,
-        False,
+    def of(*votes: str | None) -> dict[str, float]:
+        return vote_shares(votes)
+
+    assert of("b", "a", "b", None) == {"a": pytest.approx(1 / 3), "b": pytest.approx(2 / 3)}
+    assert most_probable(of("b", "a", "b")) == "b"
+    assert most_probable(of("b", "a")) == "a"
+    assert [is_tie(of(*votes)) for votes in ("ba", "aab", "")] == [True, False, False]
+    assert most_probable({}) is None
+    assert entropy(of("a", "a", "b", "b")) == pytest.approx(np.log(2))
+    assert entropy(of("a", "a")) == 0.0
+    assert np.isnan(entropy({}))
+
+
+def test_dawid_skene_by_hand() -> None:
+    """Two coders agree, the third says the opposite: where the third is alone, the opposite of that label is the probable one."""
+    votes: list[tuple[str | None, ...]] = (
+        [("x", "x", "y")] * 6 + [("y", "y", "x")] * 4 + [(None, None, "y"), (None,) * 3]
     )
-    assert most_votes([]) is None
-    assert entropy(["a", "a", "b", "b"]) == pytest.approx(np.log(2))
-    assert entropy(["a", "a"]) == 0.0
-    assert np.isnan(entropy([]))
+    shares, accuracy = dawid_skene_shares(votes)
+    assert shares == [{"x": 1.0}] * 6 + [{"y": 1.0}] * 4 + [{"x": 1.0}, {}]
+    assert accuracy == pytest.approx([1, 1, 0], abs=1e-9)
+    assert vote_shares(votes[10]) == {"y": 1.0}
+
+
+def careless_coders(seed: int, D: int = 300) -> tuple[np.ndarray, list[tuple[str, ...]]]:
+    """Return the true classes of documents, and the labels by two coders who are right in 85 % and three who guess."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, D)
+    right = rng.random((D, 5)) < np.array([0.85, 0.85, 0, 0, 0])
+    codes = np.where(right, truth[:, None], rng.integers(0, 3, (D, 5)))
+    return truth, [tuple("abc"[j] for j in row) for row in codes.tolist()]
+
+
+def test_dawid_skene_is_nearer_to_the_truth_than_votes_where_coders_are_careless() -> None:
+    truth, votes = careless_coders(0)
+    by_votes, (by_skill, accuracy) = [vote_shares(row) for row in votes], dawid_skene_shares(votes)
+    right = [
+        np.mean([most_probable(q) == "abc"[j] for q, j in zip(s, truth, strict=True)]) for s in (by_votes, by_skill)
+    ]
+    assert right[1] > right[0] + 0.05
+    assert accuracy[:2].min() > 0.8
+    assert accuracy[2:].max() < 0.5
 
 
 def test_shares_have_a_row_for_each_document() -> None:
     learn = np.array([True, True, True, False])
-    labels = encode_soft(["a", "b", None, "z"], [["a", "a", "c"], [], [], ["z"]], learn)
+    labels = encode_soft(["a", "b", None, "z"], [vote_shares(["a", "a", "c"]), {}, {}, {"z": 1.0}], learn)
     assert labels.names == ("a", "b", "c")  # z is a label of the test only
     assert labels.shares is not None
     assert labels.shares == pytest.approx(np.array([[2 / 3, 0, 1 / 3], [0, 1, 0], [0, 0, 0], [0, 0, 0]]))
@@ -56,6 +92,33 @@ def test_one_label_each_is_the_limit_to_the_byte() -> None:
     soft, hard = fit_soft_logistic(X, np.eye(3)[y]), fit_logistic(X, y, 3)
     assert soft.coef.tobytes() == hard.coef.tobytes()
     assert soft.intercept.tobytes() == hard.intercept.tobytes()
+
+
+@pytest.mark.parametrize("kind", SOFT)
+def test_every_kind_that_learns_shares_learns_one_label_each_alike(kind: str) -> None:
+    """To the byte, but for networks, whose losses torch adds up in another order; two half labels are between the two whole ones."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20).astype(np.int32)
+    ids = rng.integers(1, 4, (40, 5)).astype(np.int32) + 3 * y[:, None]
+    X = WordRows(ids, 7) if KINDS[kind].ordered else np.eye(7)[ids].sum(axis=1)[:, 1:]
+    options = ModelOptions(kind, hidden=8, balanced=KINDS[kind].balanced)
+    hard, same, half = (
+        fit_model(X, target, 2, options, seed=0).decision(X)
+        for target in (y, np.eye(2)[y], np.full((40, 2), 0.5) + 0.2 * (np.eye(2)[y] - 0.5))
+    )
+    if kind in ("kan", "lstm", "cnn"):
+        assert same == pytest.approx(hard, abs=1e-4)
+    else:
+        assert same.tobytes() == hard.tobytes()
+    assert (hard.argmax(axis=1) == y).all()
+    assert abs(half[:, 1] - half[:, 0]).mean() < abs(hard[:, 1] - hard[:, 0]).mean()
+
+
+def test_kinds_that_learn_one_label_a_document_refuse_shares() -> None:
+    assert set(SOFT) < set(MODELS)
+    for kind in ("svm", "knn", "centroid", "mlp"):
+        with pytest.raises(UsageError, match="one label a document"):
+            fit_model(np.eye(4), np.full((4, 2), 0.5), 2, ModelOptions(kind))
 
 
 def rows(disagree: int) -> list[dict[str, Any]]:
@@ -101,10 +164,36 @@ def test_a_test_file_may_have_one_label_and_ties_are_told(tmp_path: Path) -> Non
     assert read("r/documents.parquet")["prediction"].to_pylist() == ["music"]
 
 
+def test_labels_weighed_by_reliability_predict_better_than_votes(tmp_path: Path) -> None:
+    truth, votes = careless_coders(1, 120)
+    rng, words = np.random.default_rng(2), {"a": "violin choir", "b": "goal keeper", "c": "planet orbit"}
+    texts = [f"{words['abc'[j]].split()[rng.integers(2)]} w{rng.integers(30)}" for j in truth]
+    coded = [
+        {"id": str(d), "text": text, **dict(zip("vwxyz", row, strict=True))}
+        for d, (text, row) in enumerate(zip(texts, votes, strict=True))
+    ]
+    train = write_jsonl(tmp_path / "c.jsonl", coded)
+    test = [{"id": f"t{j}", "text": words[name], "label": name} for j, name in enumerate("abc")]
+    write_jsonl(tmp_path / "t.jsonl", test)
+    line = ["classify", train, "--annotators", "v,w,x,y,z", "--test", "t.jsonl", "--probabilities"]
+    done = run_cli(*line, "--annotators-by", "dawid-skene", "-o", "skill")
+    assert "accuracy by Dawid & Skene: v 0." in done.err
+    run_cli(*line, "-q", "-o", "votes")
+    by_skill, by_votes = (
+        read(f"{name}/documents.parquet")["prediction_prob"].to_pylist() for name in ("skill", "votes")
+    )
+    assert read("skill/documents.parquet")["prediction"].to_pylist() == ["a", "b", "c"]
+    assert min(by_skill) > max(by_votes)
+    facts = json.loads(Path("skill/manifest.json").read_text())["parameters"]
+    assert (facts["annotators"], facts["annotators_by"]) == (list("vwxyz"), "dawid-skene")
+
+
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        ("classify c.jsonl --annotators anna,ben --model nb", 2, "--model logreg"),
+        ("classify c.jsonl --annotators anna,ben --model svm", 2, "take one of these"),
+        ("classify c.jsonl --annotators anna,ben --annotators-by skill", 2, "votes, dawid-skene"),
+        ("classify c.jsonl --annotators-by dawid-skene", 2, "--annotators a,b,c"),
         ("classify c.jsonl --annotators anna,ben --task ordinal", 2, "--annotators"),
         ("classify c.jsonl --annotators anna,dora", 3, "no column 'dora'"),
         ("classify c.jsonl --annotators anna,anna", 2, "twice"),

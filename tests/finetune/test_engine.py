@@ -16,7 +16,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from nlpkit.errors import OutOfMemoryError
-from nlpkit.finetune.engine import CPU_PART_TOKENS, CPU_PARTS, PART_COST, Engine, OwnDropout, cheapest_parts
+from nlpkit.finetune.dropout import OwnDropout
+from nlpkit.finetune.engine import CPU_PART_TOKENS, CPU_PARTS, PART_COST, Engine, cheapest_parts
 from nlpkit.types import LongArray
 from tests.finetune.eight import build, one_thread  # noqa: F401
 
@@ -297,16 +298,29 @@ def test_masks_depend_on_seed_and_part_and_leave_torchs_generator_alone() -> Non
         assert not torch.equal(first[part], other[part])
 
 
-def test_own_dropout_keeps_the_mean_and_drops_the_share() -> None:
+DRAWS = {"torch": lambda: torch.Generator().manual_seed(1), "numpy": lambda: np.random.PCG64(1)}
+
+
+@pytest.mark.parametrize("draws", DRAWS)
+def test_own_dropout_keeps_the_mean_and_drops_the_share(draws: str) -> None:
     x = torch.full((200, 500), 3.0)
-    with OwnDropout(torch.Generator().manual_seed(1)):
+    with OwnDropout(DRAWS[draws]()):
         found = functional.dropout(x, 0.2, True)
         assert functional.dropout(x, 0.2, False) is x
         assert torch.equal(torch.nn.Dropout(0.2).eval()(x), x)
         assert not torch.equal(torch.nn.Dropout(0.2)(x), x)
-    assert sorted(found.unique().tolist()) == [0.0, 3.75]
+    assert sorted(found.unique().tolist()) == pytest.approx([0.0, 3.75], rel=1e-5)
     assert (found == 0).float().mean().item() == pytest.approx(0.2, abs=0.005)  # 4 sd = 0.005
     assert found.mean().item() == pytest.approx(3.0, abs=0.02)
+
+
+def test_shares_of_sixteen_bits_by_hand() -> None:
+    """Below 0.25 · 2¹⁶ bits drop a number; the rest is divided by 0.75, in the order of the bits of 64."""
+    bits = np.random.PCG64(5).random_raw(2).view(np.uint16)
+    with OwnDropout(np.random.PCG64(5)):
+        kept = functional.dropout(torch.ones(7, dtype=torch.bfloat16), 0.25, True)
+    assert kept.dtype == torch.bfloat16
+    assert ((kept > 0).numpy() == (bits >= 2**14)[:7]).all()
 
 
 @pytest.mark.parametrize("mask", ["none", "bool", "added"])
@@ -338,10 +352,11 @@ def test_a_place_that_sees_nothing_gets_zeros_and_no_nan_goes_back(added: bool) 
     assert all(bool(torch.isfinite(g).all()) for g in back)
 
 
-def test_own_attention_drops_weights_and_keeps_the_mean() -> None:
+@pytest.mark.parametrize("draws", DRAWS)
+def test_own_attention_drops_weights_and_keeps_the_mean(draws: str) -> None:
     q, k, v = torch.zeros(1, 1, 400, 8), torch.zeros(1, 1, 400, 8), torch.ones(1, 1, 400, 8)
     before = torch.random.get_rng_state()
-    with OwnDropout(torch.Generator().manual_seed(1)):
+    with OwnDropout(DRAWS[draws]()):
         found = functional.scaled_dot_product_attention(q, k, v, dropout_p=0.5)
     assert torch.equal(before, torch.random.get_rng_state())
     assert found.std() > 0.01

@@ -128,6 +128,13 @@ def test_the_schedule_is_that_of_the_paper() -> None:
     assert TrainingOptions(max_steps=5, batch_size=4).schedule(method, 64).steps(64) == 5
 
 
+def test_manifests_name_the_batch_of_the_methods_and_none_where_these_differ() -> None:
+    tfew, full = parse_method("tfew"), parse_method("full")
+    sizes = [TrainingOptions().plain(methods)["batch"] for methods in ([tfew], [full], [tfew, full])]
+    assert sizes == [8, 16, None]
+    assert TrainingOptions(batch_size=4).plain([tfew, full])["batch"] == 4
+
+
 def test_words_and_bases_that_cannot_be(network: Seq2SeqNetwork, tmp_path: Path) -> None:
     assert verbalised(Patterns(PLAIN.texts, {}), ("sport", "law")).words == {"sport": ("sport",), "law": ("law",)}
     with refuses("patterns", InputError):

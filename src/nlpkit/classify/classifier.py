@@ -11,7 +11,7 @@ import numpy as np
 from nlpkit.classify.calibration import Calibrator, fit_calibrator
 from nlpkit.classify.costs import Costs, least_cost
 from nlpkit.classify.features import Features
-from nlpkit.classify.fit import ModelOptions, balanced_weights, fit_model, fit_multilabel, fit_soft
+from nlpkit.classify.fit import ModelOptions, balanced_weights, fit_model, fit_multilabel
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.model import LinearModel, Model
 from nlpkit.classify.ordinal import median_class
@@ -240,12 +240,9 @@ def _fit_model(
         present = (np.unique(y) if shares is None else np.flatnonzero(shares.any(axis=0))).astype(np.int32)
         if len(present) == 1:
             model = LinearModel(options.kind, np.zeros((X.shape[1], 1)), np.zeros(1), "softmax")
-        elif shares is not None:
-            weights = balanced_weights(y, J) if options.balanced else None
-            model = fit_soft(X, shares[:, present], options, weights=weights, threads=threads)
         else:
-            compact = _compact(y, present, J)
-            model = fit_model(X, compact, len(present), options, seed=seed, threads=threads)
+            target = _compact(y, present, J) if shares is None else shares[:, present]
+            model = fit_model(X, target, len(present), options, seed=seed, threads=threads)
     classifier = TextClassifier(
         labels.names, labels.multiple, present, prepared.features, model, n_train=len(train), scale=labels.scale
     )

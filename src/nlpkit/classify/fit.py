@@ -10,6 +10,7 @@ import numpy as np
 
 from nlpkit.classify.model import Array, Features, LinearModel, Model, checked_features
 from nlpkit.classify.naive_bayes import NB_KINDS, ClassPriors, fit_label_naive_bayes, fit_naive_bayes
+from nlpkit.classify.options import SOFT
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
@@ -109,13 +110,14 @@ class ModelOptions:
 
 
 def fit_model(
-    X: Features, y: IntArray, n_classes: int, options: ModelOptions, *, seed: int = 0, threads: int = 1
+    X: Features, y: IntArray | FloatArray, n_classes: int, options: ModelOptions, *, seed: int = 0, threads: int = 1
 ) -> Model:
     """Return a classifier that gives each document one of J classes.
 
     Args:
         X: (D, V) CSR of float64 or counts, or (D, E) array; all kinds take both, but lstm and cnn, which take `WordRows`.
-        y: (D,) 0 … J-1, each in at least one document.
+        y: (D,) 0 … J-1, each in at least one document; or soft labels (D, J) float64, of each document the shares of the classes, which
+            kinds in `options.SOFT` learn: the least cross-entropy with them, or Naive Bayes of documents that count by them.
         n_classes: J, at least 2.
         seed: of svm, mlp, kan, lstm and cnn, the only ones with chance in them.
         threads: at work at a time; the model does not depend on them.
@@ -125,14 +127,20 @@ def fit_model(
         InputError: a class without a document, fewer than two classes, or features that do not fit.
     """
     ordered = KINDS[options.kind].ordered
-    features, y = X if ordered else checked_features(X), np.asarray(y)
-    if y.shape != (features.shape[0],):
-        raise InputError(f"each document needs a class, got {features.shape[0]} documents and {len(y)} classes")
+    features = X if ordered else checked_features(X)
+    target: Any = np.asarray(y)
+    soft = target.ndim == 2
+    if soft and options.kind not in SOFT:
+        raise UsageError(f"{options.kind} learns from one label a document, not from shares", parameter="model")
+    if target.shape != ((features.shape[0], n_classes) if soft else (features.shape[0],)):
+        raise InputError(f"each document needs a class, got {features.shape[0]} documents and {len(target)} classes")
     if n_classes < 2:
         raise InputError(f"a classifier needs at least two classes to choose from, got {n_classes}")
-    if len(y) and (int(y.min()) < 0 or int(y.max()) >= n_classes):
-        raise InputError(f"classes of {n_classes} are 0 … {n_classes - 1}, got {int(y.min())} … {int(y.max())}")
-    sizes = np.bincount(y, minlength=n_classes)
+    if len(target) and not soft and (int(target.min()) < 0 or int(target.max()) >= n_classes):
+        raise InputError(
+            f"classes of {n_classes} are 0 … {n_classes - 1}, got {int(target.min())} … {int(target.max())}"
+        )
+    sizes = target.sum(axis=0) if soft else np.bincount(target, minlength=n_classes)
     if not sizes.all():
         empty = ", ".join(map(str, np.flatnonzero(sizes == 0)))
         raise InputError(
@@ -141,43 +149,52 @@ def fit_model(
     match options.kind:
         case "nb" | "bernoulli-nb" | "complement-nb":
             return fit_naive_bayes(
-                features, y, n_classes, kind=options.kind, alpha=options.alpha, priors=options.priors
+                features, target, n_classes, kind=options.kind, alpha=options.alpha, priors=options.priors
             )
         case "logreg":
-            from nlpkit.classify.logistic import fit_logistic
+            from nlpkit.classify.logistic import fit_logistic, fit_soft_logistic
 
-            weights = balanced_weights(y, n_classes) if options.balanced else None
-            return fit_logistic(
-                features, y, n_classes, C=options.C, weights=weights, max_steps=options.max_iter, threads=threads
+            weights = balanced_weights(target, n_classes) if options.balanced else None
+            further: Any = {"C": options.C, "weights": weights, "max_steps": options.max_iter, "threads": threads}
+            return (
+                fit_soft_logistic(features, target, **further)
+                if soft
+                else fit_logistic(features, target, n_classes, **further)
             )
         case "svm":
             from nlpkit.classify.svm import fit_svm
 
             return fit_svm(
-                features, y, n_classes, C=options.C, balanced=options.balanced, max_iter=options.max_iter, seed=seed
+                features,
+                target,
+                n_classes,
+                C=options.C,
+                balanced=options.balanced,
+                max_iter=options.max_iter,
+                seed=seed,
             )
         case "knn":
             from nlpkit.classify.neighbours import fit_neighbours
 
-            labels = y[:, None] == np.arange(n_classes)
+            labels = target[:, None] == np.arange(n_classes)
             return fit_neighbours(features, labels, k=options.k, vote=options.vote, threads=threads)
         case "ordinal":
             from nlpkit.classify.ordinal import fit_ordinal
 
-            weights = balanced_weights(y, n_classes) if options.balanced else None
+            weights = balanced_weights(target, n_classes) if options.balanced else None
             return fit_ordinal(
-                features, y, n_classes, C=options.C, weights=weights, max_steps=options.max_iter, threads=threads
+                features, target, n_classes, C=options.C, weights=weights, max_steps=options.max_iter, threads=threads
             )
         case "centroid":
             from nlpkit.classify.neighbours import fit_centroids
 
-            return fit_centroids(features, y, n_classes)
+            return fit_centroids(features, target, n_classes)
         case "mlp":
             from nlpkit.classify.mlp import fit_mlp
 
             return fit_mlp(
                 features,
-                y,
+                target,
                 n_classes,
                 hidden=options.hidden,
                 epochs=options.epochs,
@@ -187,37 +204,17 @@ def fit_model(
         case "kan":
             from nlpkit.classify.kan import fit_kan
 
-            weights = balanced_weights(y, n_classes) if options.balanced else None
-            return fit_kan(features, y, n_classes, hidden=options.hidden, weights=weights, seed=seed)
+            weights = balanced_weights(target, n_classes) if options.balanced else None
+            return fit_kan(features, target, n_classes, hidden=options.hidden, weights=weights, seed=seed)
         case "lstm" | "cnn":
             from nlpkit.classify.word_networks import fit_word_network
 
-            weights = balanced_weights(y, n_classes) if options.balanced else None
+            weights = balanced_weights(target, n_classes) if options.balanced else None
             return fit_word_network(
-                features, y, n_classes, kind=options.kind, hidden=options.hidden, weights=weights, seed=seed
+                features, target, n_classes, kind=options.kind, hidden=options.hidden, weights=weights, seed=seed
             )
         case _:
             raise UsageError(f"{options.kind} gives documents no class", parameter="model")
-
-
-def fit_soft(
-    X: Features, shares: FloatArray, options: ModelOptions, *, weights: FloatArray | None = None, threads: int = 1
-) -> Model:
-    """Return a classifier of soft labels, which only logreg learns from; see `logistic.fit_soft_logistic`.
-
-    Args:
-        X: as in `fit_model`. shares: (D, J), each class with a share of some document. weights: (D,) of the documents.
-
-    Raises:
-        UsageError: a model of another kind.
-    """
-    if options.kind != "logreg":
-        raise UsageError(
-            f"{options.kind} learns from one label a document; logreg learns from shares", parameter="model"
-        )
-    from nlpkit.classify.logistic import fit_soft_logistic
-
-    return fit_soft_logistic(X, shares, C=options.C, weights=weights, max_steps=options.max_iter, threads=threads)
 
 
 def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: int = 0, threads: int = 1) -> Model:
@@ -325,12 +322,15 @@ def model_from(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> Model:
         raise SchemaError(f"a model of kind {kind} needs {missing}, which is not there; fit it again") from None
 
 
-def balanced_weights(y: IntArray | BoolArray, n_classes: int) -> FloatArray:
+def balanced_weights(y: IntArray | BoolArray | FloatArray, n_classes: int) -> FloatArray:
     """Return weights that give classes the same sum: D / (J n_j) (D,) of classes, D / (2 n) (D, J) of labels and their absence.
 
     Args:
-        y: (D,) 0 … J-1, or (D, J) bool. A label that all documents have, or none, weighs 1.
+        y: (D,) 0 … J-1; (D, J) float64 shares of classes, which documents weigh by; or (D, J) bool. A label that all documents have,
+            or none, weighs 1.
     """
+    if y.dtype == np.float64:
+        return np.asarray(y @ (len(y) / (n_classes * y.sum(axis=0))))
     if y.ndim == 1:
         return np.asarray((len(y) / (n_classes * np.maximum(np.bincount(y, minlength=n_classes), 1)))[y])
     n = y.sum(axis=0)

@@ -89,7 +89,7 @@ class KanModel:
 
 def fit_kan(
     X: Features,
-    target: IntArray | BoolArray,
+    target: IntArray | BoolArray | FloatArray,
     n_classes: int,
     *,
     hidden: int,
@@ -99,7 +99,7 @@ def fit_kan(
     """Return a network of E → H → J: the least cross-entropy that Adam finds in 25 passes, on one thread.
 
     Args:
-        X: (D, E) array or CSR. target: (D,) 0 … J-1, or (D, J) bool for labels, each a score of its own.
+        X: (D, E) array or CSR. target: see `train_network`.
         hidden: H. weights: (D,) of the documents. seed: of the first weights and the order of the documents.
 
     Raises:
@@ -107,7 +107,7 @@ def fit_kan(
     """
     features = checked_features(X)
     mean, scale = _scaling(features)
-    rows, multi_label = _scaled(features, mean, scale), target.ndim == 2
+    rows, multi_label = _scaled(features, mean, scale), target.dtype == np.bool_
     sizes = (rows.shape[1], hidden, n_classes)
     learned = train_network(lambda: _new_network(*sizes), rows, target, PASSES, weights=weights, seed=seed)
     b_1, c_1, b_2, c_2, bias = (learned[path] for path in PATHS.values())

@@ -17,7 +17,13 @@ NB_KINDS = ("nb", "bernoulli-nb", "complement-nb")
 
 
 def fit_naive_bayes(
-    X: Features, y: IntArray, n_classes: int, *, kind: str, alpha: float = 1.0, priors: ClassPriors = "empirical"
+    X: Features,
+    y: IntArray | FloatArray,
+    n_classes: int,
+    *,
+    kind: str,
+    alpha: float = 1.0,
+    priors: ClassPriors = "empirical",
 ) -> LinearModel:
     """Return Naive Bayes as a linear model; its scores are the joint log-likelihoods of document and class.
 
@@ -32,7 +38,8 @@ def fit_naive_bayes(
 
     Args:
         X: (D, V) CSR or array, not negative (bernoulli-nb: any, features above 0 are present).
-        y: (D,) 0 … J-1, each of them in at least one document.
+        y: (D,) 0 … J-1, each of them in at least one document; or (D, J) shares of the classes in each document, which then counts so
+            much for each class.
         n_classes: J.
         alpha: α above 0: with 0 a word that a class does not have would rule it out, log 0 (lecture L1908).
         priors: P(c) by class, above 0 and summing to 1, or how it is found.
@@ -41,8 +48,8 @@ def fit_naive_bayes(
         UsageError: features are negative, α is not above 0, or the priors do not fit.
     """
     features = _checked(X, kind, alpha)
-    sizes = np.bincount(y, minlength=n_classes).astype(np.float64)
-    members = sparse.csr_array((np.ones(len(y)), (y, np.arange(len(y)))), shape=(n_classes, len(y)))
+    members = _members(y, n_classes)
+    sizes = np.asarray(members.sum(axis=1), np.float64)
     sums = _sums(members, features)  # (J, V): tf_{w|c}, or n_{w,c}
     if kind == "complement-nb":
         if priors != "empirical":
@@ -116,6 +123,13 @@ def _checked(X: Features, kind: str, alpha: float) -> Features:
             parameter="model",
         )
     return features
+
+
+def _members(y: IntArray | FloatArray, n_classes: int) -> sparse.csr_array:
+    """Return how much of each document (D) a class (J) has, (J, D)."""
+    if y.ndim == 2:
+        return sparse.csr_array(y.T)
+    return sparse.csr_array((np.ones(len(y)), (y, np.arange(len(y)))), shape=(n_classes, len(y)))
 
 
 def _sums(members: sparse.csr_array, X: Features) -> FloatArray:

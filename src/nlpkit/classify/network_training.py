@@ -27,7 +27,7 @@ class Passes:
 def train_network(
     new_network: Callable[[], Any],
     inputs: Any,
-    target: IntArray | BoolArray,
+    target: IntArray | BoolArray | FloatArray,
     passes: Passes,
     *,
     weights: FloatArray | None,
@@ -37,7 +37,7 @@ def train_network(
 
     Args:
         new_network: a module of rows of `inputs` → scores (B, J), with weights drawn from torch's generator.
-        inputs: (D, …) array. target: (D,) 0 … J-1, or (D, J) bool for labels, each a score of its own.
+        inputs: (D, …) array. target: (D,) 0 … J-1; (D, J) float64 shares of classes; or (D, J) bool for labels, each a score of its own.
         weights: (D,) of the documents; None: all alike. seed: of the first weights, dropout and the order of the documents.
 
     Raises:
@@ -51,9 +51,9 @@ def train_network(
 
     from nlpkit.topics.neural.training import one_thread
 
-    rng, multi_label = np.random.default_rng(seed), target.ndim == 2
+    rng, multi_label = np.random.default_rng(seed), target.dtype == np.bool_
     rows = torch.from_numpy(inputs)
-    y = torch.from_numpy(np.asarray(target, np.float32 if multi_label else np.int64))
+    y = torch.from_numpy(np.asarray(target, np.float32 if target.ndim == 2 else np.int64))
     w = torch.from_numpy(np.asarray(np.ones(len(rows)) if weights is None else weights, np.float32))
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

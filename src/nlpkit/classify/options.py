@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.search import values_of
 from nlpkit.errors import UsageError, unknown_value
+from nlpkit.evaluation.options import LABELLINGS, VOTES
 from nlpkit.parameters import READ, READ_LIST, Param, names_in
 from nlpkit.text.options import TextOptions
 
@@ -17,19 +18,9 @@ if TYPE_CHECKING:
     from nlpkit.classify.naive_bayes import ClassPriors
 
 MODELS = (
-    "nb",
-    "bernoulli-nb",
-    "complement-nb",
-    "logreg",
-    "svm",
-    "knn",
-    "centroid",
-    "mlp",
-    "kan",
-    "lstm",
-    "cnn",
-    "auto",
-)
+    "nb", "bernoulli-nb", "complement-nb", "logreg", "svm", "knn", "centroid", "mlp", "kan", "lstm", "cnn", "auto",
+)  # fmt: skip
+SOFT = ("logreg", "nb", "bernoulli-nb", "complement-nb", "kan", "lstm", "cnn")  # that learn from shares of labels
 TASKS = ("auto", "classes", "regression", "ordinal")
 CALIBRATIONS = ("none", "sigmoid", "isotonic", "temperature")
 LEAST_SIMILARITY = 0.3  # below it, near-duplicates are not searched for
@@ -157,11 +148,19 @@ class ClassifierOptions:
     annotators: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Columns of several coders, such as anna,ben,chiara: logreg learns the shares of their labels (soft labels) instead of one "
-            "label for each text.",
+            "Columns of several coders, such as anna,ben,chiara: the model learns the shares of their labels (soft labels) instead of one "
+            "label for each text; logreg, Naive Bayes, kan, lstm and cnn.",
             metavar="COLS",
         ),
     ] = None
+    annotators_by: Annotated[
+        str,
+        Param(
+            "What the labels of `annotators` come to: their shares (votes), or the probabilities of the true label, in which reliable "
+            "coders count for more (dawid-skene).",
+            metavar="votes|dawid-skene",
+        ),
+    ] = VOTES
     rules: Annotated[
         Path | None,
         Param(
@@ -254,10 +253,17 @@ class ClassifierOptions:
             if value is not None and value not in known:
                 run = "; a run of nlpkit classify predicts with: nlpkit predict RUN INPUT" if name == "model" else ""
                 raise unknown_value(name, value, known, run)
-        if self.coders() and (self.model != "logreg" or self.task not in ("auto", "classes") or self.rules is not None):
+        if self.annotators_by not in LABELLINGS:
+            raise unknown_value("annotators_by", self.annotators_by, LABELLINGS)
+        if self.annotators_by != VOTES and self.annotators is None:
             raise UsageError(
-                "`annotators` make soft labels, which logreg learns from; take `model=logreg`, or write one label for each text with "
-                "nlpkit annotate majority",
+                "`annotators_by` is of the labels of several coders; name their columns: `annotators=a,b,c`",
+                parameter="annotators_by",
+            )
+        if self.coders() and (self.model not in SOFT or self.task not in ("auto", "classes") or self.rules is not None):
+            raise UsageError(
+                f"`annotators` make soft labels of classes, which {', '.join(SOFT)} learn; take one of these, or write one label for each "
+                "text with nlpkit annotate majority",
                 parameter="annotators",
             )
         self.values("cost")

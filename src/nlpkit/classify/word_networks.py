@@ -124,7 +124,7 @@ class WordNetworkModel:
 
 def fit_word_network(
     X: WordRows,
-    target: IntArray | BoolArray,
+    target: IntArray | BoolArray | FloatArray,
     n_classes: int,
     *,
     kind: str,
@@ -135,14 +135,14 @@ def fit_word_network(
     """Return an LSTM or a convolution that learned from documents in 20 passes; see `network_training.train_network`.
 
     Args:
-        target: (D,) 0 … J-1, or (D, J) bool for labels, each a score of its own. hidden: H, also the width of word vectors.
+        target: see `train_network`. hidden: H, also the width of word vectors.
         weights: (D,) of the documents. seed: of the first weights, dropout and the order of the documents.
 
     Raises:
         MissingError: the extra `neural` is not installed. InputError: other features than words in their order.
     """
     _check(X, kind, None)
-    empty = WordNetworkModel(kind, X.n_words, hidden, n_classes, {}, target.ndim == 2)
+    empty = WordNetworkModel(kind, X.n_words, hidden, n_classes, {}, target.dtype == np.bool_)
     return replace(empty, parameters=train_network(empty._network, X.ids, target, PASSES, weights=weights, seed=seed))
 
 

@@ -26,8 +26,6 @@ _PAIRS_SHOWN = 15
 _VALUES_SHOWN = 30
 
 Weights = Literal["linear", "quadratic"]
-VOTES, DAWID_SKENE = "votes", "dawid-skene"
-LABELLINGS = (VOTES, DAWID_SKENE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,11 @@ from nlpkit.parameters import MOST, READ, WRITTEN, Param, names_in
 COMPATS = ("gensim", "octis", "tomotopy", "palmetto")
 ENCODER = "encoder"  # the value of `vectors` that stands for a sentence encoder
 DEFINITION, TARGETS = "Definition of scores", "Targets"
+VOTES, DAWID_SKENE = "votes", "dawid-skene"
+LABELLINGS = (
+    VOTES,
+    DAWID_SKENE,
+)  # what the labels of several coders come to: their shares, or probabilities that weigh coders
 _FLAGS = ("npmi", "pmi", "umass", "c_v", "c_p", "diversity", "perplexity")
 
 

@@ -19,11 +19,10 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
-from torch.overrides import TorchFunctionMode
 
 from nlpkit.embed.hardware import free_gpu_memory, is_out_of_memory
 from nlpkit.errors import OutOfMemoryError
+from nlpkit.finetune.dropout import OwnDropout
 from nlpkit.types import IntArray, LongArray
 
 logger = logging.getLogger("nlpkit.finetune")
@@ -63,45 +62,6 @@ class InBatchLoss(Protocol):
 
     def joint_loss(self, vectors: Tensor, units: LongArray, rows: LongArray) -> Tensor:
         """Return the loss of rows whose units have the vectors (u, E)."""
-
-
-class OwnDropout(TorchFunctionMode):  # type: ignore[misc]
-    """Within it, dropout of this thread draws from `generator`; also that of attention."""
-
-    def __init__(self, generator: torch.Generator) -> None:
-        super().__init__()
-        self._generator = generator
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        if func is functional.dropout:
-            return self._dropout(*args, **kwargs)
-        if func is functional.scaled_dot_product_attention and kwargs.get("dropout_p", 0.0) > 0:
-            return self._attention(*args, **kwargs)
-        return func(*args, **kwargs)
-
-    def _dropout(self, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        if not training or p == 0.0:
-            return input
-        kept = torch.empty(input.shape, dtype=input.dtype, device=input.device)
-        return input * kept.bernoulli_(1.0 - p, generator=self._generator).div_(1.0 - p)
-
-    def _attention(
-        self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, **options: Any
-    ) -> Tensor:
-        scale = options.get("scale")
-        scores = query @ key.transpose(-1, -2) * (query.shape[-1] ** -0.5 if scale is None else scale)
-        barred = None
-        if attn_mask is not None:
-            bars = attn_mask.dtype == torch.bool
-            barred = ~attn_mask if bars else attn_mask == float("-inf")
-            scores = (scores if bars else scores + attn_mask).masked_fill(barred, torch.finfo(scores.dtype).min)
-        weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype)
-        if (
-            barred is not None
-        ):  # a place that sees nothing, such as padding far from the text, gets zeros, as torch gives
-            weights = weights.masked_fill(barred, 0.0)
-        return self._dropout(weights, options["dropout_p"]) @ value
 
 
 def in_fp32(device: torch.device) -> torch.autocast:
@@ -323,10 +283,12 @@ class Engine:
 
     @contextmanager
     def _within(self, seed: Sequence[int]) -> Iterator[None]:
-        state = int(np.random.SeedSequence([int(s) for s in seed]).generate_state(1, np.uint64)[0] >> np.uint64(1))
-        generator = torch.Generator(self.device)
-        generator.manual_seed(state)
-        with OwnDropout(generator), self._cast():
+        entropy = np.random.SeedSequence([int(s) for s in seed])
+        draws: Any = np.random.PCG64(entropy)
+        if not self._cpu:
+            draws = torch.Generator(self.device)
+            draws.manual_seed(int(entropy.generate_state(1, np.uint64)[0] >> np.uint64(1)))
+        with OwnDropout(draws), self._cast():
             yield
 
     def _cast(self) -> torch.autocast:

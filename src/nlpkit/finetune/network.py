@@ -19,6 +19,7 @@ from nlpkit.finetune.answers import answer_outputs
 from nlpkit.finetune.architectures import head_parameters, positions_of
 from nlpkit.finetune.crf import LinearChainCRF, bio_bars, of_words
 from nlpkit.finetune.engine import Engine, autocast_if_supported
+from nlpkit.finetune.first_token import read_first_token
 from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of, word_places
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.quantization import Quantization
@@ -255,6 +256,8 @@ def dress(
     device = next(model.parameters()).device
     if quantization is not None:
         quantize(model, quantization, keep=frozenset(heads))
+    if task.kind not in ("tokens", "answer"):
+        read_first_token(model)
     family = method.kind.family
     if family == "head":
         biases = method.name == "bitfit"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -142,11 +143,13 @@ class TrainingOptions(ScheduleOptions):
         plan = replace(plan, scores_per_epoch=min(1.0, 20 / plan.epochs))
         return plan if self.max_steps or self.epochs else replace(plan, max_steps=TFEW_STEPS)
 
-    def plain(self) -> dict[str, Any]:
-        """Return what manifests and checkpoints say of them."""
+    def plain(self, methods: Sequence[Method]) -> dict[str, Any]:
+        """Return what manifests and checkpoints say of them; batch and warm-up are those of the methods, None where these differ."""
+        plans = [self.schedule(method, 1) for method in methods]
+        batches, warmups = {plan.batch for plan in plans}, {plan.warmup for plan in plans}
         return {
-            "epochs": self.epochs, "max_steps": self.max_steps, "batch": self.batch_size or BATCH_SIZE, "rate": self.lr,
-            "warmup": WARMUP if self.warmup is None else self.warmup, "weight_decay": self.weight_decay, "patience": self.patience,
+            "epochs": self.epochs, "max_steps": self.max_steps, "batch": batches.pop() if len(batches) == 1 else None, "rate": self.lr,
+            "warmup": warmups.pop() if len(warmups) == 1 else None, "weight_decay": self.weight_decay, "patience": self.patience,
             "class_balance": self.balanced, "max_tokens": self.max_tokens, "head_rate": self.head_lr,
             "calibrate": self.calibrate,
         }  # fmt: skip

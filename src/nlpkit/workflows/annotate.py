@@ -12,9 +12,6 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.evaluation.agreement import (
-    DAWID_SKENE,
-    LABELLINGS,
-    VOTES,
     agreement_result,
     dawid_skene_labels,
     majority_labels,
@@ -24,7 +21,15 @@ from nlpkit.evaluation.agreement import (
 )
 from nlpkit.evaluation.gates import GateRules
 from nlpkit.evaluation.intrusion import task_result
-from nlpkit.evaluation.options import AgreementOptions, EvaluationOptions, GateOptions, IntervalOptions
+from nlpkit.evaluation.options import (
+    DAWID_SKENE,
+    LABELLINGS,
+    VOTES,
+    AgreementOptions,
+    EvaluationOptions,
+    GateOptions,
+    IntervalOptions,
+)
 from nlpkit.evaluation.results import Evaluation
 from nlpkit.evaluation.tasks import DocumentTopics, Task, design_task, task_kind, task_of
 from nlpkit.io.annotations import read_long, read_wide

@@ -303,6 +303,7 @@ def _parameters(
         "calibrate": config.calibrate,
         "classes": list(dataset.labels.names),
         "annotators": chosen.classifier.coders(),
+        "annotators_by": chosen.classifier.annotators_by,
         "order": list(dataset.labels.scale),
         "test": str(splits.test) if isinstance(splits.test, str | Path) else None,
         "split": splits.split,

@@ -42,7 +42,7 @@ from nlpkit.workflows.labelled import (
     splits_by_column,
     stacked,
 )
-from nlpkit.workflows.soft_labels import check_coders, with_votes
+from nlpkit.workflows.soft_labels import check_coders, with_soft_labels
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import refuse_token_options
 
@@ -119,9 +119,9 @@ def read_classification_data(
             stream.close()
     if options.task == "regression":
         tables = [numeric_labels(one) for one in tables]  # 3 and 3.5 are of different types
-    votes: list[list[str]] = []
+    shares: list[dict[str, float]] = []
     if coders:
-        tables, votes = with_votes(tables, coders)
+        tables, shares = with_soft_labels(tables, coders, options.annotators_by)
     table = stacked(tables)
     if options.task == "regression":
         _refuse_several(splits)
@@ -132,7 +132,7 @@ def read_classification_data(
     split = _splits(table, tables[0].num_rows, raw_labels, splits, tested=test is not None)
     learn = np.asarray(split == TRAIN)
     if coders:
-        labels = encode_soft(raw_labels, votes, learn)
+        labels = encode_soft(raw_labels, shares, learn)
     else:
         labels = encode_numbers(values, learn) if options.task == "regression" else _encode(raw_labels, learn, options)
     if folds:

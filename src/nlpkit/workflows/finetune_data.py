@@ -36,7 +36,7 @@ from nlpkit.workflows.labelled import (
     splits_by_column,
     stacked,
 )
-from nlpkit.workflows.soft_labels import check_coders, with_votes
+from nlpkit.workflows.soft_labels import check_coders, with_soft_labels
 
 
 def check_held_out_files(options: HeldOutOptions) -> None:
@@ -102,13 +102,13 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
             check_label_column(stream, corpus.options.label_col)
         check_columns(stream.schema.names, needed, stream.where)
 
-    votes: list[list[str]] = []
+    shares: list[dict[str, float]] = []
     tables = read_streams(streams, check)
     provenance = Provenance.of_streams(streams)
     if options.coders:
         check_coders(streams, options.coders)
-        tables, votes = with_votes(tables, options.coders)
-    kind = "single" if votes else task_kind(tables[0], options)
+        tables, shares = with_soft_labels(tables, options.coders, options.annotators_by)
+    kind = "single" if shares else task_kind(tables[0], options)
     table = stacked(tables)
     role: IntArray = np.concatenate(
         [np.full(t.num_rows, split, np.int32) for t, (_, split) in zip(tables, corpora, strict=True)]
@@ -126,7 +126,7 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
     split[(split == TRAIN) & ~known] = UNUSED
 
     def encoded(learn: BoolArray) -> Labels:
-        return encode_soft(raw, votes, learn) if votes else encode_labels(kind, raw, known, learn, scale)
+        return encode_soft(raw, shares, learn) if shares else encode_labels(kind, raw, known, learn, scale)
 
     dataset = FinetuneDataset(
         table, raw, encoded((split == TRAIN) & known), split, options.cv or 0, kind, values, word_lists,

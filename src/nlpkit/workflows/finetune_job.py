@@ -103,7 +103,7 @@ class FinetuneJob:
             "protocol": None if self.options.protocol is None else self.options.repeated().spelling,  # type: ignore[union-attr]
             "classes": list(self.dataset.names),
             "crf": self.dataset.crf,
-            "learning": self.training.plain(),
+            "learning": self.training.plain(self.methods),
             "precision": self.precision,
             "device": self.device.type,
             **self.dataset_options.plain(),
