@@ -54,6 +54,7 @@ from nlpkit.kernels import (
     resample,
     restricted,
     scan,
+    selective_scan,
     skipgrams,
     slda,
     spelling,
@@ -584,6 +585,18 @@ def test_pairs_of_words() -> None:
             assert biterm.weigh(*pairs[-1], n_vk, shares, 0.1, weights) > 0
             biterm.add_shares(weights, theta)
             assert theta.sum() == pytest.approx(1)
+
+
+@exercises(selective_scan.forward, selective_scan.backward)
+def test_states_over_time() -> None:
+    for B, T, N, E in [(0, 1, 1, 1), (1, 0, 1, 1), (1, 1, 0, 1), (1, 1, 1, 0), (1, 1, 1, 1), (2, 3, 1, 5)]:
+        states, inputs, weights = (np.ones(s, np.float32) for s in ((B, T, N, E), (B, T, E), (B, T, N)))
+        h, y, A = np.empty_like(states), np.zeros_like(inputs), np.ones((N, E), np.float32)
+        selective_scan.forward(states, inputs, weights, weights, h, y)
+        assert (y == N * np.arange(1, T + 1)[:, None]).all()
+        sums = [np.zeros_like(v) for v in (A, inputs, inputs, A, weights, weights)]
+        selective_scan.backward(inputs, states, h, inputs, inputs, A, weights, weights, *sums)
+        assert (sums[2] == N * np.arange(T, 0, -1)[:, None]).all()
 
 
 @exercises(factors.update_documents, factors.update_terms, factors.fold_in)

@@ -9,7 +9,7 @@ import scipy.linalg
 torch = pytest.importorskip("torch")
 
 from nlpkit.architectures.s4 import S4, by_scan, convolution, hippo_legs, kernel, recurrent, zero_order_hold  # noqa: E402
-from nlpkit.architectures.scan import Recurrence, matrix_scan, scan, selective_scan  # noqa: E402
+from nlpkit.architectures.scan import causal_convolution, matrix_scan, scan, selective_scan  # noqa: E402
 
 
 def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -74,15 +74,14 @@ def test_the_associative_scan_is_the_loop_and_so_are_the_gradients(T: int) -> No
         states.append(h)
     loop, weights = torch.stack(states, 1), drawn(2, T, 3, seed=3)
     expected = torch.autograd.grad((loop * weights).sum(), (a, b), allow_unused=True)
-    for way in (scan, Recurrence.apply):
-        found = way(a, b)
-        torch.testing.assert_close(found, loop)
-        for gradient, other in zip(
-            torch.autograd.grad((found * weights).sum(), (a, b), allow_unused=True), expected, strict=True
-        ):
-            torch.testing.assert_close(
-                torch.zeros_like(a) if gradient is None else gradient, torch.zeros_like(a) if other is None else other
-            )
+    found = scan(a, b)
+    torch.testing.assert_close(found, loop)
+    for gradient, other in zip(
+        torch.autograd.grad((found * weights).sum(), (a, b), allow_unused=True), expected, strict=True
+    ):
+        torch.testing.assert_close(
+            torch.zeros_like(a) if gradient is None else gradient, torch.zeros_like(a) if other is None else other
+        )
 
 
 @pytest.mark.parametrize("T", [1, 2, 7, 32])
@@ -95,13 +94,30 @@ def test_the_scan_of_one_matrix_is_the_loop(T: int) -> None:
     torch.testing.assert_close(matrix_scan(A, b), torch.stack(states, 1))
 
 
-def test_the_selective_scan_by_the_letters_of_the_paper() -> None:
-    B_, T, E, N = 2, 9, 3, 4
+@pytest.mark.parametrize("T", [1, 2, 9])
+def test_the_selective_scan_and_its_gradients_by_the_letters_of_the_paper(T: int) -> None:
+    B_, E, N = 2, 3, 4
     u, delta = drawn(B_, T, E).float(), drawn(B_, T, E, seed=1).float().exp()
     A, D = -drawn(E, N, seed=2).float().exp(), drawn(E, seed=3).float()
-    B, C = drawn(B_, T, N, seed=4).float(), drawn(B_, T, N, seed=5).float()
+    B, C = drawn(B_, T, 2 * N, seed=4).float()[..., :N], drawn(B_, T, N, seed=5).float()  # B has gaps
+    letters = [x.requires_grad_() for x in (u, delta, A, B, C, D)]
     h, ys = torch.zeros(B_, E, N), []
     for t in range(T):
         h = torch.exp(delta[:, t, :, None] * A) * h + delta[:, t, :, None] * B[:, t, None, :] * u[:, t, :, None]
         ys.append((h * C[:, t, None, :]).sum(-1) + D * u[:, t])
-    torch.testing.assert_close(selective_scan(u, delta, A, B, C, D), torch.stack(ys, 1), atol=1e-5, rtol=1e-5)
+    weights = drawn(B_, T, E, seed=6).float()
+    both = [
+        (y, *torch.autograd.grad((y * weights).sum(), letters)) for y in (torch.stack(ys, 1), selective_scan(*letters))
+    ]
+    torch.testing.assert_close(both[1], both[0], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("T", [1, 7])
+@pytest.mark.parametrize("bias", [False, True])
+def test_the_convolution_of_the_past_is_that_of_torch(T: int, bias: bool) -> None:
+    conv = torch.nn.Conv1d(3, 3, 4, groups=3, padding=3, bias=bias).double()
+    u = drawn(2, T, 3).requires_grad_()
+    letters, weights = (u, *conv.parameters()), drawn(2, T, 3, seed=1)
+    theirs, ours = conv(u.transpose(1, 2))[..., :T].transpose(1, 2), causal_convolution(u, conv.weight, conv.bias)
+    both = [(y, *torch.autograd.grad((y * weights).sum(), letters)) for y in (theirs, ours)]
+    torch.testing.assert_close(both[1], both[0])

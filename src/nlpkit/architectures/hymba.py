@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nlpkit.architectures.attention import attention
-from nlpkit.architectures.scan import selective_scan
+from nlpkit.architectures.scan import causal_convolution, selective_scan
 
 CONVOLVED = 4  # tokens that the convolution of the Mamba heads sees
 
@@ -64,7 +64,7 @@ class SSMHeads(nn.Module):  # type: ignore[misc]
 
     def forward(self, u: Tensor) -> Tensor:
         """Return (B, T, E)."""
-        u = functional.silu(self.conv(u.transpose(1, 2))[..., : u.shape[1]]).transpose(1, 2)
+        u = functional.silu(causal_convolution(u, self.conv.weight, self.conv.bias))
         step, B, C = self.W_x(u).split(self.sizes, -1)
         return selective_scan(u, functional.softplus(self.W_delta(step)), -torch.exp(self.log_A), B, C, self.D)
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 from transformers.models.mamba.modeling_mamba import MambaMixer
 
-from nlpkit.architectures.scan import selective_scan
+from nlpkit.architectures.scan import causal_convolution, selective_scan
 
 
 class ScanningMixer(MambaMixer):  # type: ignore[misc]
@@ -28,7 +28,7 @@ class ScanningMixer(MambaMixer):  # type: ignore[misc]
             return whole
         seen = 1.0 if attention_mask is None else attention_mask[..., None].to(hidden_states.dtype)
         u, z = self.in_proj(hidden_states * seen).chunk(2, -1)
-        u = self.act(self.conv1d(u.transpose(1, 2))[..., : u.shape[1]]).transpose(1, 2) * seen
+        u = self.act(causal_convolution(u, self.conv1d.weight, self.conv1d.bias)) * seen
         rank, N = self.time_step_rank, self.ssm_state_size
         step, B, C = self.x_proj(u).split([rank, N, N], -1)
         y = selective_scan(u, functional.softplus(self.dt_proj(step)), -torch.exp(self.A_log.float()), B, C, self.D)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -42,7 +43,7 @@ ATTENDING = ("tokenformer", "hymba")
 class SequenceConfig(PretrainedConfig):  # type: ignore[misc]
     """Configuration.
 
-    arch: one of ffnn, rnn, lstm, bilstm, gru, elmo, transformer, s4, tokenformer, hymba; causal: no place sees what comes after it.
+    arch: one of LAYERS; causal: no place sees what comes after it.
     """
 
     model_type = MODEL_TYPE
@@ -83,6 +84,24 @@ class SequenceConfig(PretrainedConfig):  # type: ignore[misc]
         super().__init__(**options)
 
 
+def _transformer_block(config: SequenceConfig, choices: Choices, _: int) -> nn.Module:
+    H, heads, longest = config.hidden_size, config.num_attention_heads, config.max_position_embeddings
+    return TransformerBlock(H, heads, config.dropout, choices, longest=longest, causal=config.causal)
+
+
+LAYERS: dict[str, Callable[[SequenceConfig, Choices, int], nn.Module]] = {  # layer 0, 1, … of an architecture
+    **dict.fromkeys(CELLS, lambda c, _, i: RecurrentBlock(c.arch, c.hidden_size, c.dropout)),
+    "elmo": lambda c, _, i: BilmLayer(c.hidden_size, c.dropout, residual=i > 0),
+    "ffnn": lambda c, _, i: WordsBefore(c.hidden_size, 1 if i else c.words_before, c.dropout),
+    "s4": lambda c, _, i: S4Block(c.hidden_size, c.state_size, c.dropout),
+    "tokenformer": lambda c, _, i: TokenformerBlock(
+        c.hidden_size, c.num_attention_heads, c.parameter_tokens, c.dropout
+    ),
+    "hymba": lambda c, _, i: HymbaBlock(c.hidden_size, c.num_attention_heads, c.state_size, c.dropout),
+    "transformer": _transformer_block,
+}
+
+
 class SequencePreTrained(PreTrainedModel):  # type: ignore[misc]
     """What the models have in common: their configuration and how weights begin."""
 
@@ -118,31 +137,13 @@ class SequenceModel(SequencePreTrained):
 
     def __init__(self, config: SequenceConfig) -> None:
         super().__init__(config)
-        H, heads, dropout = config.hidden_size, config.num_attention_heads, config.dropout
-        elmo = config.arch == "elmo"
-        self.embeddings = CharacterCNN(config.vocab_size, H, H // 2) if elmo else nn.Embedding(config.vocab_size, H)
-        choices, longest = Choices(**config.choices), config.max_position_embeddings
-        if config.arch == "transformer":
-            self.positions = Positions(choices.positions, H, longest, choices.span)
-
-        def layer(number: int) -> nn.Module:
-            if config.arch in CELLS:
-                return RecurrentBlock(config.arch, H, dropout)
-            if config.arch == "elmo":
-                return BilmLayer(H, dropout, residual=number > 0)
-            if config.arch == "ffnn":
-                return WordsBefore(H, config.words_before if number == 0 else 1, dropout)
-            if config.arch == "s4":
-                return S4Block(H, config.state_size, dropout)
-            if config.arch == "tokenformer":
-                return TokenformerBlock(H, heads, config.parameter_tokens, dropout)
-            if config.arch == "hymba":
-                return HymbaBlock(H, heads, config.state_size, dropout)
-            if config.arch == "transformer":
-                return TransformerBlock(H, heads, dropout, choices, longest=longest, causal=config.causal)
+        if config.arch not in LAYERS:
             raise ValueError(f"there is no architecture '{config.arch}'")
-
-        self.layers = nn.ModuleList(map(layer, range(config.num_hidden_layers)))
+        H, elmo, choices = config.hidden_size, config.arch == "elmo", Choices(**config.choices)
+        self.embeddings = CharacterCNN(config.vocab_size, H, H // 2) if elmo else nn.Embedding(config.vocab_size, H)
+        if config.arch == "transformer":
+            self.positions = Positions(choices.positions, H, config.max_position_embeddings, choices.span)
+        self.layers = nn.ModuleList(LAYERS[config.arch](config, choices, i) for i in range(config.num_hidden_layers))
         self.meta = MetaTokens(config.meta_tokens, H) if config.arch == "hymba" else None
         self.norm = LayerWeights(config.num_hidden_layers + 1) if elmo else NORMS[choices.norm](H)
         self.post_init()

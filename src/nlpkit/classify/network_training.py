@@ -49,7 +49,7 @@ def train_network(
         raise missing_extra("classify", "neural") from None
     from torch.nn import functional
 
-    from nlpkit.topics.neural.training import one_thread
+    from nlpkit.architectures.threads import one_thread
 
     rng, multi_label = np.random.default_rng(seed), target.dtype == np.bool_
     rows = torch.from_numpy(inputs)
@@ -81,7 +81,7 @@ def run_network(
     """Return the scores (D, J) of a network with these parameters, computed in float64, `block` rows at a time, on one thread."""
     import torch
 
-    from nlpkit.topics.neural.training import one_thread
+    from nlpkit.architectures.threads import one_thread
 
     scores = np.empty((len(inputs), n_classes))
     with one_thread(), torch.random.fork_rng(devices=[]), torch.no_grad():

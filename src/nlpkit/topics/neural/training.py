@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 import torch
 
+from nlpkit.architectures.threads import one_thread
 from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.neural.networks import Draw, Network
 from nlpkit.topics.neural.points import NeuralPoint
@@ -41,27 +40,6 @@ class Trained:
     trace: list[NeuralPoint]
     best: NeuralPoint
     converged: bool
-
-
-_lock, _users, _before = Lock(), 0, 0
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch compute on one thread in this context: sums of several threads depend on their number."""
-    global _users, _before
-    with _lock:
-        before = torch.get_num_threads()  # also lets torch set up this thread, before its number is set
-        _before = _before if _users else before
-        _users += 1
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        with _lock:
-            _users -= 1
-            if not _users:
-                torch.set_num_threads(_before)
 
 
 def train(
