@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import typer
 
-from tests.cli.conftest import fits_of_compare_in_this_process, needs_hdbscan, needs_minilm, run_line
+from tests.cli.conftest import few_samples, fits_of_compare_in_this_process, needs_hdbscan, needs_minilm, run_line
 
 __all__ = ["fits_of_compare_in_this_process"]  # a fixture, for this module, too
 
@@ -77,10 +77,12 @@ def test_shown_outputs_are_compared_but_for_their_numbers() -> None:
     assert outdated(shown_lines, "2 topics in 3 s\ntopic  name\n────\n0  tax", encoder=False) == shown_lines[3:]
 
 
-def checkout(folder: Path) -> Path:
-    """A folder that has the sample data, as the root of a checkout has."""
-    for name in ("data", "configs"):
-        (folder / name).symlink_to(ROOT / name)
+def checkout(folder: Path, *, complete: bool) -> Path:
+    """A folder that has the sample data, as the root of a checkout has; some of the news, or complete where outputs are compared."""
+    (folder / "configs").symlink_to(ROOT / "configs")
+    if not complete:
+        return few_samples(folder)
+    (folder / "data").symlink_to(ROOT / "data")
     return folder
 
 
@@ -88,10 +90,10 @@ def checkout(folder: Path) -> Path:
 @needs_hdbscan
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=named)
 def test_what_a_page_says_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checkout(tmp_path)
+    outputs = shown(page)
+    checkout(tmp_path, complete=bool(outputs))
     monkeypatch.setenv("COLUMNS", "120")  # the width of the outputs shown, whatever the terminal of the tests
     names: dict[str, Any] = {"__name__": "__main__"}
-    outputs = shown(page)
     for number, (kind, code) in enumerate(blocks(page), 1):
         if kind == "sh":
             for command in commands(code):
@@ -187,7 +189,7 @@ def test_readme_has_the_commands_of_the_cli() -> None:
 @needs_hdbscan
 @pytest.mark.parametrize("config", sorted(p.name for p in (ROOT / "configs").glob("*.toml")))
 def test_config_examples_run_as_their_first_lines_say(config: str, tmp_path: Path) -> None:
-    checkout(tmp_path)
+    checkout(tmp_path, complete=False)
     lines = (ROOT / "configs" / config).read_text(encoding="utf-8").splitlines()
     run = [line.removeprefix("# ") for line in lines if line.startswith("# nlpkit ")]
     assert run[-1].startswith(f"nlpkit {config.removesuffix('.toml')} ")

@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -228,6 +229,26 @@ def footer(path: Path | str) -> dict[str, Any]:
     """The nlpkit block of a Parquet file."""
     block: dict[str, Any] = json.loads(pq.ParquetFile(path).schema_arrow.metadata[b"nlpkit"])
     return block
+
+
+def few_samples(folder: Path, per_label: int = 15) -> Path:
+    """A folder that has data/samples as a checkout has, but of the news only the first documents of each label.
+
+    Examples whose output nothing compares show with them what they show with all of them, in a third of the time.
+    """
+    samples = folder / "data" / "samples"
+    samples.mkdir(parents=True)
+    for path in SAMPLES.iterdir():
+        if path.name != "news.jsonl":
+            (samples / path.name).symlink_to(path)
+    number: Counter[str] = Counter()
+    with Path(NEWS).open(encoding="utf-8") as lines, (samples / "news.jsonl").open("w", encoding="utf-8") as few:
+        for line in lines:
+            label = json.loads(line)["label"]
+            number[label] += 1
+            if number[label] <= per_label:
+                few.write(line)
+    return folder
 
 
 def files(folder: Path) -> dict[str, bytes]:
