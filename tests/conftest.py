@@ -22,8 +22,9 @@ from tests.peer_data import SKIPPED, reason_to_skip
 # on how long those of the other workers take
 assert hasattr(providers, "_get_local_constants")
 providers._get_local_constants = providers.Constants
-settings.register_profile("repeatable", derandomize=True, deadline=None)  # the same examples in every run
-settings.load_profile("repeatable")
+# the same examples in every run: 30 of each property, 100 where slow tests run, too (make test-all)
+settings.register_profile("few", derandomize=True, deadline=None, max_examples=30)
+settings.register_profile("many", derandomize=True, deadline=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     And wait for no disk: no test cuts the power, and a tenth of the time of many went into it. Nor look for cycles as often as
     Python does by itself: after each 700 new objects, which took a quarter of the time to collect the tests, and a twentieth later.
     """
+    settings.load_profile("few" if "not slow" in config.option.markexpr else "many")
     os.fsync = lambda descriptor: None
     gc.set_threshold(20_000, 10, 10)
     if hasattr(config, "workerinput"):
