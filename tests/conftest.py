@@ -5,14 +5,18 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import pickle
 import signal
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+from nlpkit.embed.options import DEFAULT_ENCODER
 from tests.peer_data import SKIPPED, reason_to_skip
 
 # A private part of another package is replaced here, for want of a public way. constraints.txt pins it (hypothesis 6.170.15);
@@ -40,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+OF_EMBEDDING = ("test_sbert_embed.py", "test_embed_again.py", "test_shards.py")
 LONG = ("test_docs.py", "test_workflow.py", "test_help.py")  # few tests that take long
 
 
@@ -80,7 +85,7 @@ def load_encoder_once(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     """Let commands that run in this process share the encoder that comes as a package; loading it takes most of a second."""
     if request.path.name == "test_sbert_embed.py":  # which takes away what it needs
         return
-    from nlpkit.embed.options import DEFAULT_ENCODER, EncoderOptions
+    from nlpkit.embed.options import EncoderOptions
 
     load = EncoderOptions.load
 
@@ -95,27 +100,60 @@ def load_encoder_once(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     monkeypatch.setattr(EncoderOptions, "load", remembered)
 
 
-_embedded: dict[tuple[Any, ...], Any] = {}  # what an encoder gave
+_vectors: dict[
+    str, dict[str, Any]
+] = {}  # what the encoder that comes as a package gave: identity → text → counts and vector
+_files: set[Path] = set()  # of other workers, those that are read
 
 
 @pytest.fixture(autouse=True)
-def embed_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let examples that embed the same texts as those before have their embeddings again."""
-    if request.path.name not in LONG:
+def embed_once(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Let all tests but those of embedding itself embed a text once, also those of another worker: a vector is that of its text alone."""
+    if request.path.name in OF_EMBEDDING or request.path.parent.name == "embed":
         return
     from nlpkit.embed.encoder import Encoder
 
-    encode = Encoder.encode
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if hasattr(request.config, "workerinput") else base) / "embedded"
+    embed = Encoder._embed_texts
 
-    def remembered(encoder: Encoder, texts: Any, *, copies: Any = None, progress: Any = None, **settings: Any) -> Any:
-        counts = None if copies is None else copies.tobytes()
-        key = (repr(encoder.identity), encoder.dim, repr(settings), counts, *texts)
-        if key not in _embedded:
-            _embedded[key] = encode(encoder, texts, copies=copies, progress=progress, **settings)
-        embeddings, report = _embedded[key]
-        return embeddings.copy(), report
+    def remembered(encoder: Encoder, texts: Sequence[str], done: Callable[[Any], None]) -> Any:
+        import numpy as np
 
-    monkeypatch.setattr(Encoder, "encode", remembered)
+        if encoder.name != DEFAULT_ENCODER or encoder.static is not None:
+            return embed(encoder, texts, done)
+        key = repr(encoder.identity)
+        _read_vectors(folder)
+        known = _vectors.setdefault(key, {})
+        new = [text for text in texts if text not in known]
+        if len(new) < len(texts):
+            done(np.array([row for row, text in enumerate(texts) if text in known]))
+        if new:
+            rows = np.array([row for row, text in enumerate(texts) if text not in known])
+            known.update(zip(new, zip(*embed(encoder, new, lambda some: done(rows[some])), strict=True), strict=True))
+            _write_vectors(folder, key, {text: known[text] for text in new})
+        counts, vectors = zip(*(known[text] for text in texts), strict=True)
+        return np.stack(counts), np.stack(vectors)
+
+    monkeypatch.setattr(Encoder, "_embed_texts", remembered)
+
+
+def _write_vectors(folder: Path, key: str, vectors: dict[str, Any]) -> None:
+    """Let other workers have vectors: a file whose name says that it is complete."""
+    folder.mkdir(exist_ok=True)
+    path = folder / uuid.uuid4().hex
+    path.write_bytes(pickle.dumps((key, vectors)))
+    _files.add(path.rename(path.with_suffix(".pickle")))
+
+
+def _read_vectors(folder: Path) -> None:
+    """Take the vectors that other workers have written since the last time."""
+    for path in set(folder.glob("*.pickle")) - _files:
+        key, vectors = pickle.loads(path.read_bytes())
+        _vectors.setdefault(key, {}).update(vectors)
+        _files.add(path)
 
 
 @pytest.fixture(autouse=True)
