@@ -85,6 +85,7 @@ def load_encoder_once(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     """Let commands that run in this process share the encoder that comes as a package; loading it takes most of a second."""
     if request.path.name == "test_sbert_embed.py":  # which takes away what it needs
         return
+    from nlpkit.embed.models import PACKAGED
     from nlpkit.embed.options import EncoderOptions
 
     load = EncoderOptions.load
@@ -92,7 +93,7 @@ def load_encoder_once(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     def remembered(options: EncoderOptions, threads: int) -> Any:
         if options.name != DEFAULT_ENCODER or options.cache is not None:
             return load(options, threads)
-        key = (repr(options), threads)
+        key = (repr(options), threads, PACKAGED[DEFAULT_ENCODER].folder)
         if key not in _loaded:
             _loaded[key] = load(options, threads)
         return _loaded[key]

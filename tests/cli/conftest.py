@@ -231,8 +231,8 @@ def footer(path: Path | str) -> dict[str, Any]:
     return block
 
 
-def few_samples(folder: Path, per_label: int = 15) -> Path:
-    """A folder that has data/samples as a checkout has, but of the news only the first documents of each label.
+def few_samples(folder: Path, every: int = 3) -> Path:
+    """A folder that has data/samples as a checkout has, but of the news of each label only the first of every three.
 
     Examples whose output nothing compares show with them what they show with all of them, in a third of the time.
     """
@@ -245,9 +245,9 @@ def few_samples(folder: Path, per_label: int = 15) -> Path:
     with Path(NEWS).open(encoding="utf-8") as lines, (samples / "news.jsonl").open("w", encoding="utf-8") as few:
         for line in lines:
             label = json.loads(line)["label"]
-            number[label] += 1
-            if number[label] <= per_label:
+            if number[label] % every == 0:
                 few.write(line)
+            number[label] += 1
     return folder
 
 

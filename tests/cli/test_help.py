@@ -98,8 +98,8 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Where the examples find data/samples, with some of the news."""
     classes = request.node.name.endswith(
         "[classify]"
-    )  # an example has a gate, which 15 documents of a class do not pass
-    return few_samples(tmp_path, 52 if classes else 15)
+    )  # an example has a gate, which a third of the documents do not pass
+    return few_samples(tmp_path, 1 if classes else 3)
 
 
 @pytest.mark.parametrize(
