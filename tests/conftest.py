@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import importlib.util
 import logging
 import os
 import pickle
@@ -77,33 +79,48 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         )
 
 
-_loaded: dict[tuple[Any, ...], Any] = {}  # encoders
+_engines: dict[tuple[Any, ...], Any] = {}  # those of the encoder that comes as a package, with their cosines
 
 
 @pytest.fixture(autouse=True)
 def load_encoder_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let commands that run in this process share the encoder that comes as a package; loading it takes most of a second."""
-    if request.path.name == "test_sbert_embed.py":  # which takes away what it needs
+    """Let commands that run in this process share what the encoder that comes as a package loads, in two precisions to compare them."""
+    if _embeds(request):
         return
-    from nlpkit.embed.models import PACKAGED
     from nlpkit.embed.options import EncoderOptions
 
     load = EncoderOptions.load
 
     def remembered(options: EncoderOptions, threads: int) -> Any:
-        if options.name != DEFAULT_ENCODER or options.cache is not None:
+        if options.name != DEFAULT_ENCODER or importlib.util.find_spec("torch") is None:
             return load(options, threads)
-        key = (repr(options), threads, PACKAGED[DEFAULT_ENCODER].folder)
-        if key not in _loaded:
-            _loaded[key] = load(options, threads)
-        return _loaded[key]
+        from nlpkit.embed import choice
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(choice, "choose_engine", functools.partial(_chosen_before, choice.choose_engine))
+            return load(options, threads)
 
     monkeypatch.setattr(EncoderOptions, "load", remembered)
 
 
-_vectors: dict[
-    str, dict[str, Any]
-] = {}  # what the encoder that comes as a package gave: identity → text → counts and vector
+def _chosen_before(
+    choose: Callable[..., Any], path: Path, *, precision: str, max_tokens: int | None, **how: Any
+) -> Any:
+    """Choose an engine, or take the one that was chosen for the same, whether its precision and length were named or not."""
+    key = (str(path), str(how))
+    if (*key, precision, max_tokens) not in _engines:
+        found = choose(path, precision=precision, max_tokens=max_tokens, **how)
+        for alias in (precision, found[0].precision):
+            _engines.update({(*key, alias, number): found for number in (max_tokens, found[0].max_tokens)})
+    return _engines[*key, precision, max_tokens]
+
+
+def _embeds(request: pytest.FixtureRequest) -> bool:
+    """Whether a test is one of embedding itself."""
+    return request.path.name in OF_EMBEDDING or request.path.parent.name == "embed"
+
+
+_vectors: dict[str, dict[str, Any]] = {}  # what that encoder gave: identity → text → counts and vector
 _files: set[Path] = set()  # of other workers, those that are read
 
 
@@ -112,7 +129,7 @@ def embed_once(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Let all tests but those of embedding itself embed a text once, also those of another worker: a vector is that of its text alone."""
-    if request.path.name in OF_EMBEDDING or request.path.parent.name == "embed":
+    if _embeds(request):
         return
     from nlpkit.embed.encoder import Encoder
 
