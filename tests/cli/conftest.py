@@ -239,15 +239,16 @@ def few_samples(folder: Path, every: int = 3) -> Path:
     samples = folder / "data" / "samples"
     samples.mkdir(parents=True)
     for path in SAMPLES.iterdir():
-        if path.name != "news.jsonl":
+        if str(path) not in (NEWS, NACHRICHTEN):
             (samples / path.name).symlink_to(path)
-    number: Counter[str] = Counter()
-    with Path(NEWS).open(encoding="utf-8") as lines, (samples / "news.jsonl").open("w", encoding="utf-8") as few:
-        for line in lines:
-            label = json.loads(line)["label"]
-            if number[label] % every == 0:
-                few.write(line)
-            number[label] += 1
+            continue
+        number: Counter[str] = Counter()
+        with path.open(encoding="utf-8") as lines, (samples / path.name).open("w", encoding="utf-8") as few:
+            for line in lines:
+                label = json.loads(line)["label"]
+                if number[label] % every == 0:
+                    few.write(line)
+                number[label] += 1
     return folder
 
 
