@@ -96,10 +96,8 @@ def test_the_help_of_every_option_is_a_sentence_that_stands_alone() -> None:
 @pytest.fixture
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Where the examples find data/samples, with some of the news."""
-    classes = request.node.name.endswith(
-        "[classify]"
-    )  # an example has a gate, which a third of the documents do not pass
-    return few_samples(tmp_path, 1 if classes else 3)
+    # a gate, and rounds, for which a third of them are too few
+    return few_samples(tmp_path, 1 if request.node.name.endswith(("[classify]", "[active-curve]")) else 3)
 
 
 @pytest.mark.parametrize(
