@@ -62,7 +62,9 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test whose peer data is not on this machine, and say which."""
+    """Skip a test whose peer data is not on this machine, and say which; before its fixtures, note whether it embeds."""
+    global _of_embedding
+    _of_embedding = item.path.name in OF_EMBEDDING or item.path.parent.name == "embed"
     for marker in item.iter_markers("peer_data"):
         reason = reason_to_skip(marker.args)
         if reason is not None:
@@ -79,20 +81,21 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         )
 
 
+_of_embedding = False  # whether the test that runs now is one of embedding itself
 _engines: dict[tuple[Any, ...], Any] = {}  # those of the encoder that comes as a package, with their cosines
+_vectors: dict[str, dict[str, Any]] = {}  # what that encoder gave: identity → text → counts and vector
+_files: set[Path] = set()  # of other workers, those that are read
 
 
-@pytest.fixture(autouse=True)
-def load_encoder_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def load_encoder_once() -> Iterator[None]:
     """Let commands that run in this process share what the encoder that comes as a package loads, in two precisions to compare them."""
-    if _embeds(request):
-        return
     from nlpkit.embed.options import EncoderOptions
 
     load = EncoderOptions.load
 
     def remembered(options: EncoderOptions, threads: int) -> Any:
-        if options.name != DEFAULT_ENCODER or importlib.util.find_spec("torch") is None:
+        if _of_embedding or options.name != DEFAULT_ENCODER or importlib.util.find_spec("torch") is None:
             return load(options, threads)
         from nlpkit.embed import choice
 
@@ -100,7 +103,9 @@ def load_encoder_once(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
             patch.setattr(choice, "choose_engine", functools.partial(_chosen_before, choice.choose_engine))
             return load(options, threads)
 
-    monkeypatch.setattr(EncoderOptions, "load", remembered)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(EncoderOptions, "load", remembered)
+        yield
 
 
 def _chosen_before(
@@ -115,22 +120,9 @@ def _chosen_before(
     return _engines[*key, precision, max_tokens]
 
 
-def _embeds(request: pytest.FixtureRequest) -> bool:
-    """Whether a test is one of embedding itself."""
-    return request.path.name in OF_EMBEDDING or request.path.parent.name == "embed"
-
-
-_vectors: dict[str, dict[str, Any]] = {}  # what that encoder gave: identity → text → counts and vector
-_files: set[Path] = set()  # of other workers, those that are read
-
-
-@pytest.fixture(autouse=True)
-def embed_once(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def embed_once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Let all tests but those of embedding itself embed a text once, also those of another worker: a vector is that of its text alone."""
-    if _embeds(request):
-        return
     from nlpkit.embed.encoder import Encoder
 
     base = tmp_path_factory.getbasetemp()
@@ -140,7 +132,7 @@ def embed_once(
     def remembered(encoder: Encoder, texts: Sequence[str], done: Callable[[Any], None]) -> Any:
         import numpy as np
 
-        if encoder.name != DEFAULT_ENCODER or encoder.static is not None:
+        if _of_embedding or encoder.name != DEFAULT_ENCODER or encoder.static is not None:
             return embed(encoder, texts, done)
         key = repr(encoder.identity)
         _read_vectors(folder)
@@ -155,7 +147,9 @@ def embed_once(
         counts, vectors = zip(*(known[text] for text in texts), strict=True)
         return np.stack(counts), np.stack(vectors)
 
-    monkeypatch.setattr(Encoder, "_embed_texts", remembered)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Encoder, "_embed_texts", remembered)
+        yield
 
 
 def _write_vectors(folder: Path, key: str, vectors: dict[str, Any]) -> None:
