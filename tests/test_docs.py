@@ -102,6 +102,12 @@ def test_shown_outputs_are_compared_but_for_their_numbers() -> None:
     assert outdated(shown_lines, "2 topics in 3 s\ntopic  name\n────\n0  tax", encoder=False) == shown_lines[3:]
 
 
+TRAIN = (
+    "finetune.md",
+    "train-encoders.md",
+    "finetune.toml",
+    "train-encoder.toml",
+)  # the encoder that comes as a package
 # whose examples name a line, a word, a topic or a gate that only all of the news have
 OF_ALL_NEWS = ("bertopic.md", "preprocess.md", "word-embeddings.md", "classify.toml", "edit.toml", "words.toml")
 
@@ -119,7 +125,7 @@ def checkout(folder: Path, *, complete: bool) -> Path:
 @needs_hdbscan
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=named)
 def test_what_a_page_says_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if page.name == "finetune.md":
+    if page.name in TRAIN:
         shorten_minilm(tmp_path / "short", monkeypatch)
     outputs = shown(page)
     checkout(tmp_path, complete=bool(outputs) or page.name in OF_ALL_NEWS)
@@ -219,7 +225,11 @@ def test_readme_has_the_commands_of_the_cli() -> None:
 @needs_minilm
 @needs_hdbscan
 @pytest.mark.parametrize("config", sorted(p.name for p in (ROOT / "configs").glob("*.toml")))
-def test_config_examples_run_as_their_first_lines_say(config: str, tmp_path: Path) -> None:
+def test_config_examples_run_as_their_first_lines_say(
+    config: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if config in TRAIN:
+        shorten_minilm(tmp_path / "short", monkeypatch)
     checkout(tmp_path, complete=config in OF_ALL_NEWS)
     lines = (ROOT / "configs" / config).read_text(encoding="utf-8").splitlines()
     run = [line.removeprefix("# ") for line in lines if line.startswith("# nlpkit ")]
