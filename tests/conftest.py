@@ -21,6 +21,10 @@ from hypothesis.internal.conjecture import providers
 from nlpkit.embed.options import DEFAULT_ENCODER
 from tests.peer_data import SKIPPED, reason_to_skip
 
+# Before numpy and torch are loaded: the threads of OpenMP and BLAS, as many in each worker as there are cores, waited for each other
+# in loops over a few numbers, a third of the time of the tests of networks. make test-all has them.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A private part of another package is replaced here, for want of a public way. constraints.txt pins it (hypothesis 6.170.15);
 # a version that renames it fails at once, here, and needs another look before it is pinned.
 
