@@ -33,7 +33,7 @@ test-wheel: $(DEV)
 	$(BIN)/python -m pytest -m slow -k beside tests/test_packaging.py
 
 test-all: $(DEV) lint
-	$(BIN)/python -m pytest $(WORKERS) -m "not bench and not any_command"
+	OMP_NUM_THREADS=$$(nproc) $(BIN)/python -m pytest $(WORKERS) -m "not bench and not any_command"
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import importlib.util
 import logging
 import os
+import pickle
 import signal
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+from nlpkit.embed.options import DEFAULT_ENCODER
 from tests.peer_data import SKIPPED, reason_to_skip
+
+# Before numpy and torch are loaded: the threads of OpenMP and BLAS, as many in each worker as there are cores, waited for each other
+# in loops over a few numbers, a third of the time of the tests of networks. make test-all has them.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A private part of another package is replaced here, for want of a public way. constraints.txt pins it (hypothesis 6.170.15);
 # a version that renames it fails at once, here, and needs another look before it is pinned.
@@ -22,8 +32,9 @@ from tests.peer_data import SKIPPED, reason_to_skip
 # on how long those of the other workers take
 assert hasattr(providers, "_get_local_constants")
 providers._get_local_constants = providers.Constants
-settings.register_profile("repeatable", derandomize=True, deadline=None)  # the same examples in every run
-settings.load_profile("repeatable")
+# the same examples in every run: 30 of each property, 100 where slow tests run, too (make test-all)
+settings.register_profile("few", derandomize=True, deadline=None, max_examples=30)
+settings.register_profile("many", derandomize=True, deadline=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,12 +43,14 @@ def pytest_configure(config: pytest.Config) -> None:
     And wait for no disk: no test cuts the power, and a tenth of the time of many went into it. Nor look for cycles as often as
     Python does by itself: after each 700 new objects, which took a quarter of the time to collect the tests, and a twentieth later.
     """
+    settings.load_profile("few" if "not slow" in config.option.markexpr else "many")
     os.fsync = lambda descriptor: None
     gc.set_threshold(20_000, 10, 10)
     if hasattr(config, "workerinput"):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+OF_EMBEDDING = ("test_sbert_embed.py", "test_embed_again.py", "test_shards.py")
 LONG = ("test_docs.py", "test_workflow.py", "test_help.py")  # few tests that take long
 
 
@@ -53,7 +66,9 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test whose peer data is not on this machine, and say which."""
+    """Skip a test whose peer data is not on this machine, and say which; before its fixtures, note whether it embeds."""
+    global _of_embedding
+    _of_embedding = item.path.name in OF_EMBEDDING or item.path.parent.name == "embed"
     for marker in item.iter_markers("peer_data"):
         reason = reason_to_skip(marker.args)
         if reason is not None:
@@ -70,50 +85,91 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         )
 
 
-_loaded: dict[tuple[Any, ...], Any] = {}  # encoders
+_of_embedding = False  # whether the test that runs now is one of embedding itself
+_engines: dict[tuple[Any, ...], Any] = {}  # those of the encoder that comes as a package, with their cosines
+_vectors: dict[str, dict[str, Any]] = {}  # what that encoder gave: identity → text → counts and vector
+_files: set[Path] = set()  # of other workers, those that are read
 
 
-@pytest.fixture(autouse=True)
-def load_encoder_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let commands that run in this process share the encoder that comes as a package; loading it takes most of a second."""
-    if request.path.name == "test_sbert_embed.py":  # which takes away what it needs
-        return
-    from nlpkit.embed.options import DEFAULT_ENCODER, EncoderOptions
+@pytest.fixture(scope="session", autouse=True)
+def load_encoder_once() -> Iterator[None]:
+    """Let commands that run in this process share what the encoder that comes as a package loads, in two precisions to compare them."""
+    from nlpkit.embed.options import EncoderOptions
 
     load = EncoderOptions.load
 
     def remembered(options: EncoderOptions, threads: int) -> Any:
-        if options.name != DEFAULT_ENCODER or options.cache is not None:
+        if _of_embedding or options.name != DEFAULT_ENCODER or importlib.util.find_spec("torch") is None:
             return load(options, threads)
-        key = (repr(options), threads)
-        if key not in _loaded:
-            _loaded[key] = load(options, threads)
-        return _loaded[key]
+        from nlpkit.embed import choice
 
-    monkeypatch.setattr(EncoderOptions, "load", remembered)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(choice, "choose_engine", functools.partial(_chosen_before, choice.choose_engine))
+            return load(options, threads)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(EncoderOptions, "load", remembered)
+        yield
 
 
-_embedded: dict[tuple[Any, ...], Any] = {}  # what an encoder gave
+def _chosen_before(
+    choose: Callable[..., Any], path: Path, *, precision: str, max_tokens: int | None, **how: Any
+) -> Any:
+    """Choose an engine, or take the one that was chosen for the same, whether its precision and length were named or not."""
+    key = (str(path), str(how))
+    if (*key, precision, max_tokens) not in _engines:
+        found = choose(path, precision=precision, max_tokens=max_tokens, **how)
+        for alias in (precision, found[0].precision):
+            _engines.update({(*key, alias, number): found for number in (max_tokens, found[0].max_tokens)})
+    return _engines[*key, precision, max_tokens]
 
 
-@pytest.fixture(autouse=True)
-def embed_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let examples that embed the same texts as those before have their embeddings again."""
-    if request.path.name not in LONG:
-        return
+@pytest.fixture(scope="session", autouse=True)
+def embed_once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let all tests but those of embedding itself embed a text once, also those of another worker: a vector is that of its text alone."""
     from nlpkit.embed.encoder import Encoder
 
-    encode = Encoder.encode
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if hasattr(request.config, "workerinput") else base) / "embedded"
+    embed = Encoder._embed_texts
 
-    def remembered(encoder: Encoder, texts: Any, *, copies: Any = None, progress: Any = None, **settings: Any) -> Any:
-        counts = None if copies is None else copies.tobytes()
-        key = (repr(encoder.identity), encoder.dim, repr(settings), counts, *texts)
-        if key not in _embedded:
-            _embedded[key] = encode(encoder, texts, copies=copies, progress=progress, **settings)
-        embeddings, report = _embedded[key]
-        return embeddings.copy(), report
+    def remembered(encoder: Encoder, texts: Sequence[str], done: Callable[[Any], None]) -> Any:
+        import numpy as np
 
-    monkeypatch.setattr(Encoder, "encode", remembered)
+        if _of_embedding or encoder.name != DEFAULT_ENCODER or encoder.static is not None:
+            return embed(encoder, texts, done)
+        key = repr(encoder.identity)
+        _read_vectors(folder)
+        known = _vectors.setdefault(key, {})
+        new = [text for text in texts if text not in known]
+        if len(new) < len(texts):
+            done(np.array([row for row, text in enumerate(texts) if text in known]))
+        if new:
+            rows = np.array([row for row, text in enumerate(texts) if text not in known])
+            known.update(zip(new, zip(*embed(encoder, new, lambda some: done(rows[some])), strict=True), strict=True))
+            _write_vectors(folder, key, {text: known[text] for text in new})
+        counts, vectors = zip(*(known[text] for text in texts), strict=True)
+        return np.stack(counts), np.stack(vectors)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Encoder, "_embed_texts", remembered)
+        yield
+
+
+def _write_vectors(folder: Path, key: str, vectors: dict[str, Any]) -> None:
+    """Let other workers have vectors: a file whose name says that it is complete."""
+    folder.mkdir(exist_ok=True)
+    path = folder / uuid.uuid4().hex
+    path.write_bytes(pickle.dumps((key, vectors)))
+    _files.add(path.rename(path.with_suffix(".pickle")))
+
+
+def _read_vectors(folder: Path) -> None:
+    """Take the vectors that other workers have written since the last time."""
+    for path in set(folder.glob("*.pickle")) - _files:
+        key, vectors = pickle.loads(path.read_bytes())
+        _vectors.setdefault(key, {}).update(vectors)
+        _files.add(path)
 
 
 @pytest.fixture(autouse=True)

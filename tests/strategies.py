@@ -12,8 +12,8 @@ from hypothesis.extra import numpy as hnp
 
 from nlpkit.types import TokenTable
 
-# the same examples on every run, and no deadline: the first example waits for the compiler
-repeatable = settings(derandomize=True, deadline=None, max_examples=60)
+# the same examples on every run, and no deadline: the first example waits for the compiler; as many as tests/conftest.py says
+repeatable = settings(derandomize=True, deadline=None, max_examples=min(60, settings.default.max_examples))
 
 LETTERS = "aábßçİıσς'’-_.@&;:/<>#0159\u0308\u00ad\u200b 日本語カナひらがなภาษาไทย한국नमस\t\n"
 

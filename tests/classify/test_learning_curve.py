@@ -47,8 +47,7 @@ def dataset(*, folds: int, D: int = 300, sets: bool = False) -> tuple[LabelledDa
     )
 
 
-@pytest.mark.parametrize("folds", [0, 3])
-@pytest.mark.parametrize("sets", [False, True])
+@pytest.mark.parametrize(("folds", "sets"), [(0, True), (3, False)])
 def test_more_documents_score_better_and_the_end_is_the_score(folds: int, sets: bool) -> None:
     data, sources = dataset(folds=folds, sets=sets)
     config = ClassifierConfig("logreg", ModelOptions("logreg"), None)

@@ -355,7 +355,7 @@ def test_same_bytes_of_preprocess_and_ctfidf(planted: Path, news_docs: Path, tmp
 @needs_hdbscan
 def test_every_way_through_the_chain_gives_the_same_topics(tmp_path: Path) -> None:
     """Raw text at once, step by step by files, embedding first, and JSON lines in a pipe."""
-    few = ("--limit", "80")
+    few = ("--limit", "48")
     run_cli("bertopic", NEWS, *few, "--offline", "-q", "-o", "raw")
     run_cli("preprocess", NEWS, *few, "-q", "-o", "d.parquet")
     run_cli("sbert-embed", "d.parquet", "--offline", "-q", "-o", "de.parquet")
@@ -363,7 +363,7 @@ def test_every_way_through_the_chain_gives_the_same_topics(tmp_path: Path) -> No
     run_cli("sbert-embed", NEWS, *few, "--offline", "-q", "-o", "e.parquet")
     run_cli("preprocess", "e.parquet", "-q", "-o", "ed.parquet")
     run_cli("bertopic", "ed.parquet", "-q", "-o", "swapped")
-    run_shell(f"nlpkit preprocess {NEWS} --limit 80 -q -o - | nlpkit bertopic - --offline -q -o piped", cwd=tmp_path)
+    run_shell(f"nlpkit preprocess {NEWS} --limit 48 -q -o - | nlpkit bertopic - --offline -q -o piped", cwd=tmp_path)
     assert len(set(topics_of(tmp_path / "raw").values())) > 2
     for name in ("steps", "swapped", "piped"):
         for table in ("topics", "topic_terms", "doc_topics", "documents", "vocab", "model/training", "model/centroids"):
