@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from nlpkit.classify.calibration import Method
@@ -90,7 +91,7 @@ def prepare_features(sources: FeatureSources, y: Any, train: LongArray, config: 
         assert sources.words is not None
         ordered = KINDS[config.model.kind].ordered
         counted = sources.words.counted(train, ngrams=config.ngrams, least=config.least, ordered=ordered)
-        vectorizer, places = fit_vectorizer(counted.counts[train], counted.terms, y, config.vectorizer)
+        vectorizer, places = fit_vectorizer(_some(counted.counts, train), counted.terms, y, config.vectorizer)
     if config.hand:
         assert sources.hand is not None
         scaling = Scaling.fit(sources.hand_names, sources.hand[train])
@@ -107,7 +108,7 @@ def prepare_features(sources: FeatureSources, y: Any, train: LongArray, config: 
     def matrix(rows: LongArray) -> Any:
         words = None
         if vectorizer is not None and counted is not None:
-            words = vectorizer.weigh_columns(counted.counts[rows], places)
+            words = vectorizer.weigh_columns(_some(counted.counts, rows), places)
         hand = None if sources.hand is None else sources.hand[rows]
         encoded = None
         if fitted_columns is not None and sources.columns is not None:
@@ -115,3 +116,10 @@ def prepare_features(sources: FeatureSources, y: Any, train: LongArray, config: 
         return features.join(words, hand, encoded)
 
     return PreparedFeatures(features, matrix, counted)
+
+
+def _some(counts: CsrMatrix, rows: LongArray) -> CsrMatrix:
+    """Return the counts of some rows; of rows that follow each other, such as those of a training file, without a copy."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return counts[int(rows[0]) : int(rows[-1]) + 1]
+    return counts[rows]
