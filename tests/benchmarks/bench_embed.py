@@ -133,7 +133,8 @@ def topics(names: list[str], threads: int, n: int) -> None:
         for name, embed in ready.items():
             table = pa.table({"id": [str(row["id"]) for row in documents], "text": texts})
             table = table.append_column("embedding", embedding_column(embed(texts)))
-            drawn[name] = np.asarray(nk.bertopic(table, k="auto", seed=42).topics)
+            fit = nk.fit_bertopic(table, k="auto", seed=42)
+            drawn[name] = fit.documents["topic"].to_numpy()
         exact = drawn.get("torch, fp32")
         print(f"\n{corpus}, {len(texts)} documents\n")
         print("| engine | topics | AMI with the classes | AMI with the topics from fp32 |\n|---|---|---|---|")
