@@ -123,12 +123,31 @@ class BatchedTable:
 def write_table(path: Path, table: pa.Table | BatchedTable, block: dict[str, Any]) -> None:
     """Write an artifact. The caller makes it appear atomically (`atomic_directory`, `atomic_file`)."""
     schema = with_footer(stored_schema(table.schema), block)
-    with pq.ParquetWriter(path, schema, compression="zstd", dictionary_pagesize_limit=DICTIONARY_BYTES) as writer:
+    with pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        dictionary_pagesize_limit=DICTIONARY_BYTES,
+        use_dictionary=repeating(leaves(schema)),
+    ) as writer:
         if isinstance(table, BatchedTable):
             for batch in table.batches():
                 writer.write_table(stored(pa.Table.from_batches([batch]), schema))
         elif table.num_rows:
             writer.write_table(stored(table, schema))
+
+
+def leaves(schema: pa.Schema) -> dict[str, str]:
+    """Return the columns of a Parquet file by their paths, such as tokens.list.element, with their physical types."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(schema.empty_table(), sink)
+    columns = pq.read_metadata(pa.BufferReader(sink.getvalue())).schema
+    return {columns.column(i).path: columns.column(i).physical_type for i in range(len(columns))}
+
+
+def repeating(leaves: dict[str, str]) -> list[str]:
+    """Return the columns whose values repeat: all but the numbers of vectors, whose dictionary would take thirty times their memory."""
+    return [leaf for leaf, kind in leaves.items() if not ("." in leaf and kind in ("FLOAT", "DOUBLE"))]
 
 
 def stored_schema(schema: pa.Schema) -> pa.Schema:

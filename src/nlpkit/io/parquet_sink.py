@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from nlpkit.io.artifacts import DICTIONARY_BYTES, stored, stored_schema, with_footer
+from nlpkit.io.artifacts import DICTIONARY_BYTES, leaves, repeating, stored, stored_schema, with_footer
 from nlpkit.io.shards import SHARD
 
 
@@ -25,7 +25,7 @@ class ParquetSink:
         self._coded = self._stored
         if "tokens" in schema.names:
             self._coded = self._stored.set(schema.get_field_index("tokens"), schema.field("tokens"))
-        leaves = _leaves(self._stored)
+        columns = leaves(self._stored)
         self._writer = pq.ParquetWriter(
             path,
             self._coded,
@@ -33,8 +33,8 @@ class ParquetSink:
             compression="zstd",
             dictionary_pagesize_limit=DICTIONARY_BYTES,
             write_page_checksum=SHARD in block,  # a part is checked when it is put together with the others
-            use_dictionary=[leaf for leaf in leaves if leaf not in ("id", "text")],
-            write_statistics=[leaf for leaf in leaves if leaf.partition(".")[0] not in ("text", "tokens")],
+            use_dictionary=[leaf for leaf in repeating(columns) if leaf not in ("id", "text")],
+            write_statistics=[leaf for leaf in columns if leaf.partition(".")[0] not in ("text", "tokens")],
         )
         self._writer.add_key_value_metadata(
             {**self._stored.metadata, b"ARROW:schema": base64.b64encode(self._stored.serialize().to_pybytes())}
@@ -52,14 +52,6 @@ class ParquetSink:
 
     def __exit__(self, *_: object) -> None:
         self._writer.close()
-
-
-def _leaves(schema: pa.Schema) -> list[str]:
-    """Return the paths of the columns of a Parquet file, such as tokens.list.element."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(schema.empty_table(), sink)
-    columns = pq.read_metadata(pa.BufferReader(sink.getvalue())).schema
-    return [columns.column(i).path for i in range(len(columns))]
 
 
 def _has_spare_terms(batch: pa.RecordBatch) -> bool:
