@@ -3,8 +3,8 @@
     python tests/benchmarks/bench_hlda.py 20newsgroups ag_news [--docs 3000] [--depth 3] [--sweeps 100] [--eta 0.1,0.5]
 
 Same tokens, depth, priors, sweeps and one thread. log p is log p(w | paths, levels) of a token in the last state of each; perplexity is
-that of held-out documents, by document completion on one path, for both trees by nlpkit's inference. Seconds are those of the processor for all sweeps, after a
-warm call. Needs ../shared/data.
+that of held-out documents, by document completion on one path, for both trees by nlpkit's inference. Seconds are those of the processor
+for all sweeps, after a warm call. Needs ../shared/data.
 """
 
 from __future__ import annotations

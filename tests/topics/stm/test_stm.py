@@ -156,7 +156,7 @@ def test_anchors_without_the_matrix_of_cooccurrences() -> None:
     weights = np.array([plain.simplex_weights(Q[chosen], Q[v]) for v in range(60)])
     weights[chosen] = np.eye(5)
     expected = (weights * counts.sum(axis=0)[:, None]).T
-    np.testing.assert_allclose(spectral_topics(csr, 5)[0], expected / expected.sum(axis=1, keepdims=True), atol=1e-6)
+    np.testing.assert_allclose(next(spectral_topics(csr, 5)), expected / expected.sum(axis=1, keepdims=True), atol=1e-6)
 
 
 def test_anchors_are_frequent_words_as_long_as_these_span_enough() -> None:
@@ -184,8 +184,8 @@ def test_the_start_keeps_a_topic_that_anchors_among_all_words_lose() -> None:
     theta = softmax(rng.multivariate_normal(np.zeros(2), np.array([[1.0, 0.3], [0.3, 1.0]]), 100))
     docs = [rng.choice(200, 60, p=row @ phi).tolist() for row in theta]
     tokens = token_table(docs, [f"w{v}" for v in range(200)])
-    starts = spectral_topics(as_counts(count_terms(tokens)), 3)
-    first, fitted = (fit_stm(tokens, 3, phi=start) for start in (starts[0], None))
+    start = next(spectral_topics(as_counts(count_terms(tokens)), 3))
+    first, fitted = (fit_stm(tokens, 3, phi=begin) for begin in (start, None))
     likeness = [np.sqrt(phi) @ np.sqrt(fit.model.phi).T for fit in (first, fitted)]
     least = [each[optimize.linear_sum_assignment(each, maximize=True)].min() for each in likeness]
     assert least[0] < 0.85 < 0.9 < least[1]

@@ -227,10 +227,8 @@ def first_topics(tokens: TokenTable, counts: CsrMatrix, K: int, start: str, exec
     """
     if start == "spectral":
         threads = execution.n_threads()
-        topics = spectral_topics(counts, K, threads=threads)
-        if len(topics) == 1:
-            return topics[0]
         some = as_counts(counts[np.arange(0, counts.shape[0], 1 + (counts.shape[0] - 1) // TRIAL_DOCS)])
+        topics = spectral_topics(counts, K, threads=threads)
         return max(topics, key=lambda phi: bound_after(some, phi, threads=threads))
     if start == "lda":
         sampler = make_sampler(tokens, LdaOptions(K, alpha=50 / K, eta=0.01), execution)

@@ -10,6 +10,7 @@ Q has V² cells and is never made: with H = c / √(N (N - 1)), Q x = Hᵀ (H x)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,8 +106,8 @@ def anchors(pairs: Cooccurrences, K: int, frequent: BoolArray, squares: FloatArr
     return np.array(chosen, np.int64)
 
 
-def spectral_topics(counts: CsrMatrix, K: int, *, threads: int = 1) -> list[FloatArray]:
-    """Return several phi (K, V), each recovered from K anchor words, the first as init.type="Spectral" of R's stm has it (RecoverL2).
+def spectral_topics(counts: CsrMatrix, K: int, *, threads: int = 1) -> Iterator[FloatArray]:
+    """Yield several phi (K, V), each recovered from K anchor words, the first as init.type="Spectral" of R's stm has it (RecoverL2).
 
     Anchors of the first are among all terms; of the others among the most frequent ones that make up 0.9, 0.8 and 0.7 of the tokens, as
     far as they are others. The fewer tokens a corpus has, the more of the rare words are far from all others by chance.
@@ -138,14 +139,13 @@ def spectral_topics(counts: CsrMatrix, K: int, *, threads: int = 1) -> list[Floa
     for share in SHARES:
         anchor = anchors(pairs, K, shares < share, lengths)
         sets.setdefault(frozenset(anchor.tolist()), anchor)
-    topics = [recovered(pairs, of_kept, anchor, threads) for anchor in sets.values()]
-    if len(kept) == V:
-        return topics
-    spread = [np.full((K, V), REST / V) for _ in topics]
-    for whole, phi in zip(spread, topics, strict=True):
-        whole[:, kept] += phi
-        whole /= whole.sum(axis=1, keepdims=True)
-    return spread
+    for anchor in sets.values():
+        phi = recovered(pairs, of_kept, anchor, threads)
+        if len(kept) < V:
+            spread = np.full((K, V), REST / V)
+            spread[:, kept] += phi
+            phi = spread / spread.sum(axis=1, keepdims=True)
+        yield phi
 
 
 def recovered(pairs: Cooccurrences, frequency: FloatArray, anchor: LongArray, threads: int) -> FloatArray:
