@@ -23,7 +23,7 @@ from nlpkit.pretrain.networks import ARCHES, OBJECTIVES, NetworkSizes, _new_mode
 
 NONE = -100  # no answer is wanted here
 BEGIN, ASK, NOISE, FIRST = 1, 2, 4, 5  # ids of special tokens, and of the first symbol
-KINDS, BATCH, TEST, WIDTH = 8, 32, 512, 32
+KINDS, BATCH, TEST, WIDTH, FAR = 8, 32, 512, 32, 5
 RATES = dict.fromkeys(("rnn", "lstm", "gru", "bilstm", "elmo"), 1e-2)  # of the others 3e-3
 Data = tuple[Tensor, Tensor]  # ids and answers (B, T)
 
@@ -60,16 +60,18 @@ def copying(B: int, test: bool) -> Data:
 
 
 def brackets(B: int, test: bool) -> Data:
-    """Brackets of three kinds: which one does each closing sign close?"""
+    """Brackets of three kinds: which one does each closing sign close? The test is of those that were opened FAR signs before or more."""
     ids, answers = torch.full((B, 24), NOISE), torch.full((B, 24), NONE)
     for row, answer in zip(ids, answers, strict=True):
         stack: list[int] = []
         for t in range(24):
             if stack and torch.rand(1) < 0.5:
-                answer[t] = stack.pop()
+                opened = stack.pop()
+                if not test or t - opened >= FAR:
+                    answer[t] = row[opened]
             else:
                 row[t] = int(symbols(1, kinds=3))
-                stack.append(int(row[t]))
+                stack.append(t)
     return ids, answers
 
 

@@ -147,14 +147,13 @@ def show(rows: list[dict[str, Any]]) -> None:
             scores = [row["accuracy"] for row in groups[data, arch, pretrained]]
             spread = statistics.stdev(scores) if len(scores) > 1 else float("nan")
             cells.append(f"{statistics.mean(scores):.3f} ± {spread:.3f} ({len(scores)})" if scores else "–")
-        last = groups[data, arch, True] or groups[data, arch, False]
-        middle = {
-            name: statistics.median(row[name] or 0 for row in last)
-            for name in ("perplexity", "pretrain_s", "finetune_s")
-        }
+        both = groups[data, arch, False] + groups[data, arch, True]
+        costs = [f"{row['perplexity']:,.0f} | {row['pretrain_s']:,.0f}" for row in both if row["pretrained"]] or [
+            "– | –"
+        ]
         print(
-            f"| {data} | {arch} | {last[0]['parameters']:,} | {cells[0]} | {cells[1]} | {middle['perplexity']:,.0f} "
-            f"| {middle['pretrain_s']:,.0f} | {middle['finetune_s']:,.0f} | {max(row['peak_mb'] for row in last):,} |"
+            f"| {data} | {arch} | {both[0]['parameters']:,} | {cells[0]} | {cells[1]} | {costs[0]} "
+            f"| {statistics.median(row['finetune_s'] for row in both):,.0f} | {max(row['peak_mb'] for row in both):,} |"
         )
 
 
