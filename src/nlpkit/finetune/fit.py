@@ -27,6 +27,7 @@ from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import train
 from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
+from nlpkit.finetune.used_rows import words_of
 from nlpkit.types import FloatArray, IntArray, LongArray
 
 
@@ -91,10 +92,11 @@ def fit_network(
         callbacks.state.seconds if callbacks.state else 0.0
     )  # of a training that goes on, what it took
     objective = objective_of(network, inputs, Targets(task, y, weights, network.crf, soft), learn, engine)
-    outcome = train(
-        objective, engine, plan, seed=seed, score=dev_score if len(dev) and score is not None else None, better="score",
-        state=callbacks.state, save=callbacks.save, on_step=callbacks.on_step,
-    )  # fmt: skip
+    with words_of(network, inputs):
+        outcome = train(
+            objective, engine, plan, seed=seed, score=dev_score if len(dev) and score is not None else None, better="score",
+            state=callbacks.state, save=callbacks.save, on_step=callbacks.on_step,
+        )  # fmt: skip
     temperature = None
     if training.calibrate:
         temperature = fit_temperature(task, predict(network, inputs, dev, engine), y[dev])
