@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,13 @@ import torch
 
 from nlpkit.finetune import used_rows as module
 from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.fit import words_of
 from nlpkit.finetune.inputs import encode
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import ClassifierObjective, load_network, predict
 from nlpkit.finetune.tasks import FinetuneTask, Targets
-from nlpkit.finetune.train import Schedule, train
-from nlpkit.finetune.used_rows import used_rows, words_of
+from nlpkit.finetune.train import Schedule, State, train
+from nlpkit.finetune.used_rows import used_rows
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
 
@@ -84,3 +87,36 @@ def test_frozen_embeddings_and_large_shares_stay(base: Path) -> None:
     with used_rows(network.model, np.arange(3)):
         assert network.model.get_input_embeddings() is not table
     assert network.model.get_input_embeddings() is table
+
+
+def test_a_training_that_was_cut_off_goes_on_with_the_same_rows(base: Path) -> None:
+    task, rows, kept = FinetuneTask("single", ("a", "b")), np.arange(4), list[State]()
+
+    def run(stop: int = 0, state: State | None = None) -> dict[str, torch.Tensor]:
+        network = load_network(base, task, parse_method("full"), seed=0, device=torch.device("cpu"))
+        inputs = encode(network.tokenizer, network.frame, TEXTS, max_tokens=20)
+
+        def on_step(step: int, *_: Any) -> None:
+            if step == stop:
+                raise KeyboardInterrupt
+
+        with Engine(torch.device("cpu"), "fp32", threads=1) as engine, suppress(KeyboardInterrupt):
+            objective = ClassifierObjective(network, inputs, Targets(task, np.array([0, 1, 0, 1])), rows)
+            plan = Schedule(epochs=3, batch=2, rate=1e-2)
+            with words_of(network, inputs):
+                train(
+                    objective,
+                    engine,
+                    plan,
+                    seed=3,
+                    state=state,
+                    save=lambda s: kept.append(deepcopy(s)),
+                    on_step=on_step,
+                )
+        return {n: p.detach().clone() for n, p in network.model.named_parameters()}
+
+    whole = run()
+    run(stop=3)
+    again = run(state=kept[-1])
+    assert kept[-1].values[TABLE].shape[0] == 8
+    assert all(torch.equal(whole[name], again[name]) for name in whole)

@@ -16,8 +16,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nlpkit.finetune.inputs import Inputs
-from nlpkit.finetune.network import Network
 from nlpkit.types import IntArray, LongArray
 
 SHARE = 0.5  # of the vocabulary; with more tokens than that the embeddings are trained as they are
@@ -64,15 +62,3 @@ def used_rows(model: Any, tokens: IntArray | LongArray) -> Iterator[dict[Tensor,
         with torch.no_grad():
             table.weight[torch.from_numpy(wanted).to(table.weight.device)] = part.weight
         model.set_input_embeddings(table)
-
-
-@contextmanager
-def words_of(network: Network, inputs: Inputs) -> Iterator[None]:
-    """Within it a network trains no more word embeddings than those of its inputs; see `used_rows`."""
-    trained = network.trained
-    with used_rows(network.model, np.append(inputs.flat, inputs.frame.pad)) as stands_for:
-        network.trained = {name: stands_for.get(p, p) for name, p in trained.items()}
-        try:
-            yield
-        finally:
-            network.trained = trained
