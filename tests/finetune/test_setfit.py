@@ -217,7 +217,7 @@ def test_several_labels(embedder: Embedder, head: str) -> None:
     values += [["home", "old"] if "old" in t else ["home"] for t in THINGS]
     values[4] = []
     labels = encode_sets(values, np.ones(12, bool))
-    own = {"C": 100.0} if head == "logistic" else {"head_epochs": 80}
+    own = {"C": 100.0} if head == "logistic" else {"head_epochs": 300}
     model, _, vectors = trained(embedder, labels=labels, head=head, R=30, **own)
     assert model.multiple
     chances = model.probabilities(vectors)

@@ -10,7 +10,6 @@ import numpy as np
 
 from nlpkit.classify.model import Array, Features, LinearModel, Model, checked_features
 from nlpkit.classify.naive_bayes import NB_KINDS, ClassPriors, fit_label_naive_bayes, fit_naive_bayes
-from nlpkit.classify.options import SOFT
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
@@ -26,14 +25,15 @@ class ClassifierKind:
     """A kind of classifier: its name in words, its requirements and its abilities.
 
     probabilities: has them without calibration; balanced: classes can be weighed; multi_label: documents may have several
-    labels; linear: the model is a LinearModel; learned: from training documents; task: what labels it is for; ordered: it reads words
-    in their order (`word_networks.WordRows`).
+    labels; soft: learns shares of classes; linear: the model is a LinearModel; learned: from training documents; task: what labels it
+    is for; ordered: it reads words in their order (`word_networks.WordRows`).
     """
 
     name: str
     probabilities: bool = True
     balanced: bool = False
     multi_label: bool = True
+    soft: bool = False
     linear: bool = True
     learned: bool = True
     task: str = "classes"
@@ -41,17 +41,19 @@ class ClassifierKind:
 
 
 KINDS: dict[str, ClassifierKind] = {
-    "nb": ClassifierKind("multinomial Naive Bayes"),
-    "bernoulli-nb": ClassifierKind("Bernoulli Naive Bayes on which words are present"),
-    "complement-nb": ClassifierKind("complement Naive Bayes, for classes of unequal size"),
-    "logreg": ClassifierKind("logistic regression", balanced=True),
+    "nb": ClassifierKind("multinomial Naive Bayes", soft=True),
+    "bernoulli-nb": ClassifierKind("Bernoulli Naive Bayes on which words are present", soft=True),
+    "complement-nb": ClassifierKind("complement Naive Bayes, for classes of unequal size", soft=True),
+    "logreg": ClassifierKind("logistic regression", balanced=True, soft=True),
     "svm": ClassifierKind("linear support vector machine", probabilities=False, balanced=True),
     "knn": ClassifierKind("k nearest documents by cosine", linear=False),
     "centroid": ClassifierKind("nearest mean of a class", probabilities=False, multi_label=False),
     "mlp": ClassifierKind("neural network of one hidden layer", balanced=True, linear=False),
-    "kan": ClassifierKind("Kolmogorov-Arnold network of two layers of splines", balanced=True, linear=False),
-    "lstm": ClassifierKind("LSTM over words in their order", balanced=True, linear=False, ordered=True),
-    "cnn": ClassifierKind("convolution over words in their order", balanced=True, linear=False, ordered=True),
+    "kan": ClassifierKind("Kolmogorov-Arnold network of two layers of splines", balanced=True, linear=False, soft=True),
+    "lstm": ClassifierKind("LSTM over words in their order", balanced=True, linear=False, ordered=True, soft=True),
+    "cnn": ClassifierKind(
+        "convolution over words in their order", balanced=True, linear=False, ordered=True, soft=True
+    ),
     "ridge": ClassifierKind("ridge regression", probabilities=False, multi_label=False, task="regression"),
     "ordinal": ClassifierKind(
         "logistic regressions between ordered classes", balanced=True, multi_label=False, linear=False, task="ordinal"
@@ -117,7 +119,7 @@ def fit_model(
     Args:
         X: (D, V) CSR of float64 or counts, or (D, E) array; all kinds take both, but lstm and cnn, which take `WordRows`.
         y: (D,) 0 … J-1, each in at least one document; or soft labels (D, J) float64, of each document the shares of the classes, which
-            kinds in `options.SOFT` learn: the least cross-entropy with them, or Naive Bayes of documents that count by them.
+            kinds with `soft` learn: the least cross-entropy with them, or Naive Bayes of documents that count by them.
         n_classes: J, at least 2.
         seed: of svm, mlp, kan, lstm and cnn, the only ones with chance in them.
         threads: at work at a time; the model does not depend on them.
@@ -130,7 +132,7 @@ def fit_model(
     features = X if ordered else checked_features(X)
     target: Any = np.asarray(y)
     soft = target.ndim == 2
-    if soft and options.kind not in SOFT:
+    if soft and not KINDS[options.kind].soft:
         raise UsageError(f"{options.kind} learns from one label a document, not from shares", parameter="model")
     if target.shape != ((features.shape[0], n_classes) if soft else (features.shape[0],)):
         raise InputError(f"each document needs a class, got {features.shape[0]} documents and {len(target)} classes")

@@ -58,6 +58,7 @@ def special_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
 class TokenIds:
     """The ids of texts, cut to a length: one flat int32 array, so a million texts are no million objects.
 
+    flat     (Σ lengths,) int32, the ids of all texts, end to end
     counts   (U,) int64, tokens of each text before the cut, without special tokens
     cut      (U,) int64, how many of them the cut took
     lengths  (U,) int64, tokens after the cut, with special tokens, at least 1
@@ -77,7 +78,7 @@ class TokenIds:
             flat.extend(whole)
         self.counts, self.lengths = counts, lengths
         self.cut = np.maximum(counts - keep, 0)
-        self._flat = np.frombuffer(flat, dtype=np.intc) if flat else np.empty(0, np.intc)
+        self.flat = np.frombuffer(flat, dtype=np.intc) if flat else np.empty(0, np.intc)
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
 
     def lay_out(self, rows: IntArray, widths: IntArray) -> IntArray:
@@ -86,7 +87,7 @@ class TokenIds:
         at = 0
         for row, width in zip(rows.tolist(), widths.tolist(), strict=True):
             start, stop = self._starts[row], self._starts[row + 1]
-            out[at : at + stop - start] = self._flat[start:stop]
+            out[at : at + stop - start] = self.flat[start:stop]
             at += width
         return out
 

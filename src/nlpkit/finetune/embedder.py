@@ -52,7 +52,7 @@ class Embedder:
             )
         self.model, self.device = model.float().eval(), model.device
         self._tokenizer = plain(Tokenizer.from_str(backend.to_str()))
-        self._pad = int(first.tokenizer.pad_token_id or 0)
+        self.padding = int(first.tokenizer.pad_token_id or 0)
         self._lower = bool(getattr(first, "do_lower_case", False))
         specials = sum(map(len, special_ids(self._tokenizer)))
         layout = read_layout(path)
@@ -150,7 +150,7 @@ class Embedder:
         width = int(lengths.max())
         ids = tokens.lay_out(rows, np.full(len(rows), width)).reshape(len(rows), width)
         seen = np.arange(width) < lengths[:, None]
-        ids[~seen] = self._pad
+        ids[~seen] = self.padding
         return torch.from_numpy(ids).to(self.device), torch.from_numpy(seen.astype(np.int64)).to(self.device)
 
     def save(self, folder: Path) -> None:
@@ -178,6 +178,10 @@ class EmbedderTexts:
         self._embedder, self._tokens = embedder, tokens
         self.lengths: IntArray = tokens.lengths.astype(np.int32)
         self.cut: LongArray = tokens.cut
+
+    def tokens(self) -> IntArray | LongArray:
+        """Return the ids of all tokens of the texts, in any order, and that of padding."""
+        return np.append(self._tokens.flat, self._embedder.padding)
 
     def encode(self, rows: LongArray) -> Tensor:
         """Return the vectors (u, E) of some texts, in that order, padded to their longest. Safe in several threads."""

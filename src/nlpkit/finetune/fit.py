@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,9 @@ from nlpkit.finetune.answers import window_targets, windows_to_learn
 from nlpkit.finetune.embedder import Embedder, cut_of, embed_all, load_embedder
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import objective_of
-from nlpkit.finetune.inputs import spread, word_places
+from nlpkit.finetune.inputs import Inputs, spread, word_places
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.network import divide_outputs, load_network, predict
+from nlpkit.finetune.network import Network, divide_outputs, load_network, predict
 from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.setfit import train_setfit
 from nlpkit.finetune.tasks import CLASSES, IGNORED, FinetuneTask, Targets, balanced, fit_temperature
@@ -27,6 +28,7 @@ from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import train
 from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
+from nlpkit.finetune.used_rows import used_rows
 from nlpkit.types import FloatArray, IntArray, LongArray
 
 
@@ -91,10 +93,11 @@ def fit_network(
         callbacks.state.seconds if callbacks.state else 0.0
     )  # of a training that goes on, what it took
     objective = objective_of(network, inputs, Targets(task, y, weights, network.crf, soft), learn, engine)
-    outcome = train(
-        objective, engine, plan, seed=seed, score=dev_score if len(dev) and score is not None else None, better="score",
-        state=callbacks.state, save=callbacks.save, on_step=callbacks.on_step,
-    )  # fmt: skip
+    with words_of(network, inputs):
+        outcome = train(
+            objective, engine, plan, seed=seed, score=dev_score if len(dev) and score is not None else None, better="score",
+            state=callbacks.state, save=callbacks.save, on_step=callbacks.on_step,
+        )  # fmt: skip
     temperature = None
     if training.calibrate:
         temperature = fit_temperature(task, predict(network, inputs, dev, engine), y[dev])
@@ -116,6 +119,18 @@ def fit_network(
         temperature=temperature,
         unfit=unfit,
     )
+
+
+@contextmanager
+def words_of(network: Network, inputs: Inputs) -> Iterator[None]:
+    """Within it a network trains no more word embeddings than those of its inputs; see `used_rows`."""
+    trained = network.trained
+    with used_rows(network.model, np.append(inputs.flat, inputs.frame.pad)) as stands_for:
+        network.trained = {name: stands_for.get(p, p) for name, p in trained.items()}
+        try:
+            yield
+        finally:
+            network.trained = trained
 
 
 def fit_setfit(

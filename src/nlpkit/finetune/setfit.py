@@ -19,6 +19,7 @@ from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.heads import fit_differentiable, fit_head, linear_head
 from nlpkit.finetune.pairs import PairSampler, SampledPairs
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
+from nlpkit.finetune.used_rows import used_rows
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.wording import listed
 
@@ -228,7 +229,8 @@ def train_setfit(
     if values["epochs"]:
         plan = replace(plan, epochs=int(values["epochs"]))
         objective = SetFitObjective(embedder, read, unit, sampler)
-        outcome = train(objective, engine, plan, seed=seed, state=state, save=save, on_step=on_step)
+        with used_rows(embedder.model[0].model, read.tokens()):
+            outcome = train(objective, engine, plan, seed=seed, state=state, save=save, on_step=on_step)
     embedder.train(False)
     balanced = bool(values["balanced"])
     if values["head"] == "logistic":
