@@ -285,8 +285,7 @@ def scan_tokens(
             at, at_start, at_end = _at_sign(text, i, end, classes)
         while i < end:
             first = text[i]
-            after, folded = np.int64(0), True
-            h, block = OFFSET_BASIS, np.uint64(0)
+            after, folded, h, block = np.int64(0), True, OFFSET_BASIS, np.uint64(0)
             if least > 0:
                 j, length = i, 0
                 while j < end:
@@ -326,8 +325,7 @@ def scan_tokens(
                 if at < i and at < end:
                     at, at_start, at_end = _at_sign(text, i, end, classes)
                 code, width = _code(text, i)
-                flags = classes[code]
-                is_junk = False
+                flags, is_junk = classes[code], False
                 if first == 60:
                     after = _tag(text, i, end)
                 elif first | 32 == 104 or first | 32 == 119:
@@ -341,8 +339,7 @@ def scan_tokens(
                     after = _initials(text, i, end, classes)
                 if after == 0 and (flags & START or first == 38):
                     after, entity = _word(text, i, end, classes)
-                    if entity:
-                        folded = False
+                    folded = not entity
                 if after == 0:
                     i += width
                     continue
