@@ -223,7 +223,10 @@ class SequenceLM(SequencePreTrained, GenerationMixin):  # type: ignore[misc]
 
 
 class SequenceClassifier(SequencePreTrained):
-    """The body with a head for classes, on the last token where no place sees what comes after it, else on the mean."""
+    """The body with a head for classes, on the mean of the tokens.
+
+    Also where no place sees what comes after it: the last token ends the text, and a language model guesses that one but never reads it.
+    """
 
     def __init__(self, config: SequenceConfig) -> None:
         super().__init__(config)
@@ -235,11 +238,7 @@ class SequenceClassifier(SequencePreTrained):
         """Return logits (B, J)."""
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         x = self.body(input_ids, mask).last_hidden_state
-        lengths = mask.sum(1)
-        if self.config.causal:
-            pooled = x[torch.arange(len(x), device=x.device), lengths - 1]
-        else:
-            pooled = (x * mask[..., None]).sum(1) / lengths[:, None]
+        pooled = (x * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
         pooled = functional.dropout(pooled, self.config.dropout, self.training)
         return SequenceClassifierOutput(logits=self.classifier(pooled))
 
