@@ -2,7 +2,7 @@
 
 The pairs (a, b) compose associatively, (a₂, b₂) ∘ (a₁, b₁) = (a₂a₁, a₂b₁ + b₂), so all prefixes take ⌈log₂ T⌉ levels of products
 over whole arrays instead of T steps (Blelloch 1990, §1.4; Gu & Dao 2023, §3.3.2). That is for a GPU; on a CPU the steps are faster,
-in a kernel with a way back of its own.
+in a kernel with a backward pass of its own.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def matrix_scan(A: Tensor, b: Tensor) -> Tensor:
 def causal_convolution(u: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Return y (B, T, E) of u (B, T, E), y_t = bias + Σ_k w_k ⊙ u_{t−K+1+k}, weight (E, 1, K): a depthwise convolution of the past.
 
-    K is 4 or so; torch's own takes three times as long on a CPU, the way back most of it.
+    K is 4 or so; torch's own takes three times as long on a CPU, most of it in the backward pass.
     """
     T, K = u.shape[1], weight.shape[2]
     padded, weight = functional.pad(u, (0, 0, K - 1, 0)), weight.to(u.dtype)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.search import values_of
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.evaluation.options import LABELLINGS, VOTES
+from nlpkit.evaluation.options import VOTES, AnnotatorsBy, check_annotators_by
 from nlpkit.parameters import READ, READ_LIST, Param, names_in
 from nlpkit.text.options import TextOptions
 
@@ -153,14 +153,7 @@ class ClassifierOptions:
             metavar="COLS",
         ),
     ] = None
-    annotators_by: Annotated[
-        str,
-        Param(
-            "What the labels of `annotators` come to: their shares (votes), or the probabilities of the true label, in which reliable "
-            "coders count for more (dawid-skene).",
-            metavar="votes|dawid-skene",
-        ),
-    ] = VOTES
+    annotators_by: AnnotatorsBy = VOTES
     rules: Annotated[
         Path | None,
         Param(
@@ -253,13 +246,7 @@ class ClassifierOptions:
             if value is not None and value not in known:
                 run = "; a run of nlpkit classify predicts with: nlpkit predict RUN INPUT" if name == "model" else ""
                 raise unknown_value(name, value, known, run)
-        if self.annotators_by not in LABELLINGS:
-            raise unknown_value("annotators_by", self.annotators_by, LABELLINGS)
-        if self.annotators_by != VOTES and self.annotators is None:
-            raise UsageError(
-                "`annotators_by` is of the labels of several coders; name their columns: `annotators=a,b,c`",
-                parameter="annotators_by",
-            )
+        check_annotators_by(self.annotators_by, self.annotators)
         if self.coders() and (self.model not in SOFT or self.task not in ("auto", "classes") or self.rules is not None):
             raise UsageError(
                 f"`annotators` make soft labels of classes, which {', '.join(SOFT)} learn; take one of these, or write one label for each "

@@ -14,11 +14,27 @@ COMPATS = ("gensim", "octis", "tomotopy", "palmetto")
 ENCODER = "encoder"  # the value of `vectors` that stands for a sentence encoder
 DEFINITION, TARGETS = "Definition of scores", "Targets"
 VOTES, DAWID_SKENE = "votes", "dawid-skene"
-LABELLINGS = (
-    VOTES,
-    DAWID_SKENE,
-)  # what the labels of several coders come to: their shares, or probabilities that weigh coders
+LABELLINGS = (VOTES, DAWID_SKENE)
+AnnotatorsBy = Annotated[
+    str,
+    Param(
+        "What the labels of `annotators` come to: their shares (votes), or the probabilities of the true label, in which reliable "
+        "coders count for more (dawid-skene).",
+        metavar="votes|dawid-skene",
+    ),
+]
 _FLAGS = ("npmi", "pmi", "umass", "c_v", "c_p", "diversity", "perplexity")
+
+
+def check_annotators_by(by: str, annotators: object) -> None:
+    """Raise UsageError for an unknown way to read the labels of several coders, or one without their columns."""
+    if by not in LABELLINGS:
+        raise unknown_value("annotators_by", by, LABELLINGS)
+    if by != VOTES and annotators is None:
+        raise UsageError(
+            "`annotators_by` is of the labels of several coders; name their columns: `annotators=a,b,c`",
+            parameter="annotators_by",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,9 +49,8 @@ class OwnDropout(TorchFunctionMode):  # type: ignore[misc]
         scale = options.get("scale")
         scores = query @ key.transpose(-1, -2) * (query.shape[-1] ** -0.5 if scale is None else scale)
         barred = None
-        if (
-            attn_mask is not None
-        ):  # added, not filled in: the mask has no heads, and the way back of a sum costs nothing
+        if attn_mask is not None:
+            # added, not filled in: the mask has no heads, and the backward pass of a sum costs nothing
             bars = attn_mask.dtype == torch.bool
             barred = ~attn_mask if bars else attn_mask == float("-inf")
             added = torch.zeros(attn_mask.shape, dtype=scores.dtype, device=scores.device) if bars else attn_mask

@@ -13,12 +13,8 @@ from torch import Tensor
 
 from nlpkit.finetune.architectures import describe
 
-KINDS = (
-    "bert",
-    "roberta",
-    "xlm-roberta",
-    "deberta-v2",
-)  # whose heads read the first token, and have `attention.output(context, x)`
+# whose heads read the first token, and have `attention.output(context, x)`
+KINDS = ("bert", "roberta", "xlm-roberta", "deberta-v2")
 
 
 def read_first_token(model: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from nlpkit.embed.options import DEFAULT_ENCODER
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.evaluation.options import LABELLINGS, VOTES
+from nlpkit.evaluation.options import VOTES, AnnotatorsBy, check_annotators_by
 from nlpkit.finetune.quantization import CODES, Quantization
 from nlpkit.parameters import FOLDER_WRITTEN, READ, Param, names_in
 
@@ -113,14 +113,7 @@ class DatasetOptions(HeldOutOptions):
             metavar="COLS",
         ),
     ] = None
-    annotators_by: Annotated[
-        str,
-        Param(
-            "What the labels of `annotators` come to: their shares (votes), or the probabilities of the true label, in which reliable "
-            "coders count for more (dawid-skene).",
-            metavar="votes|dawid-skene",
-        ),
-    ] = VOTES
+    annotators_by: AnnotatorsBy = VOTES
     unlabelled: Annotated[
         Path | Any | None,
         Param("Texts without labels that pet, ipet and adasent also learn from.", metavar="FILE"),
@@ -181,13 +174,7 @@ class DatasetOptions(HeldOutOptions):
             raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
         if self.task not in TASKS:
             raise unknown_value("task", self.task, TASKS)
-        if self.annotators_by not in LABELLINGS:
-            raise unknown_value("annotators_by", self.annotators_by, LABELLINGS)
-        if self.annotators_by != VOTES and self.annotators is None:
-            raise UsageError(
-                "`annotators_by` is of the labels of several coders; name their columns: `annotators=a,b,c`",
-                parameter="annotators_by",
-            )
+        check_annotators_by(self.annotators_by, self.annotators)
         if self.annotators is not None and (self.task not in ("auto", "classes") or self.label_sep is not None):
             raise UsageError(
                 "`annotators` make soft labels of classes; leave `task` and `label_sep` out, or write one label for each text with nlpkit "

@@ -53,7 +53,7 @@ def weigh(tokens, levels, L, gamma, tree, fits, tail, logs):  # type: ignore[no-
     the tokens of this level and all below in new nodes.
     """  # fmt: skip
     C = len(tree.level)
-    nodes = np.empty(C, np.int64)
+    nodes = np.empty(C, np.int64)  # those of one level: no more than there are slots
     logs[:] = -np.inf
     fits[0] = logs[0] = 0.0
     tail[:] = 0.0

@@ -29,7 +29,7 @@ SHARES = (
     0.9,
     0.8,
     0.7,
-)  # of the tokens, by the most frequent terms: among these are anchors looked for, once each
+)  # of the tokens, by the most frequent terms: anchors are looked for among these, once each
 REST = 0.001  # probability of a topic that is spread over all terms where some are not used
 CHUNK = 256  # terms that a thread takes at a time
 
