@@ -96,7 +96,7 @@ def test_states_are_as_frequent_as_enumeration_says(documents: Any, depth: int) 
     tree.level[0] = 0
     of, seen = np.repeat(np.arange(len(documents)), np.diff(tokens.offsets)), Counter[Any]()
     for n in range(n_sweeps):
-        tree = hlda._sweep(tokens.offsets, tokens.term_ids, levels, leaves, tree, options, n)
+        tree = hlda._sweep(tokens.offsets, tokens.term_ids, levels, leaves, tree, options, options.eta, n)
         hlda._swap(tree, levels, leaves[of], depth, rng)
         paths, children = [], dict[Any, dict[Any, int]]()
         for leaf in leaves:

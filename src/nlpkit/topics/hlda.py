@@ -23,7 +23,8 @@ from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
-MERGE_EVERY = 2  # sweeps of the first half
+MOVE_EVERY, MOVE_SHARE = 2, 0.75  # sweeps between exchanges and merges of nodes; share of the sweeps that have some
+ETA_FIRST, ETA_SHARE = 0.3, 0.1  # share of eta at the first sweep; share of the sweeps until it is whole
 STEP = 64  # slots that are made at a time
 SWEEPS = 50  # of the inference of a new document
 TREE = "tree"  # array (K, 3) of a fit, with the columns
@@ -87,8 +88,9 @@ def fit_hlda(
         p(c_d | others)       ∝ p(c_d | c_-d) Π_l p(words of level l | node, others)
         p(z_di = l | others)  ∝ (n_dl + α) (n_kv + η) / (n_k + Vη),   k the node of level l on the path
 
-    theta_dk of the last state is (n_dl + α) / (N_d + Lα) on the path and 0 elsewhere. Topics are numbered from the root down,
-    within a level by their documents, most first. One thread samples: the result does not depend on how many there are.
+    In the first tenth of the sweeps η is smaller (see `eta_of_sweep`). theta_dk of the last state is (n_dl + α) / (N_d + Lα) on the
+    path and 0 elsewhere. Topics are numbered from the root down, within a level by their documents, most first. One thread samples:
+    the result does not depend on how many there are.
 
     Returns:
         arrays["tree"] (K, 3): parent (-1 for the root), level, documents of each topic.
@@ -109,7 +111,8 @@ def fit_hlda(
     levels: IntArray = rng.integers(0, L, N).astype(np.int32)
     leaves = np.full(tokens.n_docs, -1, np.int64)
     # n_kv of the others and the occurrences before it in the document are fewer than the tokens of the term
-    tree = _slots(V, STEP, *_logs(int(np.bincount(ids).max()), N, V, options.eta))
+    most, eta = int(np.bincount(ids).max()), options.eta
+    tree = _slots(V, STEP, *_logs(most, N, V, eta))
     tree.level[0] = 0
     trace: list[HldaPoint] = []
 
@@ -122,15 +125,28 @@ def fit_hlda(
         lambda: {name: getattr(tree, name) for name in TREE_ARRAYS}, put_back,
     )  # fmt: skip
     for n in resumable(options.iterations, state, keeper):
-        tree = _sweep(tokens.offsets, ids, levels, leaves, tree, options, stream_key(execution.seed, "hlda", n))
-        if n % MERGE_EVERY == 0 and 2 * n <= options.iterations:
+        if (now := eta_of_sweep(n, options)) != eta:
+            eta = now
+            log_term, log_gamma = _logs(most, N, V, eta)
+            tree = tree._replace(log_term=log_term, log_gamma=log_gamma)
+        tree = _sweep(tokens.offsets, ids, levels, leaves, tree, options, eta, stream_key(execution.seed, "hlda", n))
+        if n % MOVE_EVERY == 0 and n <= MOVE_SHARE * options.iterations:
             _swap(tree, levels, np.repeat(leaves, np.diff(tokens.offsets)), L, rng)
-            _merge(tree, leaves, options)
+            if eta == options.eta:
+                _merge(tree, leaves, options)
         counts = np.bincount(tree.level[tree.level >= 0], minlength=L)
         trace.append(HldaPoint(n, tuple(counts.tolist()), _log_likelihood(tree, options.eta) / N))
         if progress is not None:
             progress(n, trace[-1])
     return _fit(tokens, order, levels, leaves, tree, options, trace)
+
+
+def eta_of_sweep(n: int, options: HldaOptions) -> float:
+    """Return eta of sweep n: it rises from ETA_FIRST of itself, geometrically, and is whole after ETA_SHARE of the sweeps.
+
+    A small eta lets branches begin. With the whole one from the start, the first documents gather all that follow on their path.
+    """
+    return float(options.eta * ETA_FIRST ** max(0.0, 1 - (n - 1) / (ETA_SHARE * options.iterations)))
 
 
 def _logs(most: int, N: int, V: int, eta: float) -> tuple[FloatArray, FloatArray]:
@@ -154,6 +170,7 @@ def _sweep(
     leaves: LongArray,
     tree: kernel.Tree,
     options: HldaOptions,
+    eta: float,
     key: int,
 ) -> kernel.Tree:
     """Draw all paths and levels; return the tree, with more slots where it needed them.
@@ -164,7 +181,7 @@ def _sweep(
     while True:
         with np.errstate(over="ignore"):  # hashes wrap around, which NumPy tells of where kernels are not compiled
             d = kernel.sweep(
-                offsets, ids, levels, leaves, d, options.depth, tree, options.alpha, options.gamma, options.eta, np.uint64(key)
+                offsets, ids, levels, leaves, d, options.depth, tree, options.alpha, options.gamma, eta, np.uint64(key)
             )  # fmt: skip
         if d == len(offsets) - 1:
             return tree
