@@ -98,7 +98,8 @@ def doc_topics_table(
     names = ids.combine_chunks().take(pa.array(document[kept]))
     columns = [names, pa.array(topic[kept].astype(np.int32)), pa.array(theta[kept])]
     full = int(np.count_nonzero(lengths))
-    return pa.Table.from_arrays(columns, schema=DOC_TOPICS_SCHEMA), full - float(theta[kept].sum(dtype=np.float64))
+    left_out = max(full - float(theta[kept].sum(dtype=np.float64)), 0.0)  # float32 may sum to more
+    return pa.Table.from_arrays(columns, schema=DOC_TOPICS_SCHEMA), left_out
 
 
 def _entries(doc_topic: CsrMatrix, main: IntArray) -> tuple[LongArray, LongArray, FloatArray]:
