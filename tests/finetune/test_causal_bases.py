@@ -112,15 +112,17 @@ def test_gpt2_is_that_of_transformers(bases: dict[str, Path]) -> None:
     assert type(with_last_token(theirs)).__name__ == "GPT2ForSequenceClassification"
 
 
-def test_mamba_is_its_backbone_and_a_head(bases: dict[str, Path]) -> None:
+def test_mamba_is_its_backbone_and_a_head_on_the_mean(bases: dict[str, Path]) -> None:
     network = loaded(bases["mamba"], "full")
     assert type(network.model) is MambaForSequenceClassification
     body = transformers.MambaModel(network.model.config).eval()
     body.load_state_dict(network.model.backbone.state_dict())
-    ids = torch.tensor([[2, 4, 6, 5]])
+    ids = torch.tensor([[2, 4, 6, 5, 0, 0]])
     with torch.no_grad():
-        expected = network.model.score(body(ids, use_cache=False).last_hidden_state[:, -1])
-        torch.testing.assert_close(network.model(ids).logits, expected, atol=1e-5, rtol=1e-5)
+        expected = network.model.score(body(ids, use_cache=False).last_hidden_state[:, :4].mean(dim=1))
+        logits = network.model(ids, torch.tensor([[1, 1, 1, 1, 0, 0]])).logits
+        torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(network.model(ids[:, :4]).logits, expected, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("method", ["mam", "unipelt", "prefix"])

@@ -1,4 +1,4 @@
-"""Classifiers of causal language models: a linear head on the last token of a text, which has seen all others.
+"""Classifiers of causal language models: a linear head on the last token of a text, which has seen all others (Mamba: on the mean).
 
 transformers finds that token as the last one that is no padding token, and takes the last place where it is given vectors in place of
 tokens, as prompt tuning does: with padding, that is the wrong one. Here the attention mask says where a text ends. For texts that do
@@ -34,14 +34,17 @@ class LastTokenClassifier:
         hidden = body(
             input_ids=input_ids, attention_mask=attention_mask, inputs_embeds=inputs_embeds, use_cache=False, **before
         ).last_hidden_state
-        B, T = hidden.shape[:2]
-        places = torch.arange(T, device=hidden.device)
-        last = places[-1:].expand(B) if attention_mask is None else (attention_mask[:, -T:] * places).argmax(dim=-1)
-        return SequenceClassifierOutput(logits=self.score(hidden[torch.arange(B, device=hidden.device), last]))
+        mask = torch.ones(hidden.shape[:2]) if attention_mask is None else attention_mask[:, -hidden.shape[1] :]
+        return SequenceClassifierOutput(logits=self.score(self.pooled(hidden, mask.to(hidden.device))))
+
+    def pooled(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Return the vectors (B, h) that the head reads, of those of all tokens (B, T, h)."""
+        rows, places = (torch.arange(n, device=hidden.device) for n in hidden.shape[:2])
+        return hidden[rows, (mask * places).argmax(dim=-1)]
 
 
 class MambaForSequenceClassification(LastTokenClassifier, MambaPreTrainedModel):  # type: ignore[misc]
-    """Mamba with such a head, which transformers does not have."""
+    """Mamba with a head on the mean of the tokens, which transformers does not have; see `model.SequenceClassifier` for why the mean."""
 
     def __init__(self, config: MambaConfig) -> None:
         super().__init__(config)
@@ -50,6 +53,10 @@ class MambaForSequenceClassification(LastTokenClassifier, MambaPreTrainedModel):
         self.score = nn.Linear(config.hidden_size, config.num_labels, bias=False)
         self.post_init()
         with_scan(self)
+
+    def pooled(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Return the mean of the tokens (B, h)."""
+        return (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
 
 
 def is_causal_classifier(model: Any) -> bool:
