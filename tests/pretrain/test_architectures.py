@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from nlpkit.architectures.attention import Pattention, attention, barred_places, positional_encoding  # noqa: E402
-from nlpkit.architectures.elmo import BEGIN, END, LayerWeights, spelling  # noqa: E402
+from nlpkit.architectures.elmo import BEGIN, END, LayerWeights, layer_weights, spelling  # noqa: E402
 from nlpkit.architectures.hymba import HymbaBlock, MetaTokens  # noqa: E402
 from nlpkit.architectures.mamba import with_scan  # noqa: E402
 from nlpkit.architectures.model import SequenceConfig, SequenceLM, register  # noqa: E402
@@ -145,6 +145,8 @@ def test_the_vector_of_elmo_is_a_weighted_sum_of_layers() -> None:
         torch.testing.assert_close(
             seen.last_hidden_state, 0.5 * seen.hidden_states[0] + 1.5 * seen.hidden_states[2], atol=1e-6, rtol=1e-5
         )
+    assert layer_weights(network) == {"gamma": 2.0, "shares": [0.25, 0.0, 0.75]}
+    assert layer_weights(model("lstm")) is None
 
 
 def test_the_heads_of_hymba_are_those_of_transformers_mamba_and_of_torchs_attention() -> None:

@@ -11,6 +11,7 @@ w and γ learn when the model is fine-tuned; before, all layers weigh the same. 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -105,7 +106,19 @@ class LayerWeights(nn.Module):  # type: ignore[misc]
         nn.init.zeros_(self.w)
         nn.init.ones_(self.gamma)
 
+    def shares(self) -> Tensor:
+        """Return s (n,)."""
+        return torch.softmax(self.w, 0)
+
     def forward(self, layers: Sequence[Tensor]) -> Tensor:
         """Return (B, T, H)."""
-        s = torch.softmax(self.w, 0)
+        s = self.shares()
         return self.gamma * torch.stack([s_j * h_j for s_j, h_j in zip(s, layers, strict=True)]).sum(0)
+
+
+def layer_weights(model: nn.Module) -> dict[str, Any] | None:
+    """Return γ and s of a model, the share of the words made of characters first, then of each layer; None where it is no ELMo."""
+    for module in model.modules():
+        if isinstance(module, LayerWeights):
+            return {"gamma": round(module.gamma.item(), 6), "shares": [round(s, 6) for s in module.shares().tolist()]}
+    return None

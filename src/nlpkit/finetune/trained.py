@@ -55,6 +55,13 @@ class Trained:
     domain: Mapping[str, Any] | None = None  # of AdaSent: its training on masked words
 
     @property
+    def layer_weights(self) -> dict[str, Any] | None:
+        """How much each layer of ELMo weighs (see `architectures.elmo.layer_weights`); None for other models."""
+        from nlpkit.architectures.elmo import layer_weights
+
+        return None if self.network is None else layer_weights(self.network.model)
+
+    @property
     def max_tokens(self) -> int:
         """Tokens of a text that the model sees."""
         holder: Any = self.network or self.embedder or self.ensemble

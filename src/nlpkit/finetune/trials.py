@@ -290,7 +290,7 @@ def size_columns(dataset: FinetuneDataset, size: int | None) -> dict[str, int | 
 
 
 def _facts(config: TrialConfig, dataset: FinetuneDataset, trained: Trained, n_train: int, n_dev: int) -> dict[str, Any]:
-    schedule, outcome = trained.plan, trained.outcome
+    schedule, outcome, of_layers = trained.plan, trained.outcome, trained.layer_weights
     return {
         "method": config.method.spelling,
         "options": dict(trained.options),
@@ -320,6 +320,7 @@ def _facts(config: TrialConfig, dataset: FinetuneDataset, trained: Trained, n_tr
             else {}
         ),
         **({"domain": dict(trained.domain)} if trained.domain is not None else {}),
+        **({"layer_weights": of_layers} if of_layers is not None else {}),
     }
 
 

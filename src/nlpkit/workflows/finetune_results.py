@@ -114,6 +114,11 @@ class FinetuneResult(FinetunedModel):
         if alone:
             classes = wording.counted(alone, "class", "classes")
             notes.append(f"{classes} with one training document, whose similar pair is with itself")
+        if "layer_weights" in self.facts:
+            characters, *layers = (wording.percent(share) for share in self.facts["layer_weights"]["shares"])
+            notes.append(
+                f"the vectors are {characters} those of the characters, and {', '.join(layers)} those of the layers of ELMo"
+            )
         return notes
 
     def tables(self) -> Mapping[str, pa.Table]:
