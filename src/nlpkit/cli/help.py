@@ -16,6 +16,8 @@ from typing import Any, get_args, get_origin
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
+from nlpkit.cli.plain_values import PlainParameters
+
 MOST_COLUMNS = 100
 NAMES = 26  # columns of the names of options; longer ones have a line for themselves
 LAST_PANELS = ("Words", "Embeddings", "Input", "Output", "Run", "More")  # after the arguments and the command's own
@@ -25,14 +27,14 @@ _TYPES = {int: "INT", float: "NUMBER", Path: "FILE"}
 def command_class(parameters: Sequence[inspect.Parameter]) -> type[TyperCommand]:
     """Return the class of a command with these parameters, whose help is laid out here."""
 
-    class Command(TyperCommand):
+    class Command(PlainParameters, TyperCommand):
         def get_help(self, ctx: Any) -> str:
             return help_text(ctx.command_path, self.help or "", parameters, _width(ctx))
 
     return Command
 
 
-class HelpGroup(TyperGroup):
+class HelpGroup(PlainParameters, TyperGroup):
     """A group of commands whose help is laid out here."""
 
     def get_help(self, ctx: Any) -> str:
