@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from nlpkit.architectures import threads as torch_threads
 from nlpkit.errors import OutOfMemoryError
 from nlpkit.finetune.dropout import OwnDropout
 from nlpkit.finetune.engine import CPU_PART_TOKENS, CPU_PARTS, PART_COST, Engine, cheapest_parts
@@ -559,3 +560,19 @@ def test_torchs_threads_are_given_back() -> None:
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+def test_numbers_near_zero_are_zero_in_training_alone() -> None:
+    """Of what Adam remembers of dead units most would be such numbers, and a step take several times as long."""
+
+    def product() -> float:
+        return float(torch.full((8,), 1e-30).mul(1e-10).sum())
+
+    assert product() > 0
+    with torch_threads.one_thread():
+        assert product() == 0
+    assert product() > 0
+    with Engine(torch.device("cpu"), "fp32", threads=2) as engine:
+        assert engine._pool is not None
+        assert product() == engine._pool.submit(product).result() == 0
+    assert product() > 0

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from nlpkit.architectures.threads import compute_alone, compute_on
 from nlpkit.embed.hardware import free_gpu_memory, is_out_of_memory
 from nlpkit.errors import OutOfMemoryError
 from nlpkit.finetune.dropout import OwnDropout
@@ -107,16 +108,16 @@ class Engine:
     def __enter__(self) -> Engine:
         self._torch_threads = torch.get_num_threads()
         if self._cpu:
-            torch.set_num_threads(1)
+            compute_alone()
             if self.threads > 1:
-                self._pool = ThreadPoolExecutor(self.threads, "finetune", torch.set_num_threads, (1,))
+                self._pool = ThreadPoolExecutor(self.threads, "finetune", compute_alone)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
-        torch.set_num_threads(self._torch_threads)
+        compute_on(self._torch_threads)
 
     def separate(
         self, objective: PerExampleLoss, rows: LongArray, parameters: Mapping[str, Tensor], *, seed: Sequence[int]
