@@ -58,7 +58,7 @@ def train_network(
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = new_network().train()
-        optimizer = torch.optim.AdamW(network.parameters(), lr=passes.rate, weight_decay=passes.decay)
+        optimizer = torch.optim.AdamW(network.parameters(), lr=passes.rate, weight_decay=passes.decay, fused=True)
         size = max(SMALLEST, batch_size(len(rows)))
         rate = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.01, passes.epochs * -(-len(rows) // size))
         for _ in range(passes.epochs):

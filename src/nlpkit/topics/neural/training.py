@@ -72,7 +72,7 @@ def train(
     for weight in network.weights.values():
         weight.requires_grad_(True)
     adam = torch.optim.Adam(
-        network.weights.values(), lr=schedule.rate, betas=schedule.betas, weight_decay=schedule.decay
+        network.weights.values(), lr=schedule.rate, betas=schedule.betas, weight_decay=schedule.decay, fused=True
     )
     draw = Draw(rng, schedule.dropout)
     trace: list[NeuralPoint] = []
