@@ -45,6 +45,16 @@ def test_what_cannot_be_learned(model: str, found: list[dict[str, Any]], says: s
     assert not Path("run").exists()
 
 
+@pytest.mark.parametrize("model", ["kan", "mlp", "knn"])
+def test_embeddings_that_are_all_the_same_are_refused(model: str, tmp_path: Path) -> None:
+    write_embedded(tmp_path / "e.parquet", [{**row, "text": "", "embedding": [0.6, 0.8]} for row in reviews(12)])
+    done = run_cli(
+        "classify", "e.parquet", "--model", model, "--on", "embedding", "--near-duplicates", "0", "-o", "run", code=3
+    )
+    assert "have the same embedding" in done.error()
+    assert not Path("run").exists()
+
+
 @pytest.mark.parametrize("model", ["lstm", "cnn"])
 def test_words_in_their_order_on_any_number_of_threads(model: str, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "t.jsonl", reviews())

@@ -19,6 +19,7 @@ from nlpkit.classify.rule_list import RuleList
 from nlpkit.classify.search import Search
 from nlpkit.classify.word_networks import WordRows
 from nlpkit.classify.words import CutWords, TokenizedWords, WordCounts
+from nlpkit.errors import InputError
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, LongArray
 
 
@@ -77,10 +78,18 @@ class PreparedFeatures:
 
 
 def prepare_features(sources: FeatureSources, y: Any, train: LongArray, config: ClassifierConfig) -> PreparedFeatures:
-    """Return the features of all documents, fitted to the training documents, which have the classes y."""
+    """Return the features of all documents, fitted to the training documents, which have the classes y.
+
+    Raises:
+        InputError: the training documents have nothing that tells one from another.
+    """
     if config.sees_embeddings:
         assert sources.embeddings is not None
         embeddings = sources.embeddings
+        if all((embeddings[d] == embeddings[train[0]]).all() for d in train):  # as a rule the second one differs
+            raise InputError(
+                f"nothing to learn from: all {len(train):,} training documents have the same embedding, as those without text do"
+            )
         return PreparedFeatures(Features(None), lambda rows: embeddings[rows])
     if config.model.kind == "rules":
         assert sources.matches is not None
