@@ -20,6 +20,7 @@ from nlpkit.kernels import njit
 SWEEPS = 10_000  # over the effects for one λ, at most
 ENOUGH = 0.999  # share of the deviance explained at which smaller λ are left out, as in glmnet
 LEAST_GAIN = 1e-5  # of that share from one λ to the next, as in glmnet
+DROPPED = 4.0  # criterion of the effects, two, that may fall out again as λ falls: with more than that, no smaller λ can be better
 FEWEST = 5  # λ that are always tried, as in glmnet
 
 
@@ -168,12 +169,15 @@ def fit_terms(counts, shares, cell_totals, path, begin, end, best):  # type: ign
             penalty = most * path.ratio ** (step / (path.steps - 1))
             descend(y, mu, topic, level, cell, penalty, path.tolerance * null)
             left = null - explained_by(y, rates, mu, topic, level, cell)
-            value = left + 2.0 * (count_effects(topic) + count_effects(level) + count_effects(cell))
+            effects = count_effects(topic) + count_effects(level) + count_effects(cell)
+            value = left + 2.0 * effects
             if value < criterion:
                 criterion = value
                 best.topic[v] = topic
                 best.level[v] = level
                 best.cell[v] = cell
+            if 2.0 * effects >= criterion + DROPPED:
+                break
             before, explained = explained, 1.0 - left / null
             if explained > ENOUGH or (step >= FEWEST and explained - before < LEAST_GAIN * explained):
                 break
