@@ -1,9 +1,7 @@
-"""Values of options are converted as Typer converts them, and Pydantic is not loaded for the plain ones."""
+"""Values of options are converted as Typer converts them."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +12,6 @@ from hypothesis import strategies as st
 from typer.core import TyperCommand
 
 from nlpkit.cli.plain_values import PlainParameters
-from tests.cli.conftest import SAMPLES
 
 pytest.importorskip("typer._adapters", reason="this Typer converts by itself")
 
@@ -83,9 +80,3 @@ def test_values_are_those_of_typer(number: str, share: str, whole: str, text: st
 )
 def test_defaults_and_paths_are_those_of_typer(words: list[str]) -> None:
     assert seen(words, Plain) == seen(words, TyperCommand)
-
-
-def test_a_command_starts_without_pydantic(tmp_path: Path) -> None:
-    code = "import sys; from nlpkit.cli.app import app; app(standalone_mode=False); sys.exit('pydantic' in sys.modules)"
-    words = ["preprocess", str(SAMPLES / "news.jsonl"), "--limit", "5", "-o", str(tmp_path / "d.parquet"), "-q"]
-    assert subprocess.run([sys.executable, "-c", code, *words], check=False).returncode == 0

@@ -20,7 +20,7 @@ except SystemExit as end:
     assert not end.code, end.code
 print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
 """
-ALWAYS = ("torch", "sklearn", "pandas", "polars", "scipy.stats", "matplotlib", "plotly", "transformers")
+ALWAYS = ("torch", "sklearn", "pandas", "polars", "scipy.stats", "matplotlib", "plotly", "transformers", "pydantic")
 NOT_LOADED = {
     "kwic the ten.jsonl": ("numba", "scipy.linalg", "scipy.special", "scipy.optimize"),
     "info ten.jsonl": ("numba", "scipy"),
