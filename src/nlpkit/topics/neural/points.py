@@ -43,7 +43,7 @@ def documents_of(tokens: TokenTable, n_topics: int) -> tuple[LongArray, CsrMatri
     full = np.flatnonzero(np.diff(dtm.indptr) > 0)
     if len(full) < FEWEST:
         raise InputError(
-            f"a neural topic model needs {FEWEST} documents with words or more, a tenth of them held out; there are {len(full)}"
+            f"a neural topic model needs {FEWEST} documents with words or more; there are {len(full)}"
         )
     return full, sparse.csr_array(dtm[full])
 
