@@ -128,6 +128,15 @@ def test_a_planted_tree_comes_back(seed: int, corpus: tuple[TokenTable, Any, Any
     assert set(top.tolist()) == set(range(WORDS))  # the words of the root
 
 
+@pytest.mark.parametrize("iterations", [1, 5, 100])
+def test_eta_begins_small_and_is_whole_after_a_tenth_of_the_sweeps(iterations: int) -> None:
+    options = HldaOptions(eta=0.5, iterations=iterations)
+    etas = [hlda.eta_of_sweep(n, options) for n in range(1, iterations + 1)]
+    assert etas[0] == pytest.approx(0.15)
+    assert etas == sorted(etas)
+    assert set(etas[max(1, iterations // 10) :]) <= {0.5}
+
+
 def test_the_tree_and_the_mixtures_fit_together(corpus: tuple[TokenTable, Any, Any], fit: MixtureFit) -> None:
     tokens, tree = corpus[0], fit.arrays["tree"].astype(int)
     paths, K = paths_of(fit.doc_topic, fit.arrays["tree"]), fit.model.n_topics
