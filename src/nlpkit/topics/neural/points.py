@@ -42,9 +42,7 @@ def documents_of(tokens: TokenTable, n_topics: int) -> tuple[LongArray, CsrMatri
     dtm = count_terms(tokens)
     full = np.flatnonzero(np.diff(dtm.indptr) > 0)
     if len(full) < FEWEST:
-        raise InputError(
-            f"a neural topic model needs {FEWEST} documents with words or more; there are {len(full)}"
-        )
+        raise InputError(f"a neural topic model needs {FEWEST} documents with words or more; there are {len(full)}")
     return full, sparse.csr_array(dtm[full])
 
 
