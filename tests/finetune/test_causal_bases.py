@@ -10,7 +10,7 @@ import pytest
 import torch
 import transformers
 
-from nlpkit.architectures.last_token import MambaForSequenceClassification, with_last_token
+from nlpkit.architectures.causal_heads import MambaForSequenceClassification, with_last_token
 from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import weights_fingerprint
 from nlpkit.finetune.engine import Engine

@@ -20,7 +20,7 @@ from transformers import (
 )
 from transformers.modeling_outputs import BaseModelOutput, MaskedLMOutput, SequenceClassifierOutput
 
-from nlpkit.architectures import last_token
+from nlpkit.architectures import causal_heads
 from nlpkit.architectures.attention import (
     Pattention,
     TokenformerBlock,
@@ -238,14 +238,13 @@ class SequenceClassifier(SequencePreTrained):
         """Return logits (B, J)."""
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         x = self.body(input_ids, mask).last_hidden_state
-        pooled = (x * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
-        pooled = functional.dropout(pooled, self.config.dropout, self.training)
+        pooled = functional.dropout(causal_heads.mean_of_tokens(x, mask), self.config.dropout, self.training)
         return SequenceClassifierOutput(logits=self.classifier(pooled))
 
 
 def register() -> None:
     """Let transformers load these models by its Auto classes, and Mamba as a classifier."""
-    last_token.register()
+    causal_heads.register()
     AutoConfig.register(MODEL_TYPE, SequenceConfig, exist_ok=True)
     AutoModel.register(SequenceConfig, SequenceModel, exist_ok=True)
     AutoModelForCausalLM.register(SequenceConfig, SequenceLM, exist_ok=True)

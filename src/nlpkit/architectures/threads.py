@@ -1,6 +1,6 @@
 """Torch on one thread: sums of several threads depend on their number.
 
-Numbers below 1.2e-38 are 0 there, as a processor takes a hundred times as long for them, and Adam makes many: the mean gradient of a
+Numbers below 1.2e-38 are 0 there, as a processor takes many times as long for them, and Adam makes many: the mean gradient of a
 weight that gets none any more, of a dead unit or of a word that has gone, falls by a tenth in each step.
 """
 

@@ -329,7 +329,7 @@ def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozens
         AutoModelForTokenClassification,
     )
 
-    from nlpkit.architectures.last_token import with_last_token
+    from nlpkit.architectures.causal_heads import with_last_token
     from nlpkit.architectures.mamba import with_scan
     from nlpkit.architectures.model import register
 

@@ -30,7 +30,7 @@ def check_padding(model: Any, tokenizer: Any) -> None:
     A causal classifier finds the end of a text by the attention mask, so its texts can be padded with any token: where the tokenizer
     has none for it, with the one that ends a text, which tokenizer and config.json then say.
     """
-    from nlpkit.architectures.last_token import is_causal_classifier
+    from nlpkit.architectures.causal_heads import is_causal_classifier
 
     kind = model.config.model_type
     if is_causal_classifier(model):

@@ -20,7 +20,7 @@ from nlpkit.kernels import njit
 SWEEPS = 10_000  # over the effects for one λ, at most
 ENOUGH = 0.999  # share of the deviance explained at which smaller λ are left out, as in glmnet
 LEAST_GAIN = 1e-5  # of that share from one λ to the next, as in glmnet
-DROPPED = 4.0  # criterion of the effects, two, that may fall out again as λ falls: with more than that, no smaller λ can be better
+DROPPED = 4.0  # criterion of the effects that are supposed to fall out again, at most, as λ falls: two
 FEWEST = 5  # λ that are always tried, as in glmnet
 
 

@@ -117,7 +117,7 @@ class FinetuneResult(FinetunedModel):
         if "layer_weights" in self.facts:
             characters, *layers = (wording.percent(share) for share in self.facts["layer_weights"]["shares"])
             notes.append(
-                f"the vectors are {characters} those of the characters, and {', '.join(layers)} those of the layers of ELMo"
+                f"of ELMo's vectors, those of the characters make up {characters}, its layers from the first on {', '.join(layers)}"
             )
         return notes
 

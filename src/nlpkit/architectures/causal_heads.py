@@ -1,6 +1,7 @@
-"""Classifiers of causal language models: a linear head on the last token of a text, which has seen all others (Mamba: on the mean).
+"""Classifiers of causal language models of transformers: a linear head on the last token of a text, which has seen all others, or, of
+Mamba, on the mean of the tokens.
 
-transformers finds that token as the last one that is no padding token, and takes the last place where it is given vectors in place of
+transformers finds the last token as the last one that is no padding token, and takes the last place where it is given vectors in place of
 tokens, as prompt tuning does: with padding, that is the wrong one. Here the attention mask says where a text ends. For texts that do
 not end with padding tokens of their own, the outputs are those of transformers.
 """
@@ -18,7 +19,12 @@ from transformers.models.mamba.modeling_mamba import MambaModel, MambaPreTrained
 from nlpkit.architectures.mamba import with_scan
 
 
-class LastTokenClassifier:
+def mean_of_tokens(hidden: Tensor, mask: Tensor) -> Tensor:
+    """Return the mean (B, h) of the vectors (B, T, h) where mask (B, T) is 1."""
+    return (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+
+
+class CausalClassifier:
     """The forward of a model with a body and a head `score`. Weights and their names are those of transformers."""
 
     base_model_prefix: str
@@ -43,7 +49,7 @@ class LastTokenClassifier:
         return hidden[rows, (mask * places).argmax(dim=-1)]
 
 
-class MambaForSequenceClassification(LastTokenClassifier, MambaPreTrainedModel):  # type: ignore[misc]
+class MambaForSequenceClassification(CausalClassifier, MambaPreTrainedModel):  # type: ignore[misc]
     """Mamba with a head on the mean of the tokens, which transformers does not have; see `model.SequenceClassifier` for why the mean."""
 
     def __init__(self, config: MambaConfig) -> None:
@@ -56,19 +62,19 @@ class MambaForSequenceClassification(LastTokenClassifier, MambaPreTrainedModel):
 
     def pooled(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Return the mean of the tokens (B, h)."""
-        return (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+        return mean_of_tokens(hidden, mask)
 
 
 def is_causal_classifier(model: Any) -> bool:
-    """Whether a model of transformers is a causal one with a head on the last token."""
+    """Whether a model of transformers is a causal one with a head for classes, `score`."""
     return hasattr(model, "score") and type(model).__name__.endswith("ForSequenceClassification")
 
 
 def with_last_token(model: Any) -> Any:
     """Let a causal classifier of transformers find the end of a text by the attention mask; the model is returned, others as they are."""
-    if is_causal_classifier(model) and not isinstance(model, LastTokenClassifier):
+    if is_causal_classifier(model) and not isinstance(model, CausalClassifier):
         kind = type(model)  # config.json is to have its name
-        model.__class__ = type(kind.__name__, (LastTokenClassifier, kind), {"__module__": kind.__module__})
+        model.__class__ = type(kind.__name__, (CausalClassifier, kind), {"__module__": kind.__module__})
     return model
 
 
