@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,7 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlpkit.errors import InputError
-from nlpkit.io.readers import jsonlines
+from nlpkit.io.readers import arrow_lines, jsonlines
+from nlpkit.io.readers.arrow_lines import ArrowLines
+from nlpkit.io.readers.blocks import ArrowBlock
+from nlpkit.io.readers.columns import BOOL, FLOAT, INT, STRING, ValueKind
 
 ODD_VALUES = [
     "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
@@ -46,11 +50,16 @@ def plainly(lines: list[str]) -> Any:
     return rows, numbers
 
 
-def read(lines: list[str], piece: int) -> Any:
+def read(lines: list[str], piece: int, arrow: ArrowLines | None = None) -> Any:
     text = "\n".join(lines)
     rows, numbers = [], []
+    pieces = (text[i : i + piece] for i in range(0, len(text), piece))
     try:
-        for block in jsonlines.read_jsonl((text[i : i + piece] for i in range(0, len(text), piece)), "f"):
+        for block in jsonlines.read_jsonl(pieces, "f", arrow):
+            if isinstance(block, ArrowBlock):
+                rows += block.batch.to_pylist()
+                numbers += block.numbers
+                continue
             for i, number in enumerate(block.lines or ()):
                 rows.append({name: values[i] for name, values in block.columns.items()})
                 numbers.append(number)
@@ -75,6 +84,11 @@ def same(one: Any, other: Any) -> bool:
         elif repr(one) != repr(other):
             return False
     return True
+
+
+@pytest.fixture(autouse=True)
+def every_piece_with_an_end_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonlines, "_GROUP", 1)
 
 
 @pytest.mark.parametrize("piece", [1 << 20, 7])
@@ -132,3 +146,101 @@ def test_nesting_that_json_refuses_is_refused() -> None:
     deep = '{"text": "t", "v": ' + "[" * 1010 + "]" * 1010 + "}"
     with pytest.raises(InputError, match="f:2: the JSON is nested too deeply"):
         list(jsonlines.read_jsonl(iter([GOOD[0] + "\n" + deep + "\n"]), "f"))
+
+
+# ---------------------------------------------------------------- by Arrow
+
+
+def expecting(v: ValueKind) -> ArrowLines:
+    arrow = ArrowLines()
+    arrow.expect({"text": STRING, "v": v})
+    return arrow
+
+
+def as_floats(plain: Any) -> Any:
+    """Return rows with whole numbers of v as the floats that a column of floats makes of them."""
+    if isinstance(plain, str):
+        return plain
+    rows = [{**row, "v": float(row["v"])} if type(row.get("v")) is int else row for row in plain[0]]
+    return rows, plain[1]
+
+
+@pytest.fixture
+def tireless(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrow_lines, "_MOST_MISSES", 1 << 30)
+
+
+BEYOND_FLOATS = 10**400
+TWO_LINES = '{"text":\n"t"}{"text": "u"}'  # as many objects as lines, but not one on each
+NULLS = [
+    '{"text": "a"}null{"text": "b"}',
+    '{"text": "a"} null',
+    '{"text": "}null"}',
+    '{"text": "a"}\tnull{}',
+    "null{}",
+    "{}null{}",
+]
+OTHERS = [
+    TWO_LINES,
+    *NULLS,
+    '{"text": "t", "v": -NaN}',
+    '{"text": "t", "v": Inf}',
+    '{"v": 1}{"v": 2}',
+    '{"text": "t"}\r',
+    '{"w": 1}',
+]
+
+
+@pytest.mark.parametrize("kind", [STRING, INT, FLOAT, BOOL], ids=str)
+@pytest.mark.parametrize("line", LINES + OTHERS, ids=range(len(LINES + OTHERS)))
+@pytest.mark.usefixtures("tireless")
+def test_arrow_reads_what_python_reads(line: str, kind: ValueKind) -> None:
+    good = ['{"text": "one"}', '{"v": null, "text": "zwei \u2028 \U0001f600"}']
+    for lines in ([*line.split("\n"), *good, ""], [*good, *line.split("\n"), *good, ""], [*good, ""]):
+        one, other = plainly(lines), read(lines, 1 << 20, expecting(kind))
+        if kind == FLOAT and BEYOND_FLOATS not in [row.get("v") for row in one[0] if isinstance(row, dict)]:
+            one, other = as_floats(one), as_floats(other)
+        assert same(one, other), lines
+
+
+def test_arrow_reads_the_common_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the test above would pass without it."""
+    monkeypatch.setattr(jsonlines, "_objects", None)
+    lines = [json.dumps({"text": text, "v": v}) for text, v in [("a", 1), ("a } b null", None), ("é\n", -7)]]
+    rows, numbers = read([*lines, ""], 1 << 20, expecting(INT))
+    assert rows == [json.loads(line) for line in lines]
+    assert numbers == [1, 2, 3]
+    floats = ['{"text": "a", "v": 0.1}\r', '{"text": "b", "v": 3}\r', '{"text": "c"}\r', ""]
+    assert [row["v"] for row in read(floats, 1 << 20, expecting(FLOAT))[0]] == [0.1, 3.0, None]
+
+
+def test_arrow_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrow = expecting(INT)
+    asked: list[str] = []
+    monkeypatch.setattr(arrow, "_parsed", asked.append)
+    lines = ['{"text": "t", "v": [1]}'] * 10
+    assert len(read([*lines, ""], len(lines[0]) + 1, arrow)[0]) == 10
+    assert len(asked) == arrow_lines._MOST_MISSES
+
+
+typed = st.fixed_dictionaries(
+    {}, optional={"text": st.none() | st.text(), "v": st.none() | numbers | st.booleans() | st.text()}
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(typed, min_size=1, max_size=6), st.booleans(), st.sampled_from([STRING, INT, FLOAT, BOOL]), st.data())
+def test_any_plain_objects(rows: list[dict[str, Any]], ascii: bool, kind: ValueKind, data: st.DataObject) -> None:
+    lines = [json.dumps(row, ensure_ascii=ascii) for row in rows]
+    if data.draw(st.booleans()):
+        at = data.draw(st.integers(0, len(lines) - 1))
+        place = data.draw(st.integers(0, len(lines[at])))
+        inserted = data.draw(
+            st.sampled_from(["", '"', "}", "1", ",", "\\", "e99", "\x00", "}{", "null", "-", '}null{"v":'])
+        )
+        lines[at] = lines[at][:place] + inserted + lines[at][place + data.draw(st.integers(0, 1)) :]
+    one, other = plainly(lines), read([*lines, ""], 1 << 20, expecting(kind))
+    if kind == FLOAT:
+        with suppress(OverflowError):  # an integer beyond all floats, which Arrow does not take
+            one, other = as_floats(one), as_floats(other)
+    assert same(one, other), lines

@@ -180,10 +180,10 @@ class DocumentStream:
                     break
                 rows = kept = 0
                 assembler = one.assembler(layout, options, unique, late)
-                assembler.rows_before = start[1] if number == start[0] else 0
+                skip = start[1] if number == start[0] else 0
                 if not isinstance(one.reader, ArrowInput):
                     self.starts = None  # of packed text nothing can be skipped
-                for taken, size in one.taken(assembler, options.batch_rows, None if selection else left):
+                for taken, size in one.taken(assembler, options.batch_rows, None if selection else left, skip):
                     first_row, rows = rows, rows + taken.rows
                     self.dropped += (DroppedRow(id_, "read", reason) for id_, reason in taken.dropped)
                     batch = taken.batch

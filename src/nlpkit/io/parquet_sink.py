@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,7 +16,8 @@ from nlpkit.io.shards import SHARD
 
 
 class ParquetSink:
-    """Parquet files. Tokens are written as the codes they are, half the time of strings, and every reader sees strings.
+    """Parquet files, written in a thread while the next batch is made. Tokens are written as the codes they are, half the time of
+    strings, and every reader sees strings.
 
     Each text and each id is another: a dictionary of them would cost as long as all the rest, and be as large.
     """
@@ -40,18 +42,35 @@ class ParquetSink:
             {**self._stored.metadata, b"ARROW:schema": base64.b64encode(self._stored.serialize().to_pybytes())}
         )
 
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="nlpkit-write")
+        self._written: Future[None] | None = None
+
     def write(self, batch: pa.RecordBatch) -> None:
-        """Append a batch as a row group."""
+        """Append a batch as a row group, once the one before is written. Raises OSError where that failed."""
+        self._wait()
+        self._written = self._pool.submit(self._write, batch)
+
+    def _write(self, batch: pa.RecordBatch) -> None:
         table = pa.Table.from_batches([batch])
         if _has_spare_terms(batch):
             table = stored(table, self._stored)
         self._writer.write_table(stored(table, self._coded))
 
+    def _wait(self) -> None:
+        written, self._written = self._written, None
+        if written is not None:
+            written.result()
+
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._writer.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._wait()
+        finally:
+            self._pool.shutdown()
+            self._writer.close()
 
 
 def _has_spare_terms(batch: pa.RecordBatch) -> bool:

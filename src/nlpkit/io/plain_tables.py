@@ -13,6 +13,7 @@ import pyarrow as pa
 from nlpkit.cells import text_of
 from nlpkit.errors import InputError, missing_column
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.readers.blocks import RowBlock
 from nlpkit.io.readers.parquet import ParquetInput
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.sources import Source, StoredBytes, missing_path, split_suffix
@@ -146,6 +147,7 @@ def _read(path: Path, encoding: str | None, *, hint: str, wanted: Sequence[str] 
         columns = {}
         n_rows = 0
         for block in reader.blocks():
+            assert isinstance(block, RowBlock)  # none are expected as Arrow
             for name in block.columns:
                 if wanted is None or name in wanted:
                     columns.setdefault(name, [None] * n_rows)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit.errors import EncodingError, InputError
-from nlpkit.io.readers.blocks import RowBlock
+from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
 from nlpkit.io.readers.columns import STRING, TOKENS, TypedColumn, as_text, encode_tokens, forced_array, to_array
 from nlpkit.io.readers.ids import UniqueIds, make_ids
 from nlpkit.io.readers.places import DerivedColumn, batch_with_derived, with_derived
@@ -50,7 +50,6 @@ class Assembler:
     wanted: frozenset[str] | None  # columns to keep, None for all
     worded: bool = False  # the texts are lists of words, to be joined by spaces
     late: set[str] = field(default_factory=set)
-    rows_before: int = 0  # of a Parquet file
     derived: Mapping[str, DerivedColumn] = field(default_factory=dict)
 
     def take(self, block: RowBlock, room: int | None) -> Taken:
@@ -88,23 +87,22 @@ class Assembler:
         batch = pa.RecordBatch.from_arrays(arrays, schema=plain_schema(self.layout.schema))
         return Taken(batch, [(ids[row], reason) for row, reason in why.items() if row < used], used)
 
-    def take_arrow(self, batch: pa.RecordBatch, room: int | None) -> Taken:
-        """Return the first rows of the next Parquet batch of the file, at most `room` documents."""
-        first = self.rows_before
-        self.rows_before += batch.num_rows
-        batch = batch_with_derived(batch, self.derived)
+    def take_arrow(self, block: ArrowBlock, room: int | None) -> Taken:
+        """Return the first rows of a batch of Arrow, at most `room` documents."""
+        batch = batch_with_derived(block.batch, self.derived)
         source_of_text = self.renamed.get("text")
         raw_texts = pa.array([""] * batch.num_rows) if source_of_text is None else batch.column(source_of_text)
         if self.worded:
             raw_texts = pa.array([_sentence(text) for text in raw_texts.to_pylist()])
         texts, reason = _text_array(raw_texts, self.path)
-        kept = np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False))
+        valid = texts.is_valid().to_numpy(zero_copy_only=False)
+        kept = np.flatnonzero(valid)
         used = batch.num_rows
         if room is not None and len(kept) > room:
             kept = kept[:room]
             used = int(kept[-1]) + 1
         id_column = self.renamed.get("id")
-        numbers = range(first + 1, first + used + 1)
+        numbers = block.numbers[:used]
         ids = _id_array(None if id_column is None else batch.column(id_column).slice(0, used), self.stem, numbers)
         rows = pa.array(kept)
 
@@ -120,10 +118,10 @@ class Assembler:
                 continue
             array = pick(batch.column(source))
             if column.forced is not None:
-                array = forced_array(column, array, lambda row: f"{self.path}: row {first + 1 + int(kept[row])}")
+                array = forced_array(column, array, lambda row: block.place(self.path, int(kept[row])))
             arrays.append(self._cast(array, field_.type, field_.name))
-        self._check_unique(arrays[0], [numbers[row] for row in kept])
-        missing = np.setdiff1d(np.arange(used), kept).tolist()
+        self._check_unique(arrays[0], numbers if len(kept) == used else [numbers[row] for row in kept])
+        missing = np.flatnonzero(~valid[:used]).tolist()
         dropped = [(ids[row].as_py(), reason) for row in missing]
         return Taken(pa.RecordBatch.from_arrays(arrays, schema=self.layout.schema), dropped, used)
 

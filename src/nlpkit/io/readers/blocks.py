@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
 BLOCK_ROWS = 1_000
 
 
@@ -36,6 +38,20 @@ class RowBlock:
         lines = None if self.lines is None else self.lines[start:stop]
         columns = {name: values[start:stop] for name, values in self.columns.items()}
         return RowBlock(columns, self.numbers[start:stop], int(self.size * share), lines, self.unit)
+
+
+@dataclass(slots=True)
+class ArrowBlock:
+    """Rows as a batch of Arrow; `numbers` are the row numbers of made ids, and those of lines where the rows are lines."""
+
+    batch: pa.RecordBatch
+    numbers: range
+    size: int | None = None  # characters read for it; None for batches that are handed on as they are
+    lines: bool = False
+
+    def place(self, path: str, row: int) -> str:
+        """Return where a row of this block is, as messages say it."""
+        return f"{path}{':' if self.lines else ': row '}{self.numbers[row]}"
 
 
 def from_rows(rows: Sequence[dict[str, Any]], numbers: Sequence[int], size: int, **where: Any) -> RowBlock:

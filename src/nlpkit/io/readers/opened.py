@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-import pyarrow as pa
-
 from nlpkit.errors import SchemaError
 from nlpkit.io.footers import DOCUMENTS, check_footer
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Assembler, Taken
-from nlpkit.io.readers.blocks import RowBlock
+from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
+from nlpkit.io.readers.columns import INT, NULL, STRING, TYPES, ValueKind
 from nlpkit.io.readers.files import FORMATS as FILE_FORMATS
 from nlpkit.io.readers.files import FileInput
 from nlpkit.io.readers.ids import UniqueIds
@@ -87,27 +86,52 @@ class OpenedInput:
             derived=self.derived,
         )
 
-    def taken(self, assembler: Assembler, batch_rows: int, limit: int | None) -> Iterator[tuple[Taken, int | None]]:
+    def taken(
+        self, assembler: Assembler, batch_rows: int, limit: int | None, skip: int = 0
+    ) -> Iterator[tuple[Taken, int | None]]:
         """Yield the rows, at most `limit` documents, with the characters they take; None for whole batches.
 
-        Of Parquet and tables, the rows that the assembler counts as those before are skipped.
+        skip: rows of Parquet and tables before the first.
         """
-        for part, size in self._parts(batch_rows, assembler.rows_before):
+        for part in self._parts(assembler.layout, batch_rows, skip):
             taken = assembler.take(part, limit) if isinstance(part, RowBlock) else assembler.take_arrow(part, limit)
-            yield taken, size
+            yield taken, part.size
             limit = None if limit is None else limit - taken.batch.num_rows
             if limit == 0:
                 return
 
-    def _parts(self, batch_rows: int, skip: int) -> Iterator[tuple[RowBlock | pa.RecordBatch, int | None]]:
+    def _parts(self, layout: TableLayout, batch_rows: int, skip: int) -> Iterator[RowBlock | ArrowBlock]:
         if isinstance(self.reader, ArrowInput):
             derived = [name for column in self.derived.values() for name in column.columns]
             names = [
                 name for name in dict.fromkeys([*self.header.renamed.values(), *derived]) if name not in self.derived
             ]
-            yield from ((batch, None) for batch in self.reader.batches(names, batch_rows, skip))
+            for batch in self.reader.batches(names, batch_rows, skip):
+                yield ArrowBlock(batch, range(skip + 1, skip + batch.num_rows + 1))
+                skip += batch.num_rows
         elif self.no_records is None:
-            yield from ((block, block.size) for block in self.reader.blocks() if len(block.numbers))
+            if isinstance(self.reader, RowInput) and (plain := self._plain_columns(layout)):
+                self.reader.expect(plain)
+            yield from (block for block in self.reader.blocks() if len(block.numbers))
+
+    def _plain_columns(self, layout: TableLayout) -> dict[str, ValueKind] | None:
+        """Return the columns, if all are plain and the layout has them as they are, so that Arrow can read them; else None."""
+        kinds = {name: STRING if kind == NULL else kind for name, kind in self.header.columns.items()}
+        if self.derived or not all(isinstance(kind, ValueKind) and kind.name in TYPES for kind in kinds.values()):
+            return None
+        for name, source in self.header.renamed.items():
+            kind, column = kinds.get(source), layout.columns.get(name)
+            if kind is None:
+                fits = False
+            elif name in ("id", "text"):
+                fits = kind == STRING or (kind == INT and name == "id")
+            elif column is None or column.forced is not None:
+                fits = kind == STRING
+            else:
+                fits = kind == column.kind and column.type == TYPES[kind.name]
+            if not fits:
+                return None
+        return kinds
 
 
 def _wanted(options: ReadOptions) -> tuple[str, ...] | None:

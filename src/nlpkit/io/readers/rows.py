@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from itertools import chain
 from typing import BinaryIO
 
 from nlpkit.io.encoding import decode
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.readers.blocks import RowBlock
+from nlpkit.io.readers.arrow_lines import ArrowLines
+from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
 from nlpkit.io.readers.columns import NULL, STRING, ValueKind, kind_of, merge
 from nlpkit.io.readers.delimited import read_delimited
 from nlpkit.io.readers.jsonlines import read_json, read_jsonl
@@ -51,7 +52,8 @@ class RowInput:
         self._on_detect = on_detect
         self._stdin = stdin
         self._stored = stored
-        self._blocks: Iterator[RowBlock] | None = None
+        self._blocks: Iterator[RowBlock | ArrowBlock] | None = None
+        self._arrow = ArrowLines()
 
     def roles(self, roles: Roles) -> Roles:
         """Return the roles as they apply here: a text file has no columns to name."""
@@ -62,10 +64,11 @@ class RowInput:
         if self.format == "txt":
             return {"text": STRING}
         blocks = self._start()
-        head: list[RowBlock] = []
+        head: list[RowBlock | ArrowBlock] = []
         kinds: dict[str, ValueKind] = {}
         room = FIRST_ROWS
         for block in blocks:
+            assert isinstance(block, RowBlock)  # no columns are expected yet
             head.append(block)
             for name, values in block.cut(0, room).columns.items():
                 kinds[name] = reduce(merge, (kinds.get(name, NULL), kind_of(values)))
@@ -78,7 +81,12 @@ class RowInput:
             self.close()
         return kinds
 
-    def blocks(self) -> Iterator[RowBlock]:
+    def expect(self, columns: Mapping[str, ValueKind]) -> None:
+        """Take the columns of all rows, none of them nested: of JSON Lines, `blocks` yields batches of Arrow from here on where it can."""
+        if self.format == "jsonl":
+            self._arrow.expect(columns)
+
+    def blocks(self) -> Iterator[RowBlock | ArrowBlock]:
         """Yield all rows; raises what the reader of the format raises."""
         blocks, self._blocks = self._blocks, None
         return self._start() if blocks is None else blocks
@@ -95,7 +103,7 @@ class RowInput:
             self._stored.close()
             self._stored = None
 
-    def _start(self) -> Iterator[RowBlock]:
+    def _start(self) -> Iterator[RowBlock | ArrowBlock]:
         if self._stored is None:
             self._stored = StoredBytes(self.source, self._stdin)
         markup = self.format in ("xml", "sgml")
@@ -111,11 +119,11 @@ class RowInput:
         self.encoding = decoded.encoding
         return self._read(decoded.text)
 
-    def _read(self, text: Iterator[str]) -> Iterator[RowBlock]:
+    def _read(self, text: Iterator[str]) -> Iterator[RowBlock | ArrowBlock]:
         path, options = self.source.shown, self._options
         match self.format:
             case "jsonl":
-                return read_jsonl(text, path)
+                return read_jsonl(text, path, self._arrow)
             case "json":
                 return read_json(text, path, options.text_col)
             case "csv" | "tsv":
