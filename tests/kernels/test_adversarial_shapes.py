@@ -107,7 +107,7 @@ from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.plsa import PlsaOptions, fit_plsa, fold_in
 from nlpkit.topics.reduce import fuzzy_graph, umap_layout
 from nlpkit.topics.stm.content import update_content
-from nlpkit.topics.stm.inference import as_counts, draw_theta, expected_counts, infer_posteriors
+from nlpkit.topics.stm.inference import as_counts, expected_counts, infer_posteriors
 from nlpkit.topics.stm.model import Prior
 from nlpkit.topics.supervised.restricted import NameSets, rows_of_authors, rows_of_labels
 from nlpkit.topics.supervised.restricted import sample as draw_places
@@ -612,7 +612,7 @@ def test_factors_of_counts() -> None:
                 assert theta.shape == (len(docs), K)
 
 
-@exercises(stm.infer, stm.draw, stm.expected_counts, stm.simplex_weights, stm.softmax_rows)
+@exercises(stm.infer, stm.expected_counts, stm.simplex_weights, stm.softmax_rows)
 def test_logistic_normal_topics() -> None:
     """Empty documents, one term, two topics, more topics than terms, words that no topic has, documents of one mean and of many."""
     rng = np.random.default_rng(0)
@@ -627,8 +627,8 @@ def test_logistic_normal_topics() -> None:
                 for threads in (1, 2):
                     inference = infer_posteriors(counts, phi, prior, threads=threads)
                     assert np.isfinite(inference.bounds).all()
-                    stm.softmax_rows(inference.eta, np.empty((tokens.n_docs, K)))
-                    theta = draw_theta(counts, phi, prior, inference.eta, rng, threads=threads)
+                    theta = np.empty((tokens.n_docs, K))
+                    stm.softmax_rows(inference.eta, theta)
                     assert expected_counts(counts, theta, phi, threads=threads).shape == (K, 4)
     for K in (1, 2, 7):
         weights = np.empty((5, K))
@@ -748,12 +748,12 @@ def test_neighbours_and_layout() -> None:
 
 
 @exercises(trie.child, trie.look_up, trie.find_suffixes, trie.count_suffixes, trie.interpolate, trie.merge_counts)
-@pytest.mark.parametrize("block", [1, 10**6])
-def test_ngrams_of_a_language_model(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nlpkit.lm.trie.BLOCK_TOKENS", block)
+def test_ngrams_of_a_language_model(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     assert trie.child(np.zeros(1, np.int64), np.zeros(0, np.int32), 0, 0) == -1
-    for order, sizes in itertools.product((1, 2, 5), ([], [0], [0, 0], [1, 0, 3], [30, 1])):
+    shapes = ([], [0], [0, 0], [1, 0, 3], [30, 1])
+    for block, order, sizes in itertools.product((1, 10**6), (1, 2, 5), shapes):
+        monkeypatch.setattr("nlpkit.lm.trie.BLOCK_TOKENS", block)
         for n_words in (1, 4):
             counter = NgramCounter(order, 3 + n_words)
             offsets = np.cumsum([0, *sizes]).astype(np.int64)

@@ -63,11 +63,6 @@ class HeldOutOptions:
         """Return the options that say what the model is scored on, as messages name them."""
         return [f"`{name}`" for name in ("test", "split") if getattr(self, name) is not None]
 
-    @property
-    def may_stop_early(self) -> bool:
-        """Whether there can be dev documents."""
-        return self.dev is not None or self.split is not None
-
     def name_of(self, split: str) -> str:
         """Return how messages name the test or dev documents."""
         source = getattr(self, split)

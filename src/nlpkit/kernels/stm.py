@@ -283,23 +283,6 @@ def infer(indptr, words, counts, model, begin, end, eta, bounds, covariance):  #
 
 
 @njit(nogil=True)
-def draw(indptr, words, counts, model, begin, end, eta, normals, theta):  # type: ignore[no-untyped-def]
-    """Write softmax(η_d + L⁻ᵀ z_d), L Lᵀ = ∂²f at the mode η_d, into theta (D, K) of documents begin … end; normals z (D, K-1)."""
-    K = model.phi.shape[1]
-    room = room_for(indptr, begin, end, K)  # as above
-    for d in range(begin, end):
-        first, last = indptr[d], indptr[d + 1]
-        mean = model.mean[d if len(model.mean) > 1 else 0]
-        curve(eta[d], mean, words[first:last], counts[first:last], model, room)
-        for i in range(K - 1):
-            room.step[i] = normals[d, i]
-        solve_upper(room.factor, room.step)
-        for i in range(K - 1):
-            room.step[i] += eta[d, i]
-        softmax(room.step, theta[d])
-
-
-@njit(nogil=True)
 def expected_counts(indptr, docs, counts, theta, phi, begin, end, out):  # type: ignore[no-untyped-def]
     """Write n_vk = Σ_d c_dv θ_dk φ_kv / Σ_j θ_dj φ_jv of words begin … end into out (V, K).
 

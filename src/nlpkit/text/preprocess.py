@@ -232,7 +232,8 @@ class Preprocessor:
             raise InputError("no documents to preprocess; the input has no rows")
         options, vocab = options or self.options, self._vocab
         terms, cf, df, n_docs = vocab.terms, vocab.cf, vocab.df, vocab.n_docs
-        stopped = np.fromiter(map(self._stops, terms), bool, len(terms))
+        stops = self._is_stop if self.options.lower else self._stops
+        stopped = np.fromiter(map(stops, terms), bool, len(terms))
         if options.auto_stop is not None:
             stopped |= auto_stop(df, n_docs, share=options.auto_stop)
         if options.vocab is not None:  # a given vocabulary wins over stop words

@@ -18,7 +18,6 @@ from nlpkit.topics.stm.fitter import as_mixture, infer_theta
 from nlpkit.topics.stm.formula import parse_formula
 from nlpkit.topics.stm.inference import (
     as_counts,
-    draw_theta,
     draw_thetas,
     expected_counts,
     infer_posteriors,
@@ -239,19 +238,6 @@ def test_the_same_bytes_on_any_number_of_threads() -> None:
         assert a.model.topic_term.tobytes() == b.model.topic_term.tobytes()
         assert a.model.eta.tobytes() == b.model.eta.tobytes()
         assert a.model.noise.tobytes() == b.model.noise.tobytes()
-
-
-def test_draws_have_the_posterior_of_laplace() -> None:
-    counts, phi, prior = problem(4, D=2)
-    csr = as_counts(sparse.csr_array(counts))
-    eta = infer_posteriors(csr, phi, prior).eta
-    rng = np.random.default_rng(0)
-    draws = np.array([draw_theta(csr, phi, prior, eta, rng) for _ in range(4000)])
-    logs = np.log(draws[:, 0, :-1] / draws[:, 0, -1:])
-    np.testing.assert_allclose(logs.mean(axis=0), eta[0], atol=0.1)
-    expected = np.linalg.inv(plain.hessian(eta[0], counts[0], phi, prior.mean[0], prior.covariance))
-    np.testing.assert_allclose(np.cov(logs.T), expected, rtol=0.1, atol=0.05)
-    np.testing.assert_allclose(draws.sum(axis=2), 1)
 
 
 def test_without_spread_effects_are_those_of_least_squares() -> None:

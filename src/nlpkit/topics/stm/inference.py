@@ -93,23 +93,6 @@ def expected_counts(counts: CsrMatrix, theta: FloatArray, phi: FloatArray, *, th
     return np.ascontiguousarray(out.T)
 
 
-def draw_theta(
-    counts: CsrMatrix, phi: FloatArray, prior: Prior, eta: FloatArray, rng: np.random.Generator, *, threads: int = 1
-) -> FloatArray:
-    """Return one draw of theta (D, K): the softmax of Normal(η_d, ν_d) at the mode η_d of each document ("Local" in R's stm)."""
-    D = len(eta)
-    normals, theta = rng.standard_normal(eta.shape), np.empty((D, len(phi)))
-    model = kernel_model(phi, prior)
-
-    def work(begin: int) -> None:
-        end = min(begin + CHUNK, D)
-        kernels.draw(counts.indptr, counts.indices, counts.data, model, begin, end, eta, normals, theta)
-
-    for _ in map_ahead(work, range(0, D, CHUNK), threads=threads):
-        pass
-    return theta
-
-
 def draw_thetas(
     eta: FloatArray, noise: FloatArray, sigma: FloatArray, X: FloatArray, rng: np.random.Generator, count: int
 ) -> Iterator[FloatArray]:
