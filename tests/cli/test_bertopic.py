@@ -597,7 +597,7 @@ def test_raw_text_is_embedded_by_the_model_of_the_run(news_run: Path, tmp_path: 
 def test_german_news(tmp_path: Path) -> None:
     done = run_cli("bertopic", NACHRICHTEN, "--offline", "-o", "run")
     assert "language: de 100%" in done.err
-    assert "warning: the corpus is mostly 'de'" in done.err
+    assert "warning: the texts are mostly 'de'" in done.err
     terms = {t for row in pl.read_parquet("run/topics.parquet")["top_terms"].to_list() for t in row}
     assert not terms & {"der", "die", "und", "nicht"}
 

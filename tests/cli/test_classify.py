@@ -179,6 +179,17 @@ def test_groups_stay_in_one_fold(tmp_path: Path) -> None:
     assert all(len(own) == 1 for own in folds.values())
 
 
+def test_classes_of_one_group_are_told(tmp_path: Path) -> None:
+    found = rows()
+    by_author = [{**row, "author": f"a{i % 5}"} for i, row in enumerate(found)]
+    write_jsonl(
+        tmp_path / "t.jsonl",
+        [*by_author, *({**found[0], "id": f"n{i}", "label": "new", "author": "new"} for i in range(3))],
+    )
+    done = run_cli("classify", "t.jsonl", "--model", "nb", "--groups", "author", "--cv", "2", "-o", "run")
+    assert "classes in a single group: new; such a document is always wrong" in done.err
+
+
 def test_more_documents_are_predicted_at_once(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "t.jsonl", rows())
     write_jsonl(tmp_path / "new.jsonl", [{"id": "a", "text": "a rocket in orbit"}])
@@ -331,7 +342,11 @@ def test_empty_texts_keep_their_rows(tmp_path: Path) -> None:
     found[5]["text"] = ""
     found[6]["text"] = "!!!"
     write_jsonl(tmp_path / "t.jsonl", found)
-    run_cli("classify", "t.jsonl", "--model", "svm", "-q", "-o", "run")
+    done = run_cli("classify", "t.jsonl", "--model", "svm", "-o", "run")
+    assert (
+        "warning: 1 document without text: trained on and scored as all others; --keep-if can leave them out"
+        in done.err
+    )
     table = pq.read_table("run/documents.parquet")
     assert table.num_rows == len(found)
     assert table.column("prediction").null_count == 0

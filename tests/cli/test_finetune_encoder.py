@@ -234,6 +234,12 @@ def test_rows_that_cannot_be_used(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "pairs.jsonl", own)
     done = train("pairs.jsonl", "--objective", "mnrl", *PAIRS, "-o", "run", base=base)
     assert "1 row with an empty text: left out" in done.err
+    write_jsonl(
+        tmp_path / "test.jsonl",
+        [{**pair_rows()[0], "id": f"x{other}", "other": other} for other in (pair_rows()[0]["other"], "new")],
+    )
+    done = train("pairs.jsonl", "--objective", "mnrl", *PAIRS, "--test", "test.jsonl", "-o", "known", base=base)
+    assert "1 of 2 test rows is a training row, too" in done.err
     write_jsonl(tmp_path / "one.jsonl", [{"id": "a", "text": SPORT[0]}])
     assert "one row is too few" in denied("one.jsonl", "--objective", "mlm", "-o", "no", base=base, code=3)
     (tmp_path / "none.jsonl").write_text("")
@@ -278,7 +284,7 @@ def test_classes_that_training_does_not_have(base: Path, tmp_path: Path) -> None
     more = ["--objective", "sbert-softmax", *PAIRS]
     done = train("rare.jsonl", *more, "--holdout", "0.9", "-o", "run", base=base)
     assert report()["test_rows"] == 21
-    assert "warning" not in done.err
+    assert "labels" not in done.err
     write_jsonl(tmp_path / "test.jsonl", by_classes({"d": 3, "a": 1}, "t"))
     done = train("rare.jsonl", *more, "--test", "test.jsonl", "-o", "tested", base=base)
     assert "warning: labels of test rows that no training row has: 'd' (3); always wrong" in done.err

@@ -58,6 +58,10 @@ def test_every_help_begins_with_three_examples_and_has_named_panels(command: str
     ):
         assert re.search(rf"^ +.*{re.escape(option)}", out, re.MULTILINE), option
     assert ("--output" in out) == (command != "info")
+    declared = [
+        name for line in lines if re.match(r" +-", line) for name in re.findall(r"-[\w-]+", line.split("  ")[1])
+    ]
+    assert len(set(declared)) == len(declared), "an option stands twice"
 
 
 def is_sentence(text: str) -> bool:

@@ -66,6 +66,11 @@ def test_numbers_with_leading_zeros_are_labels(tmp_path: Path) -> None:
         wide(tmp_path, "a,b\n007,7\n", level="interval")
 
 
+def test_the_first_cell_that_is_no_number_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"t\.csv:3: column 'a' has 'x'"):
+        wide(tmp_path, "a,b\n1,1\nx,2\n2,3\nx,2\n", level="interval")
+
+
 def test_large_numbers_keep_their_digits(tmp_path: Path) -> None:
     assert wide(tmp_path, "a,b\n1234567,0.125\n").names == ("0.125", "1234567")
 

@@ -624,3 +624,36 @@ def test_markdown(tmp_path: Path) -> None:
     (tmp_path / "c.jsonl").write_text('{"text": "three"}\n', encoding="utf-8")
     with open_documents([str(tmp_path)]) as stream:
         assert stream.read_all()["text"].to_pylist() == ["three"]
+
+
+# ---------------------------------------------------------------- what is said of columns
+
+
+def test_a_type_for_a_column_that_no_row_has(x: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = [{"text": "a", "n": "1"}] * 3 + [{"text": "b", "late": 1}]
+    table = table_of(x, jsonl(*rows), types=(("lable", "string"), ("n", "int"), ("late", "int")))
+    assert table.column("n").to_pylist() == [1, 1, 1, None]
+    assert [m for m in caplog.messages if "no row" in m] == ["no row has the column 'lable' of `types=lable=string`"]
+    caplog.clear()
+    table_of(x, jsonl(*rows), types=(("lable", "string"),), limit=2)
+    assert not [m for m in caplog.messages if "no row" in m]  # of the rest nothing is known
+
+
+def test_a_type_of_each_file_and_none_of_all(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name, values in (("a", [1, None]), ("b", [2, 3]), ("c", ["x"])):
+        (tmp_path / f"{name}.jsonl").write_text(jsonl(*({"text": "t", "v": v, "w": v} for v in values)))
+    options = ReadOptions(types=(("w", "string"),))
+    table = open_documents([str(tmp_path)], options).read_all()
+    assert table.column("v").to_pylist() == ["1", None, "2", "3", "x"]
+    (said,) = [m for m in caplog.messages if "read as text" in m]
+    assert said == f"column 'v' is int in {tmp_path}/a.jsonl and string in {tmp_path}/c.jsonl: it is read as text"
+
+
+def test_a_corrupt_file_is_told_before_what_it_unpacks_to(tmp_path: Path) -> None:
+    rows = [{"text": f"{random.Random(i).random()} {i}"} for i in range(20_000)]
+    packed = bytearray(gzip.compress(jsonl(*rows).encode()))
+    packed[len(packed) // 2] ^= 1
+    path = tmp_path / "x.jsonl.gz"
+    path.write_bytes(packed)
+    with pytest.raises(InputError, match="corrupt gzip file"):
+        open_documents([str(path)], ReadOptions()).read_all()

@@ -143,3 +143,29 @@ def test_what_was_chosen_is_recorded_and_read_again() -> None:
     plain = open_table(table(9))
     plain.read_all()
     assert set(plain.inputs[0].listed()) == {"path", "rows", "sha256", "encoding"}
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "json", "csv", "parquet"])
+def test_nothing_behind_the_last_document_is_looked_at(tmp_path: Path, suffix: str) -> None:
+    """The documents of the first block are as many as are wanted, and others follow in it: fulfilling, not fulfilling and without text."""
+    rows = [{"id": f"d{i}", "text": "sea" if i % 3 else "boat", "n": str(i)} for i in range(30)]
+    for i in (2, 7, 9, 25):
+        rows[i]["text"] = None
+    path = tmp_path / f"c.{suffix}"
+    if suffix == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif suffix == "csv":
+        path.write_text("id,text,n\n" + "".join(f"{r['id']},{r['text'] or ''},{r['n']}\n" for r in rows))
+    else:
+        lines = [json.dumps(row) for row in rows]
+        path.write_text("\n".join(lines) if suffix == "jsonl" else "[" + ",".join(lines) + "]")
+    stream = open_documents([str(path)], ReadOptions(where="sea", limit=4))
+    assert ids(stream) == ["d1", "d4", "d5", "d8"]
+    by_stage = {stage: [row.id for row in stream.dropped if row.stage == stage] for stage in ("read", "where")}
+    empty = ["d2", "d7"]  # in CSV these texts are empty, which is a text
+    assert by_stage == (
+        {"read": [], "where": ["d0", "d2", "d3", "d6", "d7"]}
+        if suffix == "csv"
+        else {"read": empty, "where": ["d0", "d3", "d6"]}
+    )
+    assert stream.inputs[0].rows == 9

@@ -144,6 +144,11 @@ def test_sniff(head: bytes, format: str) -> None:
     assert sniff(head, "stdin") == format
 
 
+def test_arrow_is_no_format_of_documents() -> None:
+    with pytest.raises(InputError, match=r"write \.parquet instead"):
+        sniff(b"ARROW1\0\0", "x.arrow")
+
+
 def test_sniff_asks_for_the_format() -> None:
     with pytest.raises(InputError):
         sniff(b"id,text\n", "stdin")
@@ -180,8 +185,9 @@ def test_truncated_and_corrupt_archives_are_errors(tmp_path: Path, suffix: str) 
 
 def test_zeros_may_pad_a_gzip_file_but_nothing_else(tmp_path: Path) -> None:
     assert unpacked(touch(tmp_path / "a.gz", gzip.compress(BODY) + bytes(700))) == BODY
-    with pytest.raises(InputError):
-        unpacked(touch(tmp_path / "b.gz", gzip.compress(BODY) + b"garbage"))
+    for garbage in (b"garbage", b"more than ten bytes of garbage"):
+        with pytest.raises(InputError, match=r"follows|corrupt"):
+            unpacked(touch(tmp_path / "b.gz", gzip.compress(BODY) + garbage))
 
 
 def test_zstd_skippable_frames_and_long_windows(tmp_path: Path) -> None:

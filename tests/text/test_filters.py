@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -339,7 +340,31 @@ PATTERNS = [
 @given(corpora(), st.sampled_from(PATTERNS))
 def test_regex_means_what_it_means_to_python(documents: list[str | None], pattern: str) -> None:
     found = regex_mask(pa.array(documents, pa.string()), pattern).to_pylist()
-    assert found == [text is not None and re.search(pattern, text) is not None for text in documents]
+    composed = [None if text is None else unicodedata.normalize("NFC", text) for text in documents]
+    pattern = unicodedata.normalize("NFC", pattern)
+    assert found == [text is not None and re.search(pattern, text) is not None for text in composed]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_letters_and_accents_match_composed_letters(form: str) -> None:
+    texts = [unicodedata.normalize(other, "Die Bürger und Ärzte") for other in ("NFC", "NFD")] + ["Die Burger"]
+    batch = pa.record_batch({"text": pa.array(texts, pa.large_string()), "label": pa.array(texts).dictionary_encode()})
+    word, whole = (unicodedata.normalize(form, text) for text in ("Bürger", texts[0]))
+    assert regex_mask(batch.column("text"), f"{word}|ärzte").to_pylist() == [True, True, False]
+    for condition in (
+        f"text contains '{word}'",
+        f"label = '{whole}'",
+        f"label in ['{whole}']",
+        f"text matches '{word}'",
+    ):
+        assert parse_filter(condition).mask(batch).to_pylist() == [True, True, False], condition
+
+
+def test_an_empty_text_is_null_as_the_empty_cell_of_a_csv_file() -> None:
+    batch = pa.record_batch({"label": ["a", "", None], "n": pa.array([1, None, 2])})
+    assert parse_filter("label is null").mask(batch).to_pylist() == [False, True, True]
+    assert parse_filter("label is not null").mask(batch).to_pylist() == [True, False, False]
+    assert parse_filter("n is null").mask(batch).to_pylist() == [False, True, False]
 
 
 @repeatable

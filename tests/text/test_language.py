@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from nlpkit.text.language import detect_languages, foreign_language, has_stop_words, language_code, stop_words
+from nlpkit.text.language import (
+    LanguageShare,
+    detect_languages,
+    foreign_language,
+    has_stop_words,
+    language_code,
+    stop_words,
+)
 from tests.refusals import refuses
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
@@ -51,6 +58,11 @@ def test_a_few_texts_of_another_language_are_left_out() -> None:
 
 def test_very_short_texts_vote_together() -> None:
     assert [f.code for f in detect_languages(["Guten Tag", "wie geht es", "den Kindern heute?"])] == ["de"]
+
+
+def test_mandarin_is_not_taken_for_wu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nlpkit.text.language._classifier", lambda: lambda text: ("wuu" if "1" in text else "zh", 1.0))
+    assert detect_languages(["中" * 30, "中1" * 30]) == (LanguageShare("zh", 1.0),)
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["12 345", "…"]])

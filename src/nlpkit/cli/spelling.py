@@ -35,7 +35,7 @@ def as_options(message: str, spellings: Mapping[str, tuple[str, str]] = _current
 
 
 def _spelled(name: str, value: str | None, spellings: Mapping[str, tuple[str, str]]) -> str:
-    on, off = spellings.get(name) or _known.get(name) or (option(name), option(f"no_{name}"))
+    on, off = spellings.get(name) or _known.get(name) or (option(name, name), option(f"no_{name}"))
     if value is None or value == "True":
         return on
     if value == "False":

@@ -71,7 +71,7 @@ def load_engine(path: Path, *, device: torch.device, precision: str, max_tokens:
     layout = read_layout(path)
     if layout is not None and bert.supports(layout.config):
         return DirectEngine(layout, device=device, precision=precision, max_tokens=max_tokens)
-    logger.info("%s is run by sentence-transformers", path)
+    logger.debug("%s is run by sentence-transformers", path)
     return FallbackEngine(path, device=device, precision=precision, max_tokens=max_tokens)
 
 

@@ -173,6 +173,9 @@ def add_annotated(
             counts = label_noise.annotator_counts(codes[of_one, c : c + 1], predicted[of_one], J, np.ones(1))
             alone[table.annotator_cols[c]] = dict(zip(keys, scores(counts).tolist(), strict=True))
     result.facts["by_annotator"] = alone
+    if (predicted < 0).any():
+        without = wording.counted(int((predicted < 0).sum()), "row")
+        result.notes.append(f"{without} without a prediction, which counts as wrong")
     if not rated.all():
         result.notes.append(f"{wording.counted(int((~rated).sum()), 'row')} without a label, left out")
 

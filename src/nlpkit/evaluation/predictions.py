@@ -241,7 +241,7 @@ def add_calibration(
     result.facts["calibration"] = {
         "mce": calibrated.mce,
         "ece_equal_mass": calibrated.ece_mass,
-        "log_loss": calibrated.log_loss,
+        "log_loss_top": calibrated.log_loss,
         "bins": [asdict(b) for b in calibrated.bins],
     }
     for name in names:

@@ -104,7 +104,7 @@ def fit_patterns(
         n_trained, n_parameters, ensemble = classifier.n_trained, classifier.n_parameters, None
     else:
         classifier, outputs = None, ensemble_scores([scores["asked"] for scores in by_pattern], run.weights)
-        n_trained, n_parameters = len(run.patterns.texts) * network.n_trained, network.n_parameters
+        n_trained, n_parameters = (len(run.patterns.texts) * n for n in (network.n_trained, network.n_parameters))
         ensemble = PatternEnsemble(
             run.patterns, task.names, tuple(run.weights), run.trained_network, network.mlm.max_tokens
         )

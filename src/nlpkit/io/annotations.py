@@ -133,7 +133,11 @@ def _coded(
     order: Sequence[str],
 ) -> Annotations:
     texts = [["" if text_of(v) in MISSING else text_of(v) for v in row] for row in cells]
-    first_cells = {text: (u, c) for u, row in enumerate(texts) for c, text in enumerate(row) if text}
+    first_cells: dict[str, tuple[int, int]] = {}
+    for u, row in enumerate(texts):
+        for c, text in enumerate(row):
+            if text:
+                first_cells.setdefault(text, (u, c))
     if order:
         known = _check_order(order, level)
         for text, where in first_cells.items():

@@ -10,7 +10,7 @@ Order is kept, and a row that cannot be used is listed in `dropped`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -184,12 +184,14 @@ class DocumentStream:
                 if not isinstance(one.reader, ArrowInput):
                     self.starts = None  # of packed text nothing can be skipped
                 for taken, size in one.taken(assembler, options.batch_rows, None if selection else left, skip):
-                    first_row, rows = rows, rows + taken.rows
-                    self.dropped += (DroppedRow(id_, "read", reason) for id_, reason in taken.dropped)
                     batch = taken.batch
+                    left_out: list[tuple[str, str, str]] = []
                     if selection:
-                        batch, left_out = selection.select(batch, left)
-                        self.dropped += (DroppedRow(*row) for row in left_out)
+                        batch, left_out, n_seen = selection.select(batch, left)
+                        taken = taken.first(n_seen)
+                    first_row, rows = rows, rows + taken.rows
+                    self.dropped += (DroppedRow(id_, "read", reason) for _, id_, reason in taken.dropped)
+                    self.dropped += (DroppedRow(*row) for row in left_out)
                     kept += batch.num_rows
                     left = None if left is None else left - batch.num_rows
                     if size is not None:
@@ -205,6 +207,8 @@ class DocumentStream:
                 self.kept.append(kept)
                 one.reader.close()
             yield from batches.flush()
+            if left != 0:
+                _warn_of_types(layout, inputs, late)
             self.inputs = self.inputs if self.origin is None else list(self.origin)
         finally:
             for one in inputs:
@@ -251,6 +255,13 @@ class DocumentStream:
             self.inputs, self.kept, self.dropped = list(scan.inputs), list(scan.kept), list(scan.dropped[first:last])
 
         self._batches = shared()
+
+
+def _warn_of_types(layout: TableLayout, inputs: Sequence[OpenedInput], late: Collection[str]) -> None:
+    """Warn of a column of `types` that no row has: it is in no header, and JSON may have it in any row."""
+    for name, column in layout.columns.items():
+        if column.forced and name not in late and not any(name in one.header.renamed for one in inputs):
+            log.warning("no row has the column '%s' of `types=%s=%s`", name, name, column.forced)
 
 
 def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -48,10 +48,11 @@ def selection_steps(options: ReadOptions) -> list[tuple[str, str, str]]:
 
 
 class Selected(NamedTuple):
-    """Rows that are used, and id, stage and reason of those left out before the last of them."""
+    """Rows that are used; id, stage and reason of those left out before the last of them; and how many rows were looked at."""
 
     batch: pa.RecordBatch
     left_out: list[tuple[str, str, str]]
+    n_seen: int
 
 
 class Selection:
@@ -79,10 +80,11 @@ class Selection:
             fulfilled = self._filter.mask(batch.take(pa.array(rows))).to_numpy(zero_copy_only=False)
             stage[rows[~fulfilled]] = 2
             kept[rows[~fulfilled]] = False
-        if room is not None and np.count_nonzero(kept) > room:
-            last = np.flatnonzero(kept)[room - 1]
-            kept[last + 1 :] = False
-            stage[last + 1 :] = 0
+        n_seen = batch.num_rows
+        if room is not None and np.count_nonzero(kept) >= room:
+            n_seen = int(np.flatnonzero(kept)[room - 1]) + 1
+            kept[n_seen:] = False
+            stage[n_seen:] = 0
         reasons = {
             1: (WHERE, f"text does not match: {self._pattern}"),
             2: (KEEP_IF, f"does not satisfy: {self._filter and self._filter.text}"),
@@ -91,7 +93,7 @@ class Selection:
         out = np.flatnonzero(stage)
         out = out[np.argsort(stage[out], kind="stable")]
         left_out = [(ids[row].as_py(), *reasons[int(stage[row])]) for row in out.tolist()]
-        return Selected(batch if kept.all() else batch.filter(pa.array(kept)), left_out)
+        return Selected(batch if kept.all() else batch.filter(pa.array(kept)), left_out, n_seen)
 
 
 class Sample:

@@ -119,6 +119,8 @@ def is_markdown(path: str) -> bool:
 
 def sniff(head: bytes, path: str) -> str:
     """Return the format that the first unpacked bytes indicate; raises InputError when they could be anything."""
+    if head.startswith(b"ARROW1"):
+        raise InputError(f"{path}: Arrow files are written, but not read as documents; write .parquet instead")
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     marks = {
         b"PAR1": "parquet",

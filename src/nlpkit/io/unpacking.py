@@ -26,6 +26,7 @@ def compression(first: bytes) -> tuple[str, Callable[[], Any]] | None:
 def members(stored: Iterator[bytes], path: str, name: str, make: Callable[[], Any]) -> Iterator[bytes]:
     """Yield the bytes inside, of several members too. Raises InputError for a truncated or corrupt file."""
     unpacker: Any = None  # None between two members
+    n_done = 0
     for chunk in stored:
         while chunk:
             if unpacker is None:
@@ -41,6 +42,11 @@ def members(stored: Iterator[bytes], path: str, name: str, make: Callable[[], An
                 yield data
             chunk = unpacker.unused_data if unpacker.eof else b""
             if unpacker.eof:
-                unpacker = None
+                unpacker, n_done = None, n_done + 1
     if unpacker is not None:
-        raise InputError(f"{path}: truncated {name} file; fetch it again")
+        what = (
+            f"truncated {name} file"
+            if not n_done
+            else f"something that is no whole {name} file follows the {name} file"
+        )
+        raise InputError(f"{path}: {what}; fetch it again")

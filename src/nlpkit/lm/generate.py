@@ -37,7 +37,7 @@ class GenerateOptions:
             "or beam (the likeliest texts of several kept)."
         ),
     ] = "sample"
-    texts: Annotated[int, Param("Number of texts.", ("texts", "n"), metavar="N", min=1)] = 5
+    texts: Annotated[int, Param("Number of texts.", metavar="N", min=1)] = 5
     max_words: Annotated[int, Param("Most words of a text, those of the prompt apart.", metavar="N", min=1)] = 50
     temperature: Annotated[
         float, Param("sample: below 1 likelier words are drawn more often, above 1 less often.", min=0)

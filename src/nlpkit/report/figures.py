@@ -207,7 +207,8 @@ def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colo
         layer.set_linewidth(0.5)
         layer.set_hatch(hatches[min(seen.get(colour, 0), len(hatches) - 1)])  # the same colour twice is told apart
         seen[colour] = seen.get(colour, 0) + 1
-    ticks = x[:: max(len(x) // 8, 1)]
+    room = max(60 // (max(map(len, time["cells"])) + 2), 2)  # labels that stand beside each other
+    ticks = x[:: -(-len(x) // room)]
     axes.set_xticks(ticks, [time["cells"][i] for i in ticks])
     axes.set_xlim(x[0], x[-1])
     axes.set_ylim(0, 100)

@@ -128,7 +128,7 @@ class Matches(Condition):
 
 @dataclass(frozen=True, slots=True)
 class IsNull(Condition):
-    """A column without a value."""
+    """A column without a value. An empty text is none, too: of a CSV file, an empty cell is read so."""
 
     column: Column
 
@@ -136,7 +136,11 @@ class IsNull(Condition):
         return frozenset([self.column.name])
 
     def evaluate(self, batch: pa.RecordBatch) -> pa.BooleanArray:
-        return _load(batch, self.column).array.is_null()
+        values = _load(batch, self.column)
+        missing = values.array.is_null()
+        if values.kind != "text":
+            return missing
+        return pc.or_(missing, pc.fill_null(pc.equal(values.array, pa.scalar("", values.array.type)), True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +308,12 @@ def _inside(batch: pa.RecordBatch, name: str) -> pa.Array | None:
     return None
 
 
+def _composed(texts: pa.Array) -> pa.Array:
+    """Return texts with letters and accents composed (Unicode NFC), as the values of a condition are."""
+    plain = pc.all(pc.string_is_ascii(texts)).as_py()
+    return texts if plain in (True, None) else pc.utf8_normalize(texts, "NFC")
+
+
 def _kind_of(array: pa.Array) -> tuple[str, pa.Array]:
     """Return the kind of an array and its values in a form that can be compared."""
     types = pa.types
@@ -313,7 +323,7 @@ def _kind_of(array: pa.Array) -> tuple[str, pa.Array]:
     if types.is_null(kind):
         return "nothing", array
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return "text", array.cast(pa.large_string()) if types.is_string_view(kind) else array
+        return "text", _composed(array.cast(pa.large_string()) if types.is_string_view(kind) else array)
     if types.is_boolean(kind):
         return "truth", array
     if types.is_floating(kind):

@@ -12,6 +12,7 @@ the language may be written in capitals; = and <> do for == and !=. Nothing is e
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -119,6 +120,7 @@ class _Parser:
             kind, text = str(match.lastgroup), str(match[str(match.lastgroup)])
             if kind in ("single", "double"):
                 kind, text = "text", text.replace("''" if kind == "single" else '""', "'" if kind == "single" else '"')
+                text = unicodedata.normalize("NFC", text)
             elif kind == "quoted":
                 kind, text = "column", text.replace("``", "`")
             elif kind == "word":

@@ -31,7 +31,9 @@ class DiffOptions:
     ] = "auto"
     threshold: Annotated[
         float | None,
-        Param("Least share of a topic's documents (default 0.5), or cosine of the words (default 0.3), that counts."),
+        Param(
+            "Least share of documents (default 0.5), or cosine of words (0.3), for split and merged; half of it for matched."
+        ),
     ] = None
 
     def __post_init__(self) -> None:

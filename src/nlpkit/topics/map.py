@@ -95,12 +95,6 @@ def spread_colours(places: FloatArray, sizes: FloatArray, n_colours: int) -> lis
     return [int(c) for c in colours]
 
 
-def topic_places(places: FloatArray | Float32Array, topics: IntArray, K: int) -> FloatArray:
-    """Return the median place of the documents of each topic (K, 2), the middle for one without any."""
-    medians = [np.median(places[topics == k], axis=0) if (topics == k).any() else (0.5, 0.5) for k in range(K)]
-    return np.asarray(medians, np.float64).reshape(K, 2)
-
-
 def stratified_sample(topics: IntArray, most: int, *, seed: int) -> IntArray:
     """Return the rows (≤ most) of a sample stratified by topic, ascending: shares as in all, but no topic without a document.
 

@@ -46,7 +46,7 @@ from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions, check_quant
 from nlpkit.topics.predict import Training
 from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.weighting.dtm import count_terms, document_frequency
-from nlpkit.workflows.bertopic_notes import note_sample, warn_of_language
+from nlpkit.workflows.bertopic_notes import note_sample
 from nlpkit.workflows.bertopic_predict import Bound, TopicPredictions
 from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words
 from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
@@ -311,7 +311,6 @@ def fit_bertopic(
         words, report = tokens_of(table, token_options)
     if report is not None:
         note_tokens(report)
-        warn_of_language(report, embedding, table)
     if not words.n_terms:
         raise no_words(table.num_rows, ", so topics would have no names")
     with stopwatch(seconds, "embeddings"):

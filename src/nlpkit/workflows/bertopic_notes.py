@@ -1,20 +1,11 @@
-"""What is said while topics are fitted: how far a fit on a sample agrees with one on more documents, and of the language."""
+"""What is said while topics are fitted: how far a fit on a sample agrees with one on more documents."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nlpkit import reporting, wording
-from nlpkit.text.token_settings import NO_LANGUAGE
 from nlpkit.topics.description import FitSample
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from nlpkit.embed.options import EncoderOptions
-    from nlpkit.text.preprocess import PreprocessReport
 
 
 def note_sample(sample: FitSample) -> None:
@@ -30,18 +21,3 @@ def note_sample(sample: FitSample) -> None:
         f"the others have the topic of their neighbours among these; a second fit that includes more of them {share}; `fit_sample=N` "
         "takes other numbers"
     )
-
-
-def warn_of_language(report: PreprocessReport, encoder: EncoderOptions, table: pa.Table) -> None:
-    """Warn when an English encoder is about to encode a corpus that is mostly in another language."""
-    english = "all-minilm" in encoder.name.lower()
-    if (
-        english
-        and "embedding" not in table.column_names
-        and report.languages
-        and report.languages[0].code not in ("en", NO_LANGUAGE)
-    ):
-        reporting.warn(
-            f"the corpus is mostly '{report.languages[0].code}' and {encoder.name} knows English best: topics may follow "
-            "style more than matter; a multilingual model serves better, such as `encoder=multilingual`, which comes as a package"
-        )

@@ -22,11 +22,14 @@ from nlpkit.io.classifier_tables import (
     number_errors_table,
     twins_table,
 )
+from nlpkit.workflows.corpus import has_text
 
 if TYPE_CHECKING:
+    from nlpkit.classify.labels import Labels
     from nlpkit.classify.options import ClassifierReportOptions
     from nlpkit.classify.scores import ClassifierScores
     from nlpkit.text.near_duplicates import NearDuplicates
+    from nlpkit.types import LongArray
 
 MANY_CLASSES = 50  # of more, a label may be a number that was measured
 
@@ -45,12 +48,22 @@ def note_dataset(dataset: LabelledDataset, split_column: str | None) -> None:
     unused = int(((dataset.split < 0) & ~without).sum())
     if unused:
         reporting.note(f"{wording.counted(unused, 'document')} are neither train nor test in '{split_column}'")
+    if "text" in dataset.table.column_names:
+        empty = ~has_text(dataset.table.column("text")) & ~without
+        if empty.any():
+            n = wording.counted(int(empty.sum()), "document")
+            reporting.warn(f"{n} without text: trained on and scored as all others; `keep_if` can leave them out")
     train = dataset.train
     sizes = labels.sizes(train)
     few = [name for name, n in zip(labels.names, sizes.tolist(), strict=True) if n < 2]
     if few and dataset.n_folds:
         reporting.warn(
             f"classes of a single document: {wording.listed(few, 5)}; such a document is always wrong in cross-validation"
+        )
+    alone = _in_one_group(labels, train) if dataset.n_folds else []
+    if alone:
+        reporting.warn(
+            f"classes in a single group: {wording.listed(alone, 5)}; such a document is always wrong in cross-validation"
         )
     unseen = [f"'{name}' ({n:,})" for name, n in dataset.unseen_labels().items()]
     if unseen:
@@ -62,6 +75,15 @@ def note_dataset(dataset: LabelledDataset, split_column: str | None) -> None:
             f"{len(labels.names):,} classes for {wording.counted(len(train), 'document')}: is the label a number that is "
             "measured? `task=regression` predicts numbers"
         )
+
+
+def _in_one_group(labels: Labels, train: LongArray) -> list[str]:
+    """Return the classes that have several documents, all of them in one group."""
+    if labels.groups is None or labels.codes is None:
+        return []
+    groups, codes = labels.groups[train], labels.codes[train]
+    of_classes = [groups[codes == j] for j in range(len(labels.names))]
+    return [name for name, of in zip(labels.names, of_classes, strict=True) if len(of) > 1 and (of == of[0]).all()]
 
 
 def find_overlap(dataset: LabelledDataset, threshold: float) -> NearDuplicates | None:

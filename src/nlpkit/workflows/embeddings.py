@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,11 +138,28 @@ def embed_batches(
             done += n
             update(done)
 
-        for batch in batches:
+        for number, batch in enumerate(batches):
             texts = [t or "" for t in batch.column("text").to_pylist()]
+            if not number:
+                warn_of_language(texts, encoder)
             vectors, report = encoder.encode(texts, normalize=normalize, progress=advance)
             totals.add(report)
             yield add_column(batch, "embedding", embedding_column(vectors, dtype))
+
+
+def warn_of_language(texts: Iterable[str | None], encoder: Encoder) -> None:
+    """Warn when an encoder that knows English best is about to encode texts that are mostly in another language."""
+    if "all-minilm" not in encoder.name.lower():
+        return
+    from nlpkit.text.language import SAMPLE_DOCS, foreign_language
+    from nlpkit.text.token_settings import NO_LANGUAGE
+
+    foreign = foreign_language(islice((text for text in texts if text), SAMPLE_DOCS), ["en"])
+    if foreign is not None and foreign.code != NO_LANGUAGE:
+        reporting.warn(
+            f"the texts are mostly '{foreign.code}' and {encoder.name} knows English best: what is made of their vectors may follow style "
+            "more than matter; a multilingual model serves better, such as `encoder=multilingual`, which comes as a package"
+        )
 
 
 BATCH = 10_000  # texts that are Python strings at a time
@@ -216,6 +234,7 @@ def embeddings_of(
             )
         return vectors, made_by
     assert model is not None
+    warn_of_language((text.as_py() for text in table.column("text")), model)
     if there:
         reporting.note(
             f"the column 'embedding' was made by {'an unknown model' if made_by is None else made_by['encoder']}: the embeddings are made "

@@ -325,11 +325,11 @@ class SentencePredictions(Predictions):
 def described(measured: Perplexity) -> str:
     """Return a perplexity and its definition in words."""
     p = measured
-    value = "infinite" if np.isinf(p.perplexity) else f"{p.perplexity:,.2f}"
+    value, without = ("infinite" if np.isinf(x) else f"{x:,.2f}" for x in (p.perplexity, p.without_unknown))
     N = f"{wording.counted(p.n_words, 'word')} with the ends of {wording.counted(p.n_sentences, 'sentence')}"
     parts = [f"perplexity {value} = exp(−Σ log p / N), N = {N}"]
     if p.n_unknown:
-        parts.append(f"{p.n_unknown / p.n_words:.1%} of them unknown, {p.without_unknown:,.2f} without these")
+        parts.append(f"{p.n_unknown / p.n_words:.1%} of them unknown, {without} without these")
     if p.n_impossible:
         parts.append(f"{wording.counted(p.n_impossible, 'word')} of probability 0")
     return "; ".join(parts)

@@ -63,7 +63,22 @@ def read_pairs(
         raise InputError(
             few if (split == TEST).sum() == 1 else "there is no row to learn from; see `text_col` and `split`"
         )
+    _warn_of_overlap(dataset, texts)
     return dataset, Provenance.of_streams(streams)
+
+
+def _warn_of_overlap(dataset: PairDataset, columns: Sequence[str]) -> None:
+    """Warn of test rows whose texts are those of a training row."""
+    known, asked = (
+        list(zip(*(dataset.texts(column, dataset.rows(split)) for column in columns), strict=True))
+        for split in (TRAIN, TEST)
+    )
+    n = sum(map(set(known).__contains__, asked))
+    if n:
+        are = "is a training row" if n == 1 else "are training rows"
+        reporting.warn(
+            f"{n:,} of {wording.counted(len(asked), 'test row')} {are}, too: the scores after training are too good"
+        )
 
 
 def _without_empty(table: pa.Table, texts: Sequence[str], split: IntArray, options: HeldOutOptions) -> IntArray:

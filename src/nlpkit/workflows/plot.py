@@ -164,7 +164,7 @@ def _topic_plot(
     if what == "map":
         return _map_plot(content, names, options, execution)
     relations = topics.topic_relations(content)
-    colours = topic_colours(content, {}, relations)
+    colours = topic_colours(content, relations)
     colour = [colours[k] for k in order]
     if what == "topics":
         terms = topics.relevant_terms(run)
@@ -223,7 +223,7 @@ def _map_plot(
         raise InputError(f"{content.run.path} does not hold the vectors of its documents, so there is no map")
     places = np.stack([arrays["x"], arrays["y"]], axis=1) / 65535
     assigned = content.documents.column("topic").to_numpy()[content.rows]
-    colours = topic_colours(content, arrays, {"places": None})
+    colours = topic_colours(content, topics.topic_relations(content))
     return (
         partial(figures.draw_map, places=places, topics=assigned, names=names, colours=colours),
         0.8 * options.width,

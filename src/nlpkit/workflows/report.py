@@ -150,7 +150,7 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         "layers": layers,
         "columns": columns,
         "relations": {name: value for name, value in relations.items() if name != "distances"},
-        "colours": topic_colours(content, arrays, relations),
+        "colours": topic_colours(content, relations),
         "evidence": number_evidence(manifest),
         "over_time": None if options.no_texts else cells.over_time(run, content.documents, options, execution),
         "by_column": cells.by_column(run, content.documents, topics.user_columns(content, options), options, execution),

@@ -15,7 +15,7 @@ from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.run_reading import numbers
 from nlpkit.parameters import Execution
 from nlpkit.report.figures import PALETTE
-from nlpkit.topics.map import document_map, share_vectors, spread_colours, topic_places
+from nlpkit.topics.map import document_map, share_vectors, spread_colours
 from nlpkit.types import Float32Array, IntArray
 from nlpkit.workflows.report_topics import TopicRunContent
 
@@ -67,16 +67,10 @@ def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
     return chosen
 
 
-def topic_colours(
-    content: TopicRunContent, arrays: Mapping[str, np.ndarray], relations: Mapping[str, Any]
-) -> list[str]:
-    """Return a colour for each topic: topics that lie near each other on the map differ."""
-    places = relations["places"]
-    if "x" in arrays:
-        topics = content.documents.column("topic").to_numpy()[content.rows]
-        places = topic_places(np.stack([arrays["x"], arrays["y"]], axis=1) / 65535, topics, content.n_topics)
+def topic_colours(content: TopicRunContent, relations: Mapping[str, Any]) -> list[str]:
+    """Return a colour for each topic, the same in all pictures of a run: topics that lie near each other in the plane differ."""
     sizes = content.topics.column("size").to_numpy()
-    chosen = spread_colours(np.asarray(places, np.float64), sizes.astype(np.float64), len(PALETTE))
+    chosen = spread_colours(np.asarray(relations["places"], np.float64), sizes.astype(np.float64), len(PALETTE))
     return [PALETTE[c] for c in chosen]
 
 

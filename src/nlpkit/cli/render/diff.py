@@ -46,7 +46,7 @@ def _notes(result: TopicDiff) -> None:
     counts = ", ".join(f"{n} {relation}" for relation, n in facts["relations"].items() if n)
     reporting.note(
         f"{wording.counted(facts['a_topics'], 'topic')} of A, {facts['b_topics']} of B, compared by {result.by} "
-        f"(threshold {result.threshold:g}): {counts}"
+        f"(threshold {result.threshold:g}, half of it for matched): {counts}"
     )
     if not result.shared:
         reporting.note("the runs have no document of the same id")

@@ -29,11 +29,20 @@ log = logging.getLogger("nlpkit.io")
 
 
 class Taken(NamedTuple):
-    """The outcome of some rows: the documents, id and reason of the rows that are none, and how many rows were used."""
+    """The outcome of some rows: the documents; row, id and reason of those that are none, in order; and how many rows were used."""
 
     batch: pa.RecordBatch
-    dropped: list[tuple[str, str]]
+    dropped: list[tuple[int, str, str]]
     rows: int
+
+    def first(self, n_documents: int) -> Taken:
+        """Return the outcome of the rows up to a document."""
+        rows = n_documents
+        for row, _, _ in self.dropped:
+            if row >= rows:
+                break
+            rows += 1
+        return Taken(self.batch.slice(0, n_documents), [one for one in self.dropped if one[0] < rows], rows)
 
 
 @dataclass(slots=True)
@@ -85,7 +94,7 @@ class Assembler:
         self._note_late(block)
         self._check_unique(arrays[0], [block.numbers[row] for row in kept])
         batch = pa.RecordBatch.from_arrays(arrays, schema=plain_schema(self.layout.schema))
-        return Taken(batch, [(ids[row], reason) for row, reason in why.items() if row < used], used)
+        return Taken(batch, [(row, ids[row], why[row]) for row in sorted(why) if row < used], used)
 
     def take_arrow(self, block: ArrowBlock, room: int | None) -> Taken:
         """Return the first rows of a batch of Arrow, at most `room` documents."""
@@ -122,7 +131,7 @@ class Assembler:
             arrays.append(self._cast(array, field_.type, field_.name))
         self._check_unique(arrays[0], numbers if len(kept) == used else [numbers[row] for row in kept])
         missing = np.flatnonzero(~valid[:used]).tolist()
-        dropped = [(ids[row].as_py(), reason) for row in missing]
+        dropped = [(row, ids[row].as_py(), reason) for row in missing]
         return Taken(pa.RecordBatch.from_arrays(arrays, schema=self.layout.schema), dropped, used)
 
     def _cast(self, array: pa.Array, type_: pa.DataType, name: str) -> pa.Array:

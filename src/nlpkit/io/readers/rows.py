@@ -7,6 +7,7 @@ from functools import reduce
 from itertools import chain
 from typing import BinaryIO
 
+from nlpkit.errors import InputError
 from nlpkit.io.encoding import decode
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.arrow_lines import ArrowLines
@@ -89,7 +90,15 @@ class RowInput:
     def blocks(self) -> Iterator[RowBlock | ArrowBlock]:
         """Yield all rows; raises what the reader of the format raises."""
         blocks, self._blocks = self._blocks, None
-        return self._start() if blocks is None else blocks
+        try:
+            yield from self._start() if blocks is None else blocks
+        except InputError:
+            if self._stored is not None and self._stored.packed:
+                for (
+                    _
+                ) in self._stored:  # a corrupt file may unpack to nonsense, which its checksum tells only at the end
+                    pass
+            raise
 
     def sha256(self) -> str:
         """Return the sha256 of the file as stored, of a pipe that of the bytes read."""

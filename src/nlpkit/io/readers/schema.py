@@ -12,7 +12,7 @@ import pyarrow as pa
 from nlpkit.errors import EncodingError, InputError, UsageError, missing_column
 from nlpkit.io.dates import FORMAT_KEY, check_format
 from nlpkit.io.documents import VOCABULARY_KEY
-from nlpkit.io.readers.columns import NULL, TOKENS, TypedColumn, ValueKind, merge, settle
+from nlpkit.io.readers.columns import MIXED, NULL, TOKENS, TypedColumn, ValueKind, merge, settle
 from nlpkit.io.readers.roles import COPY_KEY
 
 log = logging.getLogger("nlpkit.io")
@@ -59,6 +59,8 @@ def unify(inputs: Sequence[InputHeader], forced: Mapping[str, str]) -> TableLayo
         held = [(header.path, header.columns[header.renamed[name]]) for header in inputs if name in header.renamed]
         kinds = [kind for _, kind in held if isinstance(kind, ValueKind)]
         _check_name(name, held)
+        if name not in types:
+            _warn_of_mixed(name, held)
         columns[name] = settle(name, reduce(merge, kinds, NULL), types.get(name))
         carried = [dict(header.metadata.get(header.renamed[name]) or {}) for header in inputs if name in header.renamed]
         alike = carried[0] if carried and all(one == carried[0] for one in carried) else None
@@ -154,6 +156,18 @@ def _without_codes(type_: pa.DataType) -> pa.DataType:
     if pa.types.is_list(type_):
         return pa.list_(_without_codes(type_.value_type))
     return pa.string() if pa.types.is_large_string(type_) else type_
+
+
+def _warn_of_mixed(name: str, held: Sequence[tuple[str, ValueKind | pa.DataType]]) -> None:
+    """Warn where the values of a column have a type in each input, and none in all of them."""
+    common, first = NULL, ""
+    for path, kind in held:
+        if not isinstance(kind, ValueKind) or kind == MIXED:
+            return
+        if merge(common, kind) == MIXED:
+            log.warning("column '%s' is %s in %s and %s in %s: it is read as text", name, common, first, kind, path)
+            return
+        common, first = merge(common, kind), first if common != NULL else path
 
 
 def _check_name(name: str, held: Sequence[tuple[str, ValueKind | pa.DataType]]) -> None:
