@@ -12,6 +12,7 @@ from nlpkit.io.readers.columns import TYPES, ValueKind
 from nlpkit.types import ByteArray
 
 _MOST_MISSES = 4  # after which the rest is read by Python
+_LARGEST = 1 << 30  # bytes of a piece, which is larger than usual where a line is: Arrow counts in 32 bits
 _NULL = re.compile(rb"\s*null")
 
 
@@ -44,7 +45,7 @@ class ArrowLines:
     def _parsed(self, lines: str) -> pa.RecordBatch | None:
         stored = lines.encode()
         n_lines = _count_objects(np.frombuffer(stored, np.uint8))
-        if not n_lines or _has_null_behind_object(stored):
+        if not n_lines or len(stored) > _LARGEST or _has_null_behind_object(stored):
             return None
         from pyarrow.json import ReadOptions, read_json
 
