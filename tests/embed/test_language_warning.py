@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nlpkit.workflows.embeddings import warn_of_language
+from nlpkit.workflows.encoder_language import warn_of_language
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 

@@ -188,7 +188,7 @@ class DocumentStream:
                     left_out: list[tuple[str, str, str]] = []
                     if selection:
                         batch, left_out, n_seen = selection.select(batch, left)
-                        taken = taken.first(n_seen)
+                        taken = taken if n_seen is None else taken.first(n_seen)
                     first_row, rows = rows, rows + taken.rows
                     self.dropped += (DroppedRow(id_, "read", reason) for _, id_, reason in taken.dropped)
                     self.dropped += (DroppedRow(*row) for row in left_out)

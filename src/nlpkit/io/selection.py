@@ -48,11 +48,11 @@ def selection_steps(options: ReadOptions) -> list[tuple[str, str, str]]:
 
 
 class Selected(NamedTuple):
-    """Rows that are used; id, stage and reason of those left out before the last of them; and how many rows were looked at."""
+    """Rows that are used; id, stage and reason of those left out before the last of them; and how many rows were looked at (None: all)."""
 
     batch: pa.RecordBatch
     left_out: list[tuple[str, str, str]]
-    n_seen: int
+    n_seen: int | None
 
 
 class Selection:
@@ -80,7 +80,7 @@ class Selection:
             fulfilled = self._filter.mask(batch.take(pa.array(rows))).to_numpy(zero_copy_only=False)
             stage[rows[~fulfilled]] = 2
             kept[rows[~fulfilled]] = False
-        n_seen = batch.num_rows
+        n_seen = None
         if room is not None and np.count_nonzero(kept) >= room:
             n_seen = int(np.flatnonzero(kept)[room - 1]) + 1
             kept[n_seen:] = False

@@ -82,8 +82,8 @@ def _in_one_group(labels: Labels, train: LongArray) -> list[str]:
     if labels.groups is None or labels.codes is None:
         return []
     groups, codes = labels.groups[train], labels.codes[train]
-    of_classes = [groups[codes == j] for j in range(len(labels.names))]
-    return [name for name, of in zip(labels.names, of_classes, strict=True) if len(of) > 1 and (of == of[0]).all()]
+    sizes = [(int((codes == j).sum()), len(np.unique(groups[codes == j]))) for j in range(len(labels.names))]
+    return [name for name, (n, n_groups) in zip(labels.names, sizes, strict=True) if n > 1 and n_groups == 1]
 
 
 def find_overlap(dataset: LabelledDataset, threshold: float) -> NearDuplicates | None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from nlpkit.io.documents import add_column, embedding_column, embedding_matrix, 
 from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.vector_store import VectorStore
 from nlpkit.plain import to_json
+from nlpkit.workflows.encoder_language import warn_of_language
 
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
@@ -145,21 +145,6 @@ def embed_batches(
             vectors, report = encoder.encode(texts, normalize=normalize, progress=advance)
             totals.add(report)
             yield add_column(batch, "embedding", embedding_column(vectors, dtype))
-
-
-def warn_of_language(texts: Iterable[str | None], encoder: Encoder) -> None:
-    """Warn when an encoder that knows English best is about to encode texts that are mostly in another language."""
-    if "all-minilm" not in encoder.name.lower():
-        return
-    from nlpkit.text.language import SAMPLE_DOCS, foreign_language
-    from nlpkit.text.token_settings import NO_LANGUAGE
-
-    foreign = foreign_language(islice((text for text in texts if text), SAMPLE_DOCS), ["en"])
-    if foreign is not None and foreign.code != NO_LANGUAGE:
-        reporting.warn(
-            f"the texts are mostly '{foreign.code}' and {encoder.name} knows English best: what is made of their vectors may follow style "
-            "more than matter; a multilingual model serves better, such as `encoder=multilingual`, which comes as a package"
-        )
 
 
 BATCH = 10_000  # texts that are Python strings at a time
