@@ -10,13 +10,17 @@ WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo docs test test-any test-bounds test-wheel test-all lint bench clean
+.PHONY: demo docs test test-examples test-any test-bounds test-wheel test-all lint bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/nlpkit bertopic data/samples/news.jsonl --k auto --seed 42 --offline --force -o demo-run/
 
 test: $(DEV) lint
 	$(BIN)/python -m pytest $(WORKERS)
+
+# what README, docs, configs and --help print, run as printed
+test-examples: $(DEV)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m examples tests/test_docs.py tests/cli/test_help.py
 
 # random command lines; ANY_COMMAND_SEED=1000 ANY_COMMAND_LINES=200 make test-any draws others and more
 test-any: $(DEV)

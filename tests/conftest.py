@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 OF_EMBEDDING = ("test_sbert_embed.py", "test_embed_again.py", "test_shards.py")
-LONG = ("test_docs.py", "test_workflow.py", "test_help.py")  # few tests that take long
+LONG = ("test_choose.py", "test_contract.py", "test_workflow.py")  # few tests that take long
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

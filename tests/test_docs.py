@@ -123,6 +123,7 @@ def checkout(folder: Path, *, complete: bool) -> Path:
 
 @needs_minilm
 @needs_hdbscan
+@pytest.mark.examples
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=named)
 def test_what_a_page_says_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if page.name in TRAIN:
@@ -224,6 +225,7 @@ def test_readme_has_the_commands_of_the_cli() -> None:
 
 @needs_minilm
 @needs_hdbscan
+@pytest.mark.examples
 @pytest.mark.parametrize("config", sorted(p.name for p in (ROOT / "configs").glob("*.toml")))
 def test_config_examples_run_as_their_first_lines_say(
     config: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

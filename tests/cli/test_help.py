@@ -104,6 +104,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return few_samples(tmp_path, 1 if request.node.name.endswith(("[classify]", "[active-curve]")) else 3)
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize(
     "command",
     [
@@ -155,12 +156,14 @@ def test_examples_run_as_printed(command: str, folder: Path) -> None:
             assert (folder / output[1]).exists()
 
 
+@pytest.mark.examples
 def test_examples_of_generate_and_spell_run_as_printed(folder: Path) -> None:
     run_line("nlpkit ngram-lm data/samples/news.jsonl -o lm/ -q", folder)
     for line in [*examples("generate"), *examples("spell")]:
         run_line(line, folder)
 
 
+@pytest.mark.examples
 def test_examples_of_effects_run_as_printed(folder: Path) -> None:
     for formula, target in (("label", "stm"), ("label + s(date, 5)", "stm-dates")):
         run_line(f"nlpkit stm data/samples/news.jsonl --k 4 --prevalence '{formula}' -o {target}/ -q", folder)
@@ -170,6 +173,7 @@ def test_examples_of_effects_run_as_printed(folder: Path) -> None:
 
 @needs_minilm
 @needs_hdbscan
+@pytest.mark.examples
 @pytest.mark.parametrize("command", ["edit", "info", "topics", "diff", "report", "export", "plot"])
 def test_examples_of_commands_on_runs_run_as_printed(command: str, tmp_path: Path, news_run: Path) -> None:
     (tmp_path / "data").symlink_to(ROOT / "data")  # all of the news: the run is theirs
@@ -181,7 +185,7 @@ def test_examples_of_commands_on_runs_run_as_printed(command: str, tmp_path: Pat
 
 @needs_minilm
 @needs_hdbscan
-@pytest.mark.slow
+@pytest.mark.examples
 def test_examples_of_the_program_run_as_printed(folder: Path) -> None:
     lines = [line.strip() for line in run_cli("--help").out.splitlines() if line.startswith("  nlpkit ")]
     assert len(lines) == 4
