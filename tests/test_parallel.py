@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from typing import Any
 
 import pytest
 
-from nlpkit.parallel import ahead, map_ahead
+from nlpkit.parallel import ahead, map_ahead, result_of
 
 
 @pytest.mark.parametrize("depth", [1, 2, 100])
@@ -61,3 +65,21 @@ def test_an_error_of_the_function_is_raised_at_its_item() -> None:
     assert [next(running)[0] for _ in range(3)] == [0, 1, 2]
     with pytest.raises(ZeroDivisionError):
         next(running)
+
+
+def never() -> Iterator[int]:
+    threading.Event().wait(60)
+    yield 0
+
+
+@pytest.mark.parametrize("wait", [lambda: result_of(Future()), lambda: next(ahead(never()))], ids=["future", "ahead"])
+def test_ctrl_c_ends_a_wait_where_polars_lets_it_go_on(wait: Callable[[], Any]) -> None:
+    signal.siginterrupt(signal.SIGINT, False)  # as polars does when it is loaded
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            wait()
+    finally:
+        signal.siginterrupt(signal.SIGINT, True)
+        timer.join()

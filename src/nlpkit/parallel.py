@@ -6,7 +6,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TypeVar
 
@@ -14,6 +14,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _WAIT = 0.1  # seconds after which a full queue looks whether anybody still wants what is in it
+# Seconds after which a wait looks up: one without end does not hear a signal that came just before it, nor any once polars is loaded,
+# which lets an interrupted wait go on (SA_RESTART).
+TURN = 0.5
 
 
 def ahead(items: Iterable[T], *, depth: int = 2, join: bool = False) -> Generator[T, None, None]:
@@ -51,7 +54,10 @@ def ahead(items: Iterable[T], *, depth: int = 2, join: bool = False) -> Generato
     thread.start()
     try:
         while True:
-            is_item, value = waiting.get()
+            try:
+                is_item, value = waiting.get(timeout=TURN)
+            except queue.Empty:
+                continue
             if is_item:
                 yield value  # type: ignore[misc]
             elif value is not None:
@@ -67,6 +73,13 @@ def ahead(items: Iterable[T], *, depth: int = 2, join: bool = False) -> Generato
             thread.join()
 
 
+def result_of(future: Future[R]) -> R:
+    """Return what a future comes to; unlike with its own method, Ctrl-C always ends the wait."""
+    while not future.done():
+        wait([future], timeout=TURN)
+    return future.result()
+
+
 def map_ahead(function: Callable[[T], R], items: Iterable[T], *, threads: int) -> Iterator[tuple[T, R]]:
     """Yield (item, function(item)) in order, with up to `threads` calls at a time; the function should release the GIL.
 
@@ -79,10 +92,10 @@ def map_ahead(function: Callable[[T], R], items: Iterable[T], *, threads: int) -
                 pending.append((item, pool.submit(function, item)))
                 if len(pending) >= 2 * max(threads, 1):
                     first, future = pending.popleft()
-                    yield first, future.result()
+                    yield first, result_of(future)
             while pending:
                 first, future = pending.popleft()
-                yield first, future.result()
+                yield first, result_of(future)
         finally:
             for _, future in pending:
                 future.cancel()

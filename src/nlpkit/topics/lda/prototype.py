@@ -19,10 +19,10 @@ from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.kernels.linkage import complete_linkage
+from nlpkit.parallel import TURN
 from nlpkit.topics.lda.similarity import SimilarityMeasure, jaccard
 from nlpkit.types import NO_TOPIC, CsrMatrix, FloatArray, IntArray, LongArray
 
-TURN = 0.5  # seconds after which the caller looks up
 SWEEPS_AT_ONCE = 10  # between two looks at whether somebody still wants the result
 
 
@@ -246,7 +246,7 @@ def replicate(
         try:
             futures = [pool.submit(one, each) for each in seeds]
             running, failed = set(futures), False
-            while running and not failed:  # a signal that comes just before a wait without end is not heard
+            while running and not failed:
                 ended, running = wait(running, timeout=TURN, return_when=FIRST_EXCEPTION)
                 failed = any(future.exception() is not None for future in ended)
         finally:  # all are done, or one failed, or the caller was interrupted: then nobody wants the others

@@ -19,6 +19,7 @@ from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs_infer
 from nlpkit.metrics.coherence import Postings, npmi_by_document, postings
 from nlpkit.metrics.diversity import exclusivity, unique_share
+from nlpkit.parallel import result_of
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.by_term import words_of
 from nlpkit.topics.mixtures.heldout import hold_out, split_documents
@@ -252,7 +253,7 @@ def score_fits(
         try:  # from the first fit on: an interrupt between two of them would else wait for all sweeps
             futures = [pool.submit(one, job) for job in new]
             for job, future in zip(new, futures, strict=True):
-                scores[job] = future.result()
+                scores[job] = result_of(future)
                 if done is not None:
                     done(*job, scores[job])
         finally:
