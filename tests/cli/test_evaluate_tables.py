@@ -405,5 +405,8 @@ def test_written_texts(tmp_path: Path) -> None:
     run_cli("evaluate", "x.jsonl", "--fail-under", "bleu=90", "-q", code=1)
     wrong = run_cli("evaluate", "x.jsonl", "--metrics", "rouge,accuracy", code=2).error()
     assert "rouge_1, rouge_2, rouge_l: no score of a table of predictions" in wrong
+    write_jsonl(tmp_path / "ja.jsonl", [{"label": "猫が好きです。", "prediction": "犬が好きです。"}])
+    assert "bleu cut: they count" in run_cli("evaluate", "ja.jsonl", "--metrics", "bleu,chrf").err
+    assert "no spaces" not in done.err + run_cli("evaluate", "ja.jsonl", "--metrics", "chrf").err
     write_jsonl(tmp_path / "n.jsonl", [{"label": 1, "prediction": 2}])
     assert "texts are needed" in run_cli("evaluate", "n.jsonl", "--metrics", "bleu", code=3).error()

@@ -607,6 +607,13 @@ def test_labels_of_any_spelling(base: Path) -> None:
     assert "../x" in Path("run/model/transformers/README.md").read_text()
 
 
+def test_labels_that_are_numbers_are_said_to_be_classes(base: Path) -> None:
+    stars = {"sport": 1, "space": 3, "politics": 5}
+    numbered = [{**row, "label": stars[row["label"]]} for row in rows()]
+    assert "the labels are numbers and taken for 3 classes" in fit(numbered, base=base).err
+    assert "are numbers" not in fit(numbered, "--task", "classes", "--force", base=base).err
+
+
 def test_a_latin_1_table(base: Path) -> None:
     lines = ["id,text,label", *(f"{row['id']},{row['text']} é,{row['label']}ö" for row in rows())]
     Path("latin.csv").write_bytes("\n".join(lines).encode("latin-1"))

@@ -62,7 +62,7 @@ def test_numbers_are_numbers_however_written(tmp_path: Path) -> None:
 
 def test_numbers_with_leading_zeros_are_labels(tmp_path: Path) -> None:
     assert wide(tmp_path, "a,b\n007,7\n").names == ("007", "7")
-    with pytest.raises(InputError, match=r"t\.csv:2: column 'a' has '007', but level interval needs numbers"):
+    with pytest.raises(InputError, match=r"t\.csv:2: column 'a' has '007', but interval data are numbers"):
         wide(tmp_path, "a,b\n007,7\n", level="interval")
 
 
@@ -88,12 +88,12 @@ def test_an_order_of_labels(tmp_path: Path) -> None:
     ("text", "how", "kind", "says"),
     [
         ("a,b\nlow,mid\n", {"level": "ordinal"}, InputError,
-         r"needs numbers or the order of the labels; give `order` .*\(found: low,mid\)"),
-        ("a,b\nlow,1\n", {"level": "ratio"}, InputError, "'low', but level ratio needs numbers; for labels take level nominal"),
-        ("a,b\n1,inf\n", {"level": "interval"}, InputError, "'inf', but level interval needs numbers"),
+         r"ordinal data are numbers, or labels in an order; give `order` .*\(found: low,mid\)"),
+        ("a,b\nlow,1\n", {"level": "ratio"}, InputError, "'low', but ratio data are numbers; labels are nominal"),
+        ("a,b\n1,inf\n", {"level": "interval"}, InputError, "'inf', but interval data are numbers"),
         ("a,b\nlow,mdi\n", {"level": "ordinal", "order": ["low", "mid"]}, InputError,
          r"t\.csv:2: column 'b' has 'mdi', which is not in the order low,mid; did you mean 'mid'"),
-        ("a,b\n1,2\n", {"level": "interval", "order": ["1", "2"]}, UsageError, "level interval needs numbers"),
+        ("a,b\n1,2\n", {"level": "interval", "order": ["1", "2"]}, UsageError, "interval data are numbers"),
         ("a,b\n1,2\n", {"level": "ordinal", "order": ["1", "1"]}, UsageError, "has '1' twice"),
         ("a,b\n1,2\n", {"level": "ordinal", "order": ["1", ""]}, UsageError, "empty label"),
         ("a,c\n1,2\n", {}, ColumnError, r"has no column 'b' \(found: a, c\)"),

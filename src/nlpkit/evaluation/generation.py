@@ -13,6 +13,7 @@ from nlpkit.evaluation.results import TargetResult
 from nlpkit.metrics.catalogue import METRICS, in_group
 from nlpkit.metrics.generation import OF_CORPUS, PER_PAIR
 from nlpkit.metrics.score import Uncertainty, mean_score, statistic_score
+from nlpkit.text.scripts import UNSPACED
 from nlpkit.types import FloatArray
 
 BERTSCORE = in_group("bertscore")
@@ -48,6 +49,12 @@ def add_generated(
     ):
         if n:
             result.notes.append(f"{wording.counted(n, 'document')} without a {what}")
+    by_word = [name for name in names if name not in (*BERTSCORE, "chrf")]
+    if by_word and sum(bool(UNSPACED.search(text)) for text in references) > len(references) / 2:
+        result.notes.append(
+            f"most texts have no spaces between words, where {wording.listed(by_word, 5)} cut: they count what stands between two "
+            "signs as one word; chrf compares characters"
+        )
     once = np.ones(len(texts), np.int64)
     of_tokens = [name for name in names if name in BERTSCORE]
     if of_tokens:

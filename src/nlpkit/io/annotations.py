@@ -165,9 +165,7 @@ def _coded(
 def _check_order(order: Sequence[str], level: Level) -> list[str]:
     known = [text.strip() for text in order]
     if level not in ("nominal", "ordinal"):
-        raise UsageError(
-            f"an order of labels is for level ordinal or nominal; level {level} needs numbers", parameter="order"
-        )
+        raise UsageError(f"an order is for ordinal or nominal labels; {level} data are numbers", parameter="order")
     twice = next((text for i, text in enumerate(known) if text in known[:i] or not text), None)
     if twice is not None:
         raise UsageError(
@@ -187,8 +185,8 @@ def _parse_number(text: str) -> float | None:
 
 def _not_numbers(first_cells: dict[str, tuple[int, int]], place: Callable[[int, int], str], level: Level) -> str:
     text, where = next((text, where) for text, where in first_cells.items() if _parse_number(text) is None)
-    message = f"{place(*where)} has '{text}', but level {level} needs numbers"
+    message = f"{place(*where)} has '{text}', but {level} data are numbers"
     if level != "ordinal":
-        return f"{message}; for labels take level nominal, or ordinal with their order"
+        return f"{message}; labels are nominal, or ordinal with their order"
     some = listed(sorted(first_cells), _NAMED, between=",")
-    return f"{message} or the order of the labels; give `order` with them from low to high (found: {some})"
+    return f"{message}, or labels in an order; give `order` with them from low to high (found: {some})"

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
-from nlpkit.cells import is_number
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.labels import Labels, encode_numbers, encode_sets, encode_single, label_scale
 from nlpkit.classify.options import ClassifierOptions, ClassifierTextOptions, SplitOptions
@@ -35,6 +34,7 @@ from nlpkit.workflows.feature_columns import check_feature_columns
 from nlpkit.workflows.groups import Groups
 from nlpkit.workflows.labelled import (
     check_label_column,
+    note_numbers,
     numeric_labels,
     read_labels,
     read_numbers,
@@ -270,11 +270,8 @@ def _encode(raw_labels: list[Any], learn: BoolArray, options: ClassifierOptions)
     if options.task == "ordinal":
         return encode_single(raw_labels, learn, label_scale(raw_labels, options.labels_in_order))
     labels = encode_single(raw_labels, learn)
-    if options.task == "auto" and options.rules is None and len(labels.names) > 2 and all(map(is_number, labels.names)):
-        reporting.note(
-            f"the labels are numbers and taken for {len(labels.names):,} classes without an order; `task=regression` predicts "
-            "numbers, `task=ordinal` classes in their order (`task=classes`: as now, without this note)"
-        )
+    if options.task == "auto" and options.rules is None:
+        note_numbers(labels.names)
     return labels
 
 

@@ -30,6 +30,7 @@ from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
 from nlpkit.workflows.labelled import (
     check_label_column,
+    note_numbers,
     read_labels,
     read_numbers,
     read_streams,
@@ -148,6 +149,8 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
     train = dataset.split == TRAIN
     if not dataset.n_folds and train.any():  # what only held-out documents have is no class of the model
         dataset.labels, dataset.tag_names = encoded(train & known), tag_names_of(tags, train)
+    if kind == "single" and options.task == "auto":
+        note_numbers(dataset.labels.names)
     check_dataset(dataset, options, seed=seed)
     return dataset, provenance
 

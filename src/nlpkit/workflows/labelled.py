@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting
-from nlpkit.cells import LARGEST, as_label
+from nlpkit.cells import LARGEST, as_label, is_number
 from nlpkit.classify.labels import with_point
 from nlpkit.classify.splits import check_splits, split_column, splits_of
 from nlpkit.errors import ColumnError, InputError, missing_column
@@ -44,6 +44,15 @@ def read_labels(column: pa.ChunkedArray, separator: str | None) -> list[Any]:
     if separator is None:
         return texts
     return [None if t is None else _different(t.split(separator)) for t in texts]
+
+
+def note_numbers(names: Sequence[str]) -> None:
+    """Say that three or more labels, all of them numbers, are taken for classes."""
+    if len(names) > 2 and all(map(is_number, names)):
+        reporting.note(
+            f"the labels are numbers and taken for {len(names):,} classes without an order; `task=regression` predicts "
+            "numbers, `task=ordinal` classes in their order (`task=classes`: as now, without this note)"
+        )
 
 
 def read_numbers(table: pa.Table) -> FloatArray:
