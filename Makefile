@@ -42,7 +42,7 @@ test-all: $(DEV) lint
 lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 
 # the site of docs/ in site/, with the pages of docs/reference/ that come from the code
 docs: $(DEV)
