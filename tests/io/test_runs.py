@@ -37,6 +37,18 @@ def write(path: Path, *, dropped: tuple[DroppedRow, ...] = (), force: bool = Fal
     return path
 
 
+def test_the_peak_of_memory_is_that_of_writing_where_this_takes_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peaks = iter([100, 100, 100, 250])  # of a run whose writing takes no more, and of one where it does
+    monkeypatch.setattr("nlpkit.io.runs.peak_memory_mb", lambda: next(peaks))
+    block = footer_block("run", command="bertopic", parameters={}, seed=1, inputs=INPUTS)
+    for name, peak in (("a", 70), ("b", 250)):
+        manifest = {"kind": "bertopic", "peak_memory_mb": 70}  # what the model took; the process has done more since
+        write_run(tmp_path / name, RunTables({}, {}, {}), block, manifest, force=False)
+        assert json.loads((tmp_path / name / "manifest.json").read_text())["peak_memory_mb"] == peak
+
+
 def test_a_run_comes_back(tmp_path: Path) -> None:
     run = open_run(write(tmp_path / "run"), ["bertopic", "lda-gibbs"])
     assert run.table("documents").to_pylist() == [{"id": "a"}]

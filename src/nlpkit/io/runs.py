@@ -119,6 +119,7 @@ def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[
     Raises:
         OutputExistsError, UsageError, InputError: see `check_target`.
     """
+    before = peak_memory_mb()
     with atomic_directory(path, force=force) as part:
         for name, table in run.tables.items():
             write_table(part / f"{name}.parquet", table, {**block, "kind": _KINDS.get(name, name)})
@@ -142,6 +143,8 @@ def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[
             (part / name).write_text(text, encoding="utf-8")
         outputs = {str(f.relative_to(part)): sha256_of(f) for f in sorted(part.rglob("*")) if f.is_file()}
         head = {"schema_version": SCHEMA_VERSION, "nlpkit_version": __version__}
+        if (peak := peak_memory_mb()) > before:  # writing took the most
+            manifest = {**manifest, "peak_memory_mb": peak}
         _write_json(part / MANIFEST, {**head, **manifest, "made_in": _made_in(path), "outputs": outputs})
 
 
