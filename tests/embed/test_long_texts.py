@@ -186,3 +186,21 @@ def test_what_was_done_before_an_interruption_is_kept(
     vectors, _ = encoder.encode(sentences)
     np.testing.assert_array_equal(vectors, expected)
     assert store.missed == len(sentences) - 20
+
+
+def test_parts_that_take_long_become_smaller(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, now = tiny_encoder(tiny), [0.0]
+    monkeypatch.setattr(encoder_module.time, "perf_counter", lambda: now[0])
+
+    def sizes(seconds: float, n: int) -> list[int]:
+        found = []
+        for part in encoder._parts(n):
+            found.append(len(range(n)[part]))
+            now[0] += seconds * found[-1]
+        return found
+
+    assert sizes(0.001, 6000) == [128, 256, 512, 1024, 2048, 2032]
+    assert sizes(0.05, 1000) == [128, 256, 256, 256, 104]
+    assert sizes(0.2, 300) == [128, 64, 64, 44]
+    assert sizes(100, 133) == [128, 5]
+    assert sizes(1, 0) == []

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass
@@ -42,7 +42,8 @@ DEFAULT_LONG = "truncate"
 BATCH_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 STATIC_BATCH_TOKENS = 16384
 REVISION = 1  # of what a vector depends on besides the model and its settings: raise it, and caches are no longer used
-_STEP = 2048  # texts on a CPU that are done before they are stored
+_STEP, _FEWEST = 2048, 128  # texts on a CPU that are done before they are stored: as many as take some _SECONDS
+_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -183,14 +184,12 @@ class Encoder:
         """Return which distinct texts the cache has (U,), tokens and tokens cut (U, 2) and vectors (U, E), made and stored if need be."""
         known = np.zeros(len(texts), bool)
         counts, vectors = np.zeros((len(texts), 2), np.int64), np.zeros((len(texts), self.whole_dim), np.float32)
-        step = _STEP if self.device == "cpu" else max(1, len(texts))
-        for start in range(0, len(texts), step):
-            part = slice(start, start + step)
+        for part in self._parts(len(texts)):
             if self.cache is not None:
                 known[part], counts[part], vectors[part] = self.cache.get(texts[part])
                 if progress is not None and known[part].any():
                     progress(int(documents[part][known[part]].sum()))
-            missing = start + np.flatnonzero(~known[part])
+            missing = part.start + np.flatnonzero(~known[part])
             if not len(missing):
                 continue
 
@@ -203,6 +202,19 @@ class Encoder:
             if self.cache is not None:
                 self.cache.put(new, counts[missing], vectors[missing])
         return known, counts, vectors
+
+    def _parts(self, n: int) -> Iterator[slice]:
+        """Yield the parts of n texts that are stored when they are done; no vector depends on which texts are in one."""
+        step, start = (min(_FEWEST, _STEP) if self.device == "cpu" else max(1, n)), 0
+        while start < n:
+            begin = time.perf_counter()
+            yield slice(start, start + step)
+            start += step
+            seconds = time.perf_counter() - begin
+            if seconds > _SECONDS:
+                step = max(1, step // 2)
+            elif seconds < _SECONDS / 2 and 2 * step <= _STEP:
+                step *= 2
 
     def _embed_texts(self, texts: Sequence[str], done: Callable[[IntArray], None]) -> tuple[IntArray, FloatArray]:
         """Return tokens and tokens cut (U, 2) and vectors (U, E) of texts; `done` gets the rows of those that are done."""
