@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,6 +39,18 @@ def test_vectors_are_those_of_the_library(embedder: Embedder) -> None:
         found = texts.encode(np.array([3, 1, 0, 2, 4])).numpy()
     expected = embedder.model.encode(TEXTS, show_progress_bar=False)
     np.testing.assert_allclose(found, expected[[3, 1, 0, 2, 4]], atol=1e-6)
+
+
+def test_a_model_that_nobody_needs_any_more_is_gone_at_once(folder: Path) -> None:
+    """Else the trainings of a table keep their weights until Python looks for cycles, 90 MB each with MiniLM."""
+    embedder = load_embedder(folder, max_tokens=None, device=CPU)
+    left = weakref.ref(embedder.model)
+    gc.disable()
+    try:
+        del embedder
+        assert left() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("mode", ["cls", "max", "weightedmean"])

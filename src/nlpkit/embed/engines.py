@@ -268,6 +268,8 @@ def load_sentence_transformer(path: Path, device: torch.device, *, command: str)
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise MissingError(f"sentence-transformers cannot load the model in {path}: {lines[0]}") from None
     refuse_random_weights(path, messages)
+    # Its model card, which nlpkit never writes, holds it in a cycle: its weights would stay until Python looks for such, which is rare.
+    model.model_card_data.model = None
     if getattr(getattr(model[0], "model", None), "base_model_prefix", "") == "backbone":  # Mamba
         from nlpkit.architectures.mamba import with_scan
 
