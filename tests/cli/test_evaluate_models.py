@@ -461,7 +461,7 @@ def test_dry_run_writes_nothing(planted_lda: Path, tmp_path: Path) -> None:
 
 
 def test_as_a_step_of_a_ci_job(planted_lda: Path, tmp_path: Path) -> None:
-    run_shell(f"nlpkit evaluate {planted_lda} --npmi --fail-under 0.05", cwd=tmp_path)
+    run_cli("evaluate", planted_lda, "--npmi", "--fail-under", "0.05")
     done = run_shell(f"nlpkit evaluate {planted_lda} --npmi --fail-under 0.95 && echo deployed", cwd=tmp_path, code=1)
     assert "deployed" not in done.out
     assert done.err.splitlines()[-1].startswith(f"error: gate failed: {planted_lda}: npmi ")
