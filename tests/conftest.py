@@ -9,6 +9,7 @@ import logging
 import os
 import pickle
 import signal
+import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -170,6 +171,29 @@ def _read_vectors(folder: Path) -> None:
         key, vectors = pickle.loads(path.read_bytes())
         _vectors.setdefault(key, {}).update(vectors)
         _files.add(path)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def look_for_thread_pools_once() -> Iterator[None]:
+    """Look once for the libraries whose threads fits limit, until more modules are loaded: it takes 3 ms, hundreds of times."""
+    from threadpoolctl import ThreadpoolController
+
+    seen: dict[int, list[Any]] = {}
+    look = ThreadpoolController._load_libraries
+
+    def remembered(controller: Any) -> None:
+        number = len(sys.modules)
+        known = seen.get(number)
+        if known is None:
+            look(controller)
+            known = list(controller.lib_controllers)
+            seen.clear()
+            seen[number] = known
+        controller.lib_controllers = list(known)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ThreadpoolController, "_load_libraries", remembered)
+        yield
 
 
 @pytest.fixture(autouse=True)
