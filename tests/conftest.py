@@ -9,6 +9,7 @@ import logging
 import os
 import pickle
 import signal
+import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -50,8 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-OF_EMBEDDING = ("test_sbert_embed.py", "test_embed_again.py", "test_shards.py")
-LONG = ("test_choose.py", "test_contract.py", "test_workflow.py")  # few tests that take long
+OF_EMBEDDING = ("test_embed_again.py", "test_shards.py")
+LONG = ("test_contract.py", "test_finetune.py", "test_help.py", "test_report_browser.py", "test_workflow.py")  # long ones
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -170,6 +171,44 @@ def _read_vectors(folder: Path) -> None:
         key, vectors = pickle.loads(path.read_bytes())
         _vectors.setdefault(key, {}).update(vectors)
         _files.add(path)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def load_french_once() -> Iterator[None]:
+    """Load the pipeline of spaCy once for each set of its parts: it takes 2 s, for the exceptions of its tokenizer."""
+    from nlpkit.text import spacy_tokens
+
+    load, known = spacy_tokens._load, functools.cache(spacy_tokens._load)
+
+    def remembered(spacy: Any, folder: Path, needed: frozenset[str]) -> Any:
+        return (known if "fr_core_news_sm" in folder.name else load)(spacy, folder, needed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spacy_tokens, "_load", remembered)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def look_for_thread_pools_once() -> Iterator[None]:
+    """Look once for the libraries whose threads fits limit, until more modules are loaded: it takes 3 ms, hundreds of times."""
+    from threadpoolctl import ThreadpoolController
+
+    seen: dict[int, list[Any]] = {}
+    look = ThreadpoolController._load_libraries
+
+    def remembered(controller: Any) -> None:
+        number = len(sys.modules)
+        known = seen.get(number)
+        if known is None:
+            look(controller)
+            known = list(controller.lib_controllers)
+            seen.clear()
+            seen[number] = known
+        controller.lib_controllers = list(known)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ThreadpoolController, "_load_libraries", remembered)
+        yield
 
 
 @pytest.fixture(autouse=True)

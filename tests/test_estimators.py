@@ -47,9 +47,9 @@ def test_what_reads_words_in_their_order_takes_no_matrix(kind: str) -> None:
 @pytest.mark.parametrize(
     "estimator",
     [
-        *(Classifier(kind, epochs=20) for kind in KINDS if kind not in (*NO_CLASSIFIERS, *OF_ORDER, "kan")),
+        *(Classifier(kind, epochs=5) for kind in KINDS if kind not in (*NO_CLASSIFIERS, *OF_ORDER, "kan")),
         pytest.param(Classifier("kan"), marks=pytest.mark.slow),  # fifty trainings
-        LatentDirichletAllocation(n_components=3, sweeps=10),
+        LatentDirichletAllocation(n_components=3, sweeps=3),
         TfidfVectorizer(min_df=1),
     ],
     ids=str,

@@ -60,8 +60,8 @@ def error(network: Any, X: Any, y: Any, T: Any, target: Any) -> float:
     ("n", "function", "shape", "units", "most"),
     [
         (2, lambda X: X[:, 0] * X[:, 1], {"widths": (2, 3, 1), "reach": 2.0}, (torch.nn.ReLU,), 0.01),
-        (1, lambda X: torch.sin(3 * torch.pi * X[:, 0]), {"widths": (1, 2, 1), "reach": 1.0, "intervals": 8},
-         (torch.nn.ReLU, torch.nn.Tanh), 0.06),
+        pytest.param(1, lambda X: torch.sin(3 * torch.pi * X[:, 0]), {"widths": (1, 2, 1), "reach": 1.0, "intervals": 8},
+                     (torch.nn.ReLU, torch.nn.Tanh), 0.06, marks=pytest.mark.slow),  # three trainings
     ],
     ids=["x times y", "sin"],
 )  # fmt: skip

@@ -146,9 +146,7 @@ def test_module_runs_like_the_command(tmp_path: Path) -> None:
     "command",
     [
         "nlpkit preprocess {news} -q -o - | head -1",
-        "nlpkit preprocess {news} -q -o - | true",
         "nlpkit info {news} | true",
-        "nlpkit ctfidf {news} -q --json | true",
         "nlpkit --help | true",
         "nlpkit info --help | true",
     ],

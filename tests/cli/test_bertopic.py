@@ -551,7 +551,7 @@ def test_options_of_the_fit_are_none_of_prediction(planted: Path, planted_run: P
 
 @needs_minilm
 def test_documents_between_the_clusters_join_or_are_assigned_or_stay_out(news_embedded: Path, tmp_path: Path) -> None:
-    dense = ["--cluster", "hdbscan"]
+    dense = ["--limit", "200", "--cluster", "hdbscan"]
     run_cli("bertopic", news_embedded, *dense, "-q", "-o", "joined")
     run_cli("bertopic", news_embedded, *dense, "--no-join-neighbors", "-q", "-o", "run")
     lost = [i for i, t in topics_of(tmp_path / "run").items() if t < 0]
@@ -560,7 +560,9 @@ def test_documents_between_the_clusters_join_or_are_assigned_or_stay_out(news_em
     done = run_cli("bertopic", news_embedded, *dense, "--no-join-neighbors", "--assign-outliers", "-o", "run2")
     assert f"{len(lost)} documents without a topic were moved to their nearest one" in done.err
     assert min(topics_of(tmp_path / "run2").values()) == 0
-    report = run_cli("predict", "run", news_embedded, "--assign-outliers", "--json", "-q", "-o", "p.parquet").json()
+    report = run_cli(
+        "predict", "run", news_embedded, *dense[:2], "--assign-outliers", "--json", "-q", "-o", "p.parquet"
+    ).json()
     assert report["unassigned"] == 0
     nearest = dict(zip(*(read("p.parquet")[n].to_pylist() for n in ("id", "nearest_topic")), strict=True))
     predicted = dict(zip(*(read("p.parquet")[n].to_pylist() for n in ("id", "topic")), strict=True))
@@ -595,7 +597,7 @@ def test_raw_text_is_embedded_by_the_model_of_the_run(news_run: Path, tmp_path: 
 
 @needs_minilm
 def test_german_news(tmp_path: Path) -> None:
-    done = run_cli("bertopic", NACHRICHTEN, "--offline", "-o", "run")
+    done = run_cli("bertopic", NACHRICHTEN, "--limit", "40", "--k", "3", "--offline", "-o", "run")
     assert "language: de 100%" in done.err
     assert "warning: the texts are mostly 'de'" in done.err
     terms = {t for row in pl.read_parquet("run/topics.parquet")["top_terms"].to_list() for t in row}

@@ -14,6 +14,7 @@ from tests.cli.conftest import read, run_cli, write_jsonl
 
 N, VOCABULARY, LENGTH = 240, 2000, 25
 CHANCE = 4 * np.sqrt(0.25 / N)  # four standard errors
+FOLDS = ("--cv", "3")
 
 OPTIONS = [
     ["--model", "nb"],
@@ -33,7 +34,7 @@ OPTIONS = [
     ["--model", "bernoulli-nb", "--alpha", "auto", "--select", "chi2:50"],
     ["--feature-cols", "size,author"],
     ["--on", "columns", "--feature-cols", "size,author", "--calibrate", "sigmoid"],
-    ["--model", "auto", "--cv", "3", "--budget", "1000", "--select", "chi2:40"],
+    ["--model", "auto", "--budget", "1000", "--select", "chi2:40"],
 ]
 NUMBERS = ["--label-col", "number", "--task", "regression"]
 RATINGS = ["--label-col", "rating", "--task", "ordinal"]
@@ -42,7 +43,7 @@ OF_NUMBERS = [
     [*NUMBERS, "--cost", "auto", "--phrases", "npmi:0.1:2", "--hand-features", "all"],
     [*NUMBERS, "--on", "columns", "--feature-cols", "size,author"],
     [*RATINGS, "--select", "chi2:50"],
-    [*RATINGS, "--cost", "auto", "--class-weight", "balanced", "--feature-cols", "size,author"],
+    [*RATINGS, "--cost", "0.1,10", "--class-weight", "balanced", "--feature-cols", "size,author"],
 ]
 
 
@@ -70,7 +71,7 @@ def random_rows(n: int, seed: int, prefix: str = "d") -> list[dict[str, Any]]:
 @pytest.mark.parametrize("options", OPTIONS, ids=name)
 def test_random_labels_score_at_chance(options: list[str], tmp_path: Path) -> None:
     write_jsonl(tmp_path / "t.jsonl", random_rows(N, 0))
-    run_cli("classify", "t.jsonl", *options, "--ci", "0", "-q", "-o", "run")
+    run_cli("classify", "t.jsonl", *FOLDS, *options, "--ci", "0", "-q", "-o", "run")
     report = json.loads(Path("run/metrics.json").read_text())
     assert abs(report["targets"][0]["metrics"]["balanced_accuracy"]["value"] - 0.5) < CHANCE
 
@@ -78,7 +79,7 @@ def test_random_labels_score_at_chance(options: list[str], tmp_path: Path) -> No
 @pytest.mark.parametrize("options", OF_NUMBERS, ids=name)
 def test_random_numbers_and_ratings_are_not_predicted(options: list[str], tmp_path: Path) -> None:
     write_jsonl(tmp_path / "t.jsonl", random_rows(N, 0))
-    run_cli("classify", "t.jsonl", *options, "--ci", "0", "-q", "-o", "run")
+    run_cli("classify", "t.jsonl", *FOLDS, *options, "--ci", "0", "-q", "-o", "run")
     scores = json.loads(Path("run/metrics.json").read_text())["targets"][0]["metrics"]
     rho = scores["spearman"]["value"]
     assert rho is None or abs(rho) < 4 / np.sqrt(N)

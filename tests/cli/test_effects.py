@@ -92,8 +92,7 @@ def test_a_picture(run: Path, tmp_path: Path, column: str) -> None:
     run_cli("effects", run, "--of", column, "--plot", tmp_path / "b.svg", "-q", "--threads", "1")
     assert Path("a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     effects = nk.estimate_effects(run, column=column)
-    assert nk.plot_effects(effects, width=8).draws("png").startswith(b"\x89PNG")
-    fewer = nk.plot_effects(effects, topics=1).draws("svg")
+    fewer = nk.plot_effects(effects, topics=1, width=8).draws("svg")
     assert len(fewer) < len(Path("a.svg").read_bytes())
 
 

@@ -21,7 +21,7 @@ from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.vector_store import VECTORS
 from nlpkit.workflows.embeddings import embeddings_of
-from tests.cli.conftest import footer, read, run_cli, write_jsonl
+from tests.cli.conftest import NEWS, footer, needs_minilm, read, run_cli, write_jsonl
 from tests.embed.conftest import WORDS, write_model
 
 for needed in ("torch", "tokenizers", "safetensors"):
@@ -234,3 +234,35 @@ def test_new_documents_are_embedded_as_those_of_the_run(tiny: Path, corpus: Path
 
 def read_texts(path: Path) -> list[str]:
     return nk.read_corpus(path).table()["text"].to_pylist()  # type: ignore[no-any-return]
+
+
+def embeddings(path: str | Path) -> Any:
+    return embedding_matrix(read(path)["embedding"])
+
+
+@needs_minilm
+def test_the_vector_of_a_text_does_not_depend_on_its_company_or_the_threads(tmp_path: Path) -> None:
+    run_cli("sbert-embed", NEWS, "--limit", "4", "--offline", "--threads", "1", "-o", "a.parquet")
+    run_cli("sbert-embed", NEWS, "--limit", "2", "--offline", "--threads", "2", "-o", "b.parquet")
+    assert np.array_equal(embeddings("a.parquet")[:2], embeddings("b.parquet"))
+    run_cli("sbert-embed", NEWS, "--limit", "4", "--offline", "--threads", "2", "-o", "c.parquet")
+    assert Path("a.parquet").read_bytes() == Path("c.parquet").read_bytes()
+
+
+@needs_minilm
+def test_empty_texts_and_order(tmp_path: Path) -> None:
+    write_jsonl(
+        tmp_path / "x.jsonl",
+        [
+            {"id": "a", "text": "a river"},
+            {"id": "b", "text": ""},
+            {"id": "c", "text": None},
+            {"id": "d", "text": "a river"},
+        ],
+    )
+    done = run_cli("sbert-embed", "x.jsonl", "--offline", "-o", "y.parquet")
+    table = read("y.parquet")
+    assert table["id"].to_pylist() == ["a", "b", "d"]
+    assert table["embedding"][0] == table["embedding"][2]
+    assert read("y.dropped.parquet")["id"].to_pylist() == ["c"]
+    assert "warning: 1 row could not be used, such as c: text is null" in done.err

@@ -461,7 +461,7 @@ def test_dry_run_writes_nothing(planted_lda: Path, tmp_path: Path) -> None:
 
 
 def test_as_a_step_of_a_ci_job(planted_lda: Path, tmp_path: Path) -> None:
-    run_shell(f"nlpkit evaluate {planted_lda} --npmi --fail-under 0.05", cwd=tmp_path)
+    run_cli("evaluate", planted_lda, "--npmi", "--fail-under", "0.05")
     done = run_shell(f"nlpkit evaluate {planted_lda} --npmi --fail-under 0.95 && echo deployed", cwd=tmp_path, code=1)
     assert "deployed" not in done.out
     assert done.err.splitlines()[-1].startswith(f"error: gate failed: {planted_lda}: npmi ")
@@ -516,7 +516,7 @@ def test_scores_of_other_corpora_have_no_p_value(tiny: Path, planted_lda: Path, 
 
 def test_a_closed_pipe_changes_no_verdict(planted_lda: Path, tmp_path: Path) -> None:
     done = run_shell(
-        f"(nlpkit evaluate {planted_lda} --metrics all --fail-under npmi=0.99 -o s.json --junit g.xml; echo code $? >&2) | head -n 1",
+        f"(nlpkit evaluate {planted_lda} --npmi --fail-under 0.99 -o s.json --junit g.xml; echo code $? >&2) | head -n 1",
         cwd=tmp_path,
     )
     assert done.err.splitlines()[-1] == "code 1"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -127,7 +126,9 @@ def test_numbers_are_labels_as_in_other_tables(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "split"),
     [
-        *itertools.product(["t.parquet", "t.jsonl"], [("label",), ("prediction",), ("label", "prediction")]),
+        ("t.parquet", ("label", "prediction")),
+        ("t.jsonl", ("label",)),
+        ("t.jsonl", ("prediction",)),
         ("t.csv", ("label", "prediction")),  # it has no lists, of which one column would be
     ],
 )

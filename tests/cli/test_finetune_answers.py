@@ -105,7 +105,7 @@ def test_transformers_finds_the_same_answers(base: Path) -> None:
 
 def test_texts_without_an_answer_are_learned(base: Path) -> None:
     write_jsonl(Path("train.jsonl"), asked(96, none=True))
-    tune("train.jsonl", *TASK, "--lr", "0.003", "-q", "-o", "run", base=base, steps=200)
+    tune("train.jsonl", *TASK, "--lr", "0.003", "-q", "-o", "run", base=base, steps=140)
     assert scores()["answer_exact"] > 0.7
     assert json.loads(Path("run/manifest.json").read_text())["parameters"]["classes"] == ["answer", "none"]
     rows = read("run/documents.parquet").to_pylist()

@@ -79,8 +79,8 @@ def test_probabilities_are_scaled_and_predictions_stay(method: str, base: Path) 
         if "setfit" not in method
         else [*write_splits(), "--probabilities"]
     )
-    tune(*common, "-q", "-o", "plain", base=base, method=method, steps=30)
-    done = tune(*common, "--calibrate", "-o", "run", base=base, method=method, steps=30)
+    tune(*common, "-q", "-o", "plain", base=base, method=method, steps=10)
+    done = tune(*common, "--calibrate", "-o", "run", base=base, method=method, steps=10)
     report = json.loads(Path("run/metrics.json").read_text())
     found = report["calibration"]
     assert found["dev_documents"] == 120

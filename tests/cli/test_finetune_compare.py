@@ -331,6 +331,7 @@ def test_what_fails_after_the_training_leaves_it_in_the_checkpoint(base: Path, m
     assert read("run/documents.parquet").num_rows == 8
 
 
+@pytest.mark.slow  # torch once more; the ones above send it to this process
 def test_ctrl_c_in_a_process_of_its_own(base: Path, tmp_path: Path) -> None:
     words = ["finetune", "train.jsonl", "--base", base, "--method", "full", "--max-steps", "2000", "--epochs", "2000"]
     process = nlpkit_process([*words, "--threads", "1", "--progress", "-o", "run"], tmp_path)

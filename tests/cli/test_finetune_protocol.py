@@ -19,7 +19,7 @@ from nlpkit.errors import InputError
 from tests.cli.conftest import files, nlpkit_process, read, run_cli, write_jsonl
 from tests.cli.finetune_data import base_model, rows, tune
 
-TWO = ["--protocol", "course(samples=2,repeats=3)"]
+TWO = ["--protocol", "course(samples=2,repeats=2)"]
 TIMED = ("manifest.json", "metrics.json", "curve.jsonl", "costs.parquet")
 
 
@@ -49,7 +49,7 @@ def test_samples_are_crossed_with_repeats_and_vote(base: Path) -> None:
     trained = [row for row in table if row["method"] != "majority"]
     cells = [(row["method"], row["total"], row["sample"], row["seed"]) for row in trained]
     assert sorted(cells) == sorted(
-        (m, n, sample, seed) for m in ("head", "full") for n in (4, 9) for sample in (42, 43) for seed in (42, 43, 44)
+        (m, n, sample, seed) for m in ("head", "full") for n in (4, 9) for sample in (42, 43) for seed in (42, 43)
     )
     assert all(row["shots"] is None and row["training_documents"] == row["total"] for row in trained)
     votes = read("run/votes.parquet").to_pylist()
@@ -62,12 +62,12 @@ def test_samples_are_crossed_with_repeats_and_vote(base: Path) -> None:
         if mean["method"] == "majority":
             continue
         of_vote = [v["accuracy"] for v in votes if (v["method"], v["total"]) == (mean["method"], mean["total"])]
-        assert (mean["runs"], mean["vote"]["mean"]["accuracy"]) == (6, pytest.approx(np.mean(of_vote)))
+        assert (mean["runs"], mean["vote"]["mean"]["accuracy"]) == (4, pytest.approx(np.mean(of_vote)))
         assert "interval" not in mean  # of two samples
     ranks = report()["ranks"]
     assert ranks["blocks"] == 4
     assert sum(ranks["mean_rank"].values()) == pytest.approx(3)
-    assert "2 samples, 3 trainings on each" in done.out
+    assert "2 samples, 2 trainings on each" in done.out
     assert "Mean ranks by accuracy, 4 samples" in done.out
     assert "apart (Nemenyi, level 0.95)" in done.err
     assert "--totals" in done.err.splitlines()[-1]
@@ -93,7 +93,7 @@ def test_samples_are_crossed_with_repeats_and_vote(base: Path) -> None:
 def test_a_protocol_without_sizes_takes_those_of_the_course(base: Path) -> None:
     write_jsonl(Path("many.jsonl"), rows(12))
     done = tune("many.jsonl", *TWO, "--dry-run", "--json", "-o", "run", base=base, method="head").json()
-    assert [(load["totals"], load["trainings"]) for load in done["plan"]] == [("10", 6), ("100", 6)]
+    assert [(load["totals"], load["trainings"]) for load in done["plan"]] == [("10", 4), ("100", 4)]
     done = tune("many.jsonl", *TWO, "--dry-run", "--json", "--shots", "2", "-o", "run", base=base, method="head").json()
     assert [(load["shots"], load["training_documents"]) for load in done["plan"]] == [("2", 6)]
 

@@ -36,7 +36,7 @@ LINES = {
     "rolling-lda": "rolling-lda NEWS --k 3 --chunks quarter --sweeps 10 -o rolling/",
     "edit --init": "edit RUN --init",
     "convert": "convert data/samples/topics.txt -o topics.json",
-    "classify": "classify NEWS --model auto --budget 5 --fail-under accuracy=0.1 -o nb/",
+    "classify": "classify NEWS --limit 150 --cv 2 --model auto --budget 5 --fail-under accuracy=0.1 -o nb/",
     "sentiment": "sentiment NEWS --lexicon data/samples/lexicon.tsv -o sentiment.parquet",
     "evaluate": "evaluate data/samples/topics.txt --reference NEWS --metrics npmi,diversity",
     "annotate task": "annotate task data/samples/topics.txt -o task.html",

@@ -24,7 +24,6 @@ from tests.cli.conftest import (
     planted_rows,
     read,
     run_cli,
-    run_shell,
     topics_of,
     write_jsonl,
 )
@@ -324,12 +323,6 @@ def test_rows_that_cannot_be_used_are_listed(tmp_path: Path) -> None:
     assert "warning: 1 row could not be used, such as p003" in done.err
     assert "run/dropped.parquet" in done.err
     assert len(topics_of(Path("run"))) == 119
-
-
-def test_a_closed_pipe_ends_quietly(docs: Path, tmp_path: Path) -> None:
-    done = run_shell(f"nlpkit lda-gibbs {docs} --k 4 --sweeps 5 -q -o run | head -1", cwd=tmp_path)
-    assert (done.err, len(done.out.splitlines())) == ("", 1)
-    assert (tmp_path / "run" / "manifest.json").exists()
 
 
 # ---------------------------------------------------------------- the same bytes

@@ -17,7 +17,6 @@ from tests.cli.conftest import (
     planted_rows,
     read,
     run_cli,
-    run_shell,
     topics_of,
     write_jsonl,
 )
@@ -344,11 +343,8 @@ def test_json_lines(lda: Path, tmp_path: Path) -> None:
 
 
 def test_a_pipeline(corpus: Path, lda: Path, tmp_path: Path) -> None:
-    predict = f"nlpkit predict {lda} - --format jsonl -q -o -"
-    done = run_shell(f"cat {corpus} | {predict} | nlpkit stats - --format jsonl --json", cwd=tmp_path)
-    assert json.loads(done.out)["documents"] == 120
-    many = run_shell(f"for i in 1 2 3 4 5 6; do cat {corpus}; done | {predict} --id-col none | head -1", cwd=tmp_path)
-    assert (many.err, len(many.out.splitlines())) == ("", 1)
+    lines = run_cli("predict", lda, "-", "--format", "jsonl", "-q", "-o", "-", input=corpus.read_bytes()).out
+    assert run_cli("stats", "-", "--format", "jsonl", "--json", input=lines).json()["documents"] == 120
     assert list(tmp_path.iterdir()) == []
 
 

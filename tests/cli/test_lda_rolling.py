@@ -625,7 +625,7 @@ def test_ctrl_c_in_the_middle_of_chunks(tmp_path: Path) -> None:
         for line in process.stderr:
             if line.startswith(b"RollingLDA"):
                 break
-        time.sleep(1.0)
+        time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
         assert process.wait(timeout=120) == 130

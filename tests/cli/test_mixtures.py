@@ -94,9 +94,10 @@ def test_every_command_reads_the_run(run: Path, planted: Path) -> None:
     assert got["ami"] > 0.8
     assert 1 < got["perplexity"] < 200
     assert got["kl_uniform"] > 0
-    lines = """info RUN|topics RUN --by label --words 3|topics RUN --documents 1|topics RUN --correlations|diff RUN RUN
-plot RUN topics -o t.svg|plot RUN similarity -o s.svg|report RUN -o r.html|export RUN -o t.xlsx|export RUN -o t.json
-export RUN --to r -o r/|convert RUN -o t.csv"""
+    lines = "info RUN|topics RUN --by label --words 3|report RUN -o r.html"
+    if run.name in ("plsa", "hdp"):  # of the others they read the same tables
+        lines += """|topics RUN --documents 1|topics RUN --correlations|diff RUN RUN|plot RUN topics -o t.svg
+plot RUN similarity -o s.svg|export RUN -o t.xlsx|export RUN -o t.json|export RUN --to r -o r/|convert RUN -o t.csv"""
     for line in lines.replace("\n", "|").split("|"):
         run_cli(*(run if word == "RUN" else word for word in line.split()))
     refused = run_cli("edit", run, "-o", "e.toml", "--init", code=3).error()
@@ -133,7 +134,7 @@ def test_a_loaded_model_is_the_one_that_was_saved(run: Path, planted: Path) -> N
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_number_of_topics_is_chosen(kind: str) -> None:
     short = ("--sweeps", "20") if kind == "biterm" else ()
-    done = run_cli(kind, NEWS, "--k", "4:12:4", *short, "-o", "run/")
+    done = run_cli(kind, NEWS, "--limit", "150", "--k", "4:12:4", *short, "-o", "run/")
     assert f"How many topics? {'3 fits' if kind in ('gsdmm', 'biterm', 'lda-online') else '1 fit'} each" in done.out
     evidence = json.loads(Path("run/manifest.json").read_text(encoding="utf-8"))["results"]["evidence"]
     assert [row["n_topics"] for row in evidence] == [4, 8, 12]
@@ -141,9 +142,8 @@ def test_the_number_of_topics_is_chosen(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *FINDERS])
-@pytest.mark.parametrize("threads", [1, 3])
-def test_the_same_bytes_on_any_number_of_threads(kind: str, threads: int, planted: Path) -> None:
-    for target, n in (("a", 2), ("b", threads)):
+def test_the_same_bytes_on_any_number_of_threads(kind: str, planted: Path) -> None:
+    for target, n in (("a", 1), ("b", 3)):
         run_cli(kind, planted, *(() if kind in FINDERS else ("--k", "4")), "--threads", n, "-q", "-o", target)
     for name in ("topics", "documents", "doc_topics", "topic_terms"):
         assert Path(f"a/{name}.parquet").read_bytes() == Path(f"b/{name}.parquet").read_bytes()

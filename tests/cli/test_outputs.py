@@ -185,15 +185,16 @@ def test_every_command_writes_every_table(command: str, corpus: Path) -> None:
     rows = pq.read_table(corpus.with_name("t.parquet"))
     for path in corpus.parent.glob("t.*.parquet"):
         path.unlink()
-    for suffix in (".csv", ".tsv", ".jsonl", ".xlsx", ".arrow"):
+    others = (".tsv", ".arrow") if command == next(iter(TABLES)) else ()  # as csv and parquet are
+    for suffix in (".csv", ".jsonl", ".xlsx", *others):
         run_cli(*line, "-o", corpus.with_name(f"t{suffix}"))
         for path in corpus.parent.glob("t.*.parquet"):
             path.unlink()
     csv = pl.read_csv(corpus.with_name("t.csv"), infer_schema_length=None)
-    tsv = pl.read_csv(corpus.with_name("t.tsv"), infer_schema_length=None, separator="\t")
-    assert csv.equals(tsv)
     assert (csv.columns, csv.height) == (rows.column_names, rows.num_rows)
-    assert pl.read_ipc(corpus.with_name("t.arrow")).height == rows.num_rows
+    if others:
+        assert csv.equals(pl.read_csv(corpus.with_name("t.tsv"), infer_schema_length=None, separator="\t"))
+        assert pl.read_ipc(corpus.with_name("t.arrow")).height == rows.num_rows
     lines = corpus.with_name("t.jsonl").read_text(encoding="utf-8").splitlines()
     assert list(json.loads(lines[0])) == rows.column_names
     assert len(lines) == rows.num_rows

@@ -32,7 +32,6 @@ from tests.cli.conftest import (
     nlpkit_process,
     read,
     run_cli,
-    run_shell,
     write_jsonl,
 )
 from tests.strategies import repeatable
@@ -472,12 +471,6 @@ def test_the_same_bytes_whatever_the_threads() -> None:
         run_cli("preprocess", NACHRICHTEN, *how, *sides, "--threads", n, "-qo", f"y{n}.parquet")
     for name in "yvpr":
         assert len({Path(f"{name}{n}.parquet").read_bytes() for n in (1, 2, 8)}) == 1
-
-
-def test_a_closed_pipe_ends_quietly() -> None:
-    done = run_shell(f"nlpkit preprocess {NEWS} -q -o - | head -1", cwd=Path.cwd())
-    assert len(done.out.splitlines()) == 1
-    assert done.err == ""
 
 
 def test_ctrl_c_leaves_no_file() -> None:

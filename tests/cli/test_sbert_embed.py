@@ -12,14 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nlpkit.io.documents import embedding_matrix
-from tests.cli.conftest import HARD, NEWS, footer, needs_minilm, read, run_cli, write_jsonl
+from tests.cli.conftest import HARD, NEWS, footer, needs_minilm, read, run_cli
 
 pytestmark = needs_minilm
-
-
-def embeddings(path: str | Path) -> Any:
-    return embedding_matrix(read(path)["embedding"])
 
 
 def test_column_and_footer(news_docs: Path, news_embedded: Path) -> None:
@@ -34,32 +29,6 @@ def test_column_and_footer(news_docs: Path, news_embedded: Path) -> None:
     assert (parameters["dim"], parameters["docs"], parameters["normalize"]) == (384, 416, True)
     assert parameters["encoder"] == "sentence-transformers/all-MiniLM-L6-v2"
     assert len(parameters["fingerprint"]) == 64
-
-
-def test_empty_texts_and_order(tmp_path: Path) -> None:
-    write_jsonl(
-        tmp_path / "x.jsonl",
-        [
-            {"id": "a", "text": "a river"},
-            {"id": "b", "text": ""},
-            {"id": "c", "text": None},
-            {"id": "d", "text": "a river"},
-        ],
-    )
-    done = run_cli("sbert-embed", "x.jsonl", "--offline", "-o", "y.parquet")
-    table = read("y.parquet")
-    assert table["id"].to_pylist() == ["a", "b", "d"]
-    assert table["embedding"][0] == table["embedding"][2]
-    assert read("y.dropped.parquet")["id"].to_pylist() == ["c"]
-    assert "warning: 1 row could not be used, such as c: text is null" in done.err
-
-
-def test_the_vector_of_a_text_does_not_depend_on_its_company_or_the_threads(tmp_path: Path) -> None:
-    run_cli("sbert-embed", NEWS, "--limit", "12", "--offline", "--threads", "1", "-o", "a.parquet")
-    run_cli("sbert-embed", NEWS, "--limit", "6", "--offline", "--threads", "2", "-o", "b.parquet")
-    assert np.array_equal(embeddings("a.parquet")[:6], embeddings("b.parquet"))
-    run_cli("sbert-embed", NEWS, "--limit", "12", "--offline", "--threads", "2", "-o", "c.parquet")
-    assert Path("a.parquet").read_bytes() == Path("c.parquet").read_bytes()
 
 
 def test_texts_that_are_cut_are_reported(tmp_path: Path) -> None:

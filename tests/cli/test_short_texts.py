@@ -1,14 +1,15 @@
-"""Corpora of single characters: as many tokens as there can be in so few bytes. Each command in a process of its own, for
-what is written past the end of an array shows as its exit code, or not at all."""
+"""Corpora of single characters: as many tokens as there can be in so few bytes. The commands run in a process of their own, for
+what is written past the end of an array ends it, then or later, or does not show at all."""
 
 from __future__ import annotations
 
-import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import run_shell, write_jsonl
+from tests.cli.conftest import read, write_jsonl
 
 
 @pytest.fixture
@@ -24,25 +25,34 @@ def corpora(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        ("stats answers.txt", 0),
-        ("stats ratings.jsonl --text-col rating", 0),
-        ("tfidf digits.jsonl -o x.parquet", 3),  # no words are left: numbers are none
-        ("ctfidf letters.jsonl --by label -o x.parquet", 3),
-        ("lda-gibbs digits.jsonl --k 4 -o x", 3),
-        ("similar-words y --measure levenshtein --in answers.txt", 0),
-        ("preprocess signs.jsonl --dedupe near:0.9 -o x.parquet", 0),
-    ],
-)
-def test_commands_end_as_they_should(line: str, code: int, corpora: Path) -> None:
-    done = run_shell(f"nlpkit {line}", cwd=corpora, code=code)
-    assert "a bug in nlpkit" not in done.err
-    assert "Traceback" not in done.err
+LINES = {
+    "stats answers.txt": 0,
+    "stats ratings.jsonl --text-col rating": 0,
+    "tfidf digits.jsonl -o x.parquet": 3,  # no words are left: numbers are none
+    "ctfidf letters.jsonl --by label -o x.parquet": 3,
+    "lda-gibbs digits.jsonl --k 4 -o x": 3,
+    "similar-words y --measure levenshtein --in answers.txt": 0,
+    "preprocess signs.jsonl --dedupe near:0.9 -o x.parquet": 0,
+    "preprocess answers.txt --min-length 1 --stop-words none -o answers.parquet": 0,
+    "preprocess letters.jsonl --min-length 1 --stop-words none -o letters.parquet": 0,
+}
+SCRIPT = """
+import contextlib, io, sys
+from nlpkit.cli.app import app
+for line in sys.argv[1:]:
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            app(line.split(), prog_name="nlpkit")
+    except SystemExit as end:
+        print(end.code or 0, line, flush=True)
+"""
 
 
-def test_every_document_has_its_own_letters(corpora: Path) -> None:
-    for name, tokens in (("answers.txt", [["y"], ["n"]] * 400), ("letters.jsonl", [["a", "b", "c"]] * 300)):
-        done = run_shell(f"nlpkit preprocess {name} --min-length 1 --stop-words none -o -", cwd=corpora)
-        assert [json.loads(line)["tokens"] for line in done.out.splitlines()] == tokens
+def test_commands_end_as_they_should_and_every_document_has_its_own_letters(corpora: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT, *LINES], cwd=corpora, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [f"{code} {line}" for line, code in LINES.items()]
+    assert "a bug in nlpkit" not in done.stderr
+    assert "Traceback" not in done.stderr
+    for name, tokens in (("answers", [["y"], ["n"]] * 400), ("letters", [["a", "b", "c"]] * 300)):
+        assert read(corpora / f"{name}.parquet")["tokens"].to_pylist() == tokens

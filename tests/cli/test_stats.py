@@ -190,7 +190,7 @@ def counted(path: Path, *, batch_rows: int, threads: int) -> tuple[CorpusStatist
     return found, found.to_dict()
 
 
-@settings(repeatable, max_examples=20)
+@settings(repeatable, max_examples=10)
 @given(corpora())
 def test_batches_and_threads_do_not_matter(tmp_path_factory: pytest.TempPathFactory, texts: list[str | None]) -> None:
     path = tmp_path_factory.mktemp("x") / "x.jsonl"
@@ -269,7 +269,7 @@ def test_pictures(sam: Path) -> None:
     assert b"<svg" in found["heaps_2.svg"][:1000]
     assert b'id="lengths"' in found["l.html"]
     assert "exists" in run_cli("stats", *few, *words, code=2).error()
-    run_cli("stats", *few, *words, "-q", "--force", "--threads", "1")
+    run_cli("stats", *few, *words[:6], "-q", "--force", "--threads", "1")  # the cloud again in test_chart
     assert {name: Path(name).read_bytes() for name in found} == found
     said = run_cli("stats", *few, "--by", "label", "--plot", "zipf.png", "--force").err
     assert "wrote zipf.png" in said

@@ -67,9 +67,11 @@ def test_every_command_reads_the_run(run: Path, rows: Path) -> None:
     done = run_cli("evaluate", run, "--heldout", rows, "--metrics", "npmi,perplexity,log_likelihood", "--json")
     got = {name: score["value"] for name, score in json.loads(done.out)["targets"][0]["metrics"].items()}
     assert 1 < got["perplexity"] < 200
-    lines = """info RUN|topics RUN --by two --words 3|topics RUN --documents 1|topics RUN --correlations|diff RUN RUN
-plot RUN topics -o t.svg|report RUN -o r.html|export RUN -o t.xlsx|convert RUN -o t.csv"""
-    for line in lines.replace("\n", "|").split("|"):
+    lines = "info RUN|topics RUN --by two --words 3|report RUN -o r.html"
+    if run.name == "slda":  # of the others they read the same tables
+        lines += "|topics RUN --documents 1|topics RUN --correlations|diff RUN RUN|plot RUN topics -o t.svg"
+        lines += "|export RUN -o t.xlsx|convert RUN -o t.csv"
+    for line in lines.split("|"):
         run_cli(*(run if word == "RUN" else word for word in line.split()))
     assert CITED[run.name] in Path("r.html").read_text(encoding="utf-8")
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import json
 import logging
 import subprocess
@@ -266,7 +265,7 @@ def test_a_cut_text_is_its_first_tokens(encoder: Encoder) -> None:
 def test_bytes_depend_on_the_text_alone(tiny: Path, sentences: list[str], precision: str) -> None:
     alone = load_encoder(str(tiny), precision=precision, threads=1)
     expected = np.concatenate([alone.encode([text])[0] for text in sentences])
-    for threads, batch_tokens in itertools.product([1, 2, 5], [1, 40, 10_000]):
+    for threads, batch_tokens in ((1, 10_000), (2, 40), (5, 1)):
         other = load_encoder(str(tiny), precision=precision, threads=threads, batch_tokens=batch_tokens)
         vectors, _ = other.encode(sentences)
         np.testing.assert_array_equal(vectors, expected)

@@ -63,8 +63,8 @@ def test_bytes_depend_on_the_text_alone(tiny: Path, sentences: list[str], engine
     if not kinds.is_installed(engine):
         pytest.skip(f"no {engine}")
     whole = vectors(tiny, sentences, engine, precision, threads=1, batch_tokens=200)
-    np.testing.assert_array_equal(vectors(tiny, sentences, engine, precision, threads=3, batch_tokens=64), whole)
-    np.testing.assert_array_equal(vectors(tiny, sentences[::-1], engine, precision, threads=2)[::-1], whole)
+    backwards = vectors(tiny, sentences[::-1], engine, precision, threads=3, batch_tokens=64)
+    np.testing.assert_array_equal(backwards[::-1], whole)
     np.testing.assert_array_equal(vectors(tiny, sentences[7:8], engine, precision), whole[7:8])
     assert vectors(tiny, [], engine, precision).shape == (0, 32)
 

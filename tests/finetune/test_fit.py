@@ -110,11 +110,11 @@ def test_the_body_stays_as_it_is(base: Path, method: str) -> None:
 def test_same_bytes_for_any_number_of_threads_and_others_for_another_seed(base: Path, method: str) -> None:
     texts, y = reviews()
     long = TextInputs([" ".join([text] * 6) for text in texts])  # so that a batch is cut into parts
-    first, again, threads, other = (
-        fit(base, method, SENTIMENT, long, y, steps=4, threads=t, seed=s) for t, s in ((1, 0), (1, 0), (2, 0), (1, 1))
+    first, threads, other = (
+        fit(base, method, SENTIMENT, long, y, steps=4, threads=t, seed=s) for t, s in ((1, 0), (2, 0), (1, 1))
     )
-    assert trained_bytes(first) == trained_bytes(again) == trained_bytes(threads)
-    assert first.outputs.tobytes() == again.outputs.tobytes() == threads.outputs.tobytes()
+    assert trained_bytes(first) == trained_bytes(threads)
+    assert first.outputs.tobytes() == threads.outputs.tobytes()
     assert trained_bytes(first) != trained_bytes(other)
 
 
@@ -180,7 +180,7 @@ def test_several_labels(base: Path) -> None:
     texts = [" ".join(rng.permutation([*rng.choice((REST, GOOD)[a], 3), *rng.choice((REST, BAD)[b], 3)])) for a, b in y]
     task = FinetuneTask("multi", ("good", "bad"))
     accuracy = []
-    for seed in range(1, 4):  # between .7 and 1, by the seed
+    for seed in (1, 2):  # between .7 and 1, by the seed
         found = fit(
             base, "full", task, TextInputs(texts), y.astype(np.float32), steps=100, class_weight="balanced", seed=seed
         )

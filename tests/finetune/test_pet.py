@@ -215,7 +215,7 @@ def test_adapters_alone_learn_in_a_frozen_body_with_its_head(base: Path, adapter
 
 @pytest.mark.parametrize(
     ("method", "left"),
-    [("pet", 0), ("ipet(generations=2)", 20), ("petapter(lora)", 0)],  # ipet ends as pet with unlabelled texts does
+    [("pet", 0), ("ipet(generations=2)", 10), ("petapter(lora)", 0)],  # ipet ends as pet with unlabelled texts does
 )
 def test_same_bytes_for_any_number_of_threads_and_others_for_another_seed(base: Path, method: str, left: int) -> None:
     first, threads, other = (
@@ -226,7 +226,7 @@ def test_same_bytes_for_any_number_of_threads_and_others_for_another_seed(base: 
 
 
 @pytest.mark.parametrize(
-    ("method", "left", "halt"), [("pet", 0, 2), ("pet", 0, 6), ("pet", 20, 10), ("ipet(generations=2)", 20, 9)]
+    ("method", "left", "halt"), [("pet", 0, 2), ("pet", 0, 6), ("pet", 10, 10), ("ipet(generations=2)", 10, 9)]
 )
 def test_a_training_cut_off_in_any_stage_goes_on_to_the_same_bytes(
     base: Path, method: str, left: int, halt: int
@@ -248,7 +248,7 @@ def test_a_training_cut_off_in_any_stage_goes_on_to_the_same_bytes(
 def test_steps_of_all_stages_are_counted_as_one(base: Path) -> None:
     seen: list[tuple[int, int]] = []
     callbacks = TrainingCallbacks(on_step=lambda step, steps, point: seen.append((step, steps)))
-    result = fit(base, "ipet(generations=2)", left=20, steps=3, callbacks=callbacks)
+    result = fit(base, "ipet(generations=2)", left=10, steps=3, callbacks=callbacks)
     assert seen == [(i + 1, 15) for i in range(15)]
     assert result.network is not None  # a classifier
     assert result.network.task == TASK

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import settings
 
 from nlpkit.errors import NlpkitError
 from nlpkit.io.checkpoints import read_steps
@@ -29,7 +30,7 @@ from nlpkit.io.word_vectors import read_word_vectors
 from nlpkit.io.wordlists import read_word_list
 from tests.fuzz.drawn import PIECES, changed
 
-EXAMPLES = 150  # of each
+EXAMPLES = 2 * settings.default.max_examples  # of each: 60, and 200 where slow tests run, too
 
 TABLE = pa.table({"term": ["a", "b"], "word": ["a", "b"], "topic": [0, 1], "embedding": [[1.0, 2.0], [3.0, 4.0]]})
 STATE = b"""#doc source pos typeindex type topic

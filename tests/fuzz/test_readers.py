@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from hypothesis import settings
 
 from nlpkit.errors import NlpkitError
 from nlpkit.io.corpora import open_documents
@@ -25,7 +26,8 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.tokenize import cut_tokens, scan_tokens
 from tests.fuzz.drawn import PIECES, changed
 
-EXAMPLES = {"": 240, ".gz": 40, ".zst": 40, ".bz2": 40}  # of each format
+FEW = settings.default.max_examples  # 30, and 100 where slow tests run, too
+EXAMPLES = {"": 4 * FEW, ".gz": FEW, ".zst": FEW, ".bz2": FEW}  # of each format
 ROWS = [
     {"id": "a", "text": "One text, U.S.A. and <b>tags</b>.", "label": "x", "n": 1, "date": "2020-01-02"},
     {"id": "b", "text": "y", "label": "é", "n": None, "date": None},

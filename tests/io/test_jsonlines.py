@@ -122,7 +122,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(
     st.lists(st.dictionaries(st.text(max_size=3), values, max_size=4), max_size=6),
     st.booleans(),

@@ -100,16 +100,16 @@ def test_a_line_that_does_not_fit_is_named(tmp_path: Path, lines: list[str], lin
 
 
 def test_lines_are_counted_over_all_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mallet, "_BLOCK", 1 << 20)
-    lines = [f"{n // 10} source{n // 10} {n % 10} {n % 1000} term{n % 1000} {n % 3}\n" for n in range(100_000)]
+    monkeypatch.setattr(mallet, "_BLOCK", 1 << 18)
+    lines = [f"{n // 10} source{n // 10} {n % 10} {n % 1000} term{n % 1000} {n % 3}\n" for n in range(30_000)]
     found = read_mallet_state(stored(tmp_path, HEAD + "".join(lines)))
-    assert found.tokens.offsets.tolist() == list(range(0, 100_001, 10))
+    assert found.tokens.offsets.tolist() == list(range(0, 30_001, 10))
     assert found.tokens.terms == tuple(f"term{v}" for v in range(1000))
-    assert found.tokens.term_ids.tolist() == [n % 1000 for n in range(100_000)]
-    assert found.assignments.tolist() == [n % 3 for n in range(100_000)]
-    assert found.ids[-1] == "source9999"
-    lines[80_000] = lines[80_000].replace(" term0 ", " term1 ")
-    with pytest.raises(InputError, match="line 80004: a type has another index here, 0"):
+    assert found.tokens.term_ids.tolist() == [n % 1000 for n in range(30_000)]
+    assert found.assignments.tolist() == [n % 3 for n in range(30_000)]
+    assert found.ids[-1] == "source2999"
+    lines[20_000] = lines[20_000].replace(" term0 ", " term1 ")
+    with pytest.raises(InputError, match="line 20004: a type has another index here, 0"):
         read_mallet_state(stored(tmp_path, HEAD + "".join(lines)))
 
 

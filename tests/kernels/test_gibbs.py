@@ -97,7 +97,7 @@ def assert_same_state(sampler: GibbsSampler, slow: Any, chain: dict[str, Any]) -
         assert mine == {int(k): int(of_word[k]) for k in np.flatnonzero(of_word)}
 
 
-@settings(repeatable, max_examples=200)
+@settings(repeatable, max_examples=80)
 @given(chains())
 def test_every_draw_is_that_of_the_plain_sampler(chain: dict[str, Any]) -> None:
     assert_same_draws(chain)

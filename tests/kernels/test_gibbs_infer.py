@@ -70,7 +70,7 @@ def left_to_right(
 cases = (st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 9), st.lists(st.integers(0, 12), max_size=4))
 
 
-@settings(repeatable, max_examples=40)
+@settings(repeatable, max_examples=25)
 @given(*cases, st.integers(1, 2), st.integers(1, 5), st.integers(0, 4))
 def test_draw_for_draw(seed: int, K: int, V: int, lengths: list[int], chains: int, sweeps: int, burn_in: int) -> None:
     words, offsets, term_ids = random_case(seed, K, V, lengths)

@@ -102,7 +102,7 @@ def test_report() -> None:
     assert report(FOUND, TRUE, ["a", "b", "c"]).never_true == ("c",)
 
 
-@settings(repeatable, max_examples=20)  # scikit-learn takes its time
+@settings(repeatable, max_examples=10)  # scikit-learn takes its time
 @given(two_dj(), st.integers(0, 1000))
 def test_equal_to_scikit_learn(both: tuple[Any, Any], seed: int) -> None:
     true, found = both

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.metrics import silhouette_samples
 
 from nlpkit.errors import InputError, UsageError
+from nlpkit.metrics import separation
 from nlpkit.metrics.separation import silhouette, stratified_sample
 from tests.reference import silhouette as plain
 from tests.refusals import refuses
@@ -89,12 +90,13 @@ def test_agrees_with_scikit_learn(metric: Any) -> None:
         assert np.isnan(found[~given_labels]).all()
 
 
-def test_blocks_do_not_show() -> None:
-    # more documents than are held at once
+def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(separation, "_BLOCK", 256)  # fewer than there are documents
+    monkeypatch.setattr(separation, "_ROWS", 100)
     rng = np.random.default_rng(0)
-    labels = rng.integers(0, 3, 9000).astype(np.int32)
-    points = rng.normal(size=(9000, 2)) + np.eye(3, 2)[labels]
-    picked = np.sort(rng.choice(9000, 200, replace=False))
+    labels = rng.integers(0, 3, 900).astype(np.int32)
+    points = rng.normal(size=(900, 2)) + np.eye(3, 2)[labels]
+    picked = np.sort(rng.choice(900, 200, replace=False))
     for metric in ("cosine", "euclidean"):
         values = silhouette(points, labels, metric=metric).of_documents  # type: ignore[arg-type]
         assert values is not None

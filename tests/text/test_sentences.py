@@ -168,5 +168,5 @@ def test_spans_hold_all_but_white_space_in_order(text: str, language: str | None
 )  # fmt: skip
 def test_long_texts_take_no_longer_for_each_character(unit: str) -> None:
     began = time.process_time()
-    cut("A" + unit * 100_000)
-    assert time.process_time() - began < 20  # of a square of the length: minutes
+    cut("A" + unit * 30_000)
+    assert time.process_time() - began < 3  # of a square of the length: minutes

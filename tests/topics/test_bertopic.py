@@ -143,7 +143,7 @@ def test_arguments_come_back_as_they_went_in(corpus: Planted) -> None:
 
 
 def test_same_result_twice_and_on_any_number_of_threads(corpus: Planted, model: TopicModel, cluster: str) -> None:
-    for options in ({}, {"threads": 2}, {"threads": 3}):
+    for options in ({}, {"threads": 3}):
         assert_same(fit(corpus, cluster=cluster, **options), model)
 
 
@@ -211,7 +211,6 @@ def test_assigning_outliers_leaves_topics_and_words() -> None:
         out = without.topics == -1
         if out.sum() < 10:
             continue
-        compared += 1
         assert assigned.outliers_assigned == out.sum()
         assert (assigned.topics >= 0).all()
         assert assigned.unassigned == 0
@@ -226,7 +225,10 @@ def test_assigning_outliers_leaves_topics_and_words() -> None:
         np.testing.assert_array_equal(assigned.npmi[number], without.npmi)
         assert [assigned.labels[k] for k in number] == list(without.labels)
         assert ((assigned.topic_prob > 0) & (assigned.topic_prob <= 1)).all()
-    assert compared >= 2
+        compared += 1
+        if compared == 2:
+            break
+    assert compared == 2
 
 
 def test_documents_amid_a_topic_join_it() -> None:

@@ -203,8 +203,8 @@ def test_whole_corpora() -> None:
     from nlpkit.topics.bertopic import fit_topics
     from nlpkit.topics.options import BertopicOptions
 
-    for K in (3, 5, 8):
-        corpus = planted([40] * K, seed=K)
+    for K in (3, 7):
+        corpus = planted([30] * K, seed=K)
         model = fit_topics(corpus.embeddings, corpus.tokens, corpus.usable, BertopicOptions(cluster="hdbscan"))
         assert model.n_topics == K
         assert adjusted_rand_score(corpus.labels, model.topics) > 0.98

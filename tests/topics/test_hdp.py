@@ -116,7 +116,7 @@ def test_concentrations_have_their_posterior() -> None:
 @pytest.mark.parametrize(("K", "start"), [(4, 100), (10, 30)])
 def test_a_planted_number_of_topics_comes_back(K: int, start: int) -> None:
     tokens, phi = planted(K)
-    for seed in (1, 2, 3):
+    for seed in (1, 2):
         fit = fit_hdp(tokens, HdpOptions(iterations=120, initial_topics=start), Execution(seed))
         assert fit.model.n_topics == K
         distance = np.abs(fit.model.phi[:, None] - phi).sum(axis=2) / 2

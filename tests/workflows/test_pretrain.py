@@ -115,25 +115,25 @@ def test_it_learns_the_grammar(arch: str) -> None:
 def test_the_same_bytes_on_any_threads_and_after_an_interruption(
     arch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trained(arch, max_steps=8).save(tmp_path / "whole")
-    trained(arch, max_steps=8, threads=3).save(tmp_path / "threads")
+    trained(arch, max_steps=5).save(tmp_path / "whole")
+    trained(arch, max_steps=5, threads=3).save(tmp_path / "threads")
     step = Stop.step
 
     def cut_off(self: Stop, number: int, total: int) -> None:
-        if number == 5:
+        if number == 3:
             raise KeyboardInterrupt
         step(self, number, total)
 
     with monkeypatch.context() as patch:
         patch.setattr(Stop, "step", cut_off)
         with pytest.raises(KeyboardInterrupt):
-            trained(arch, max_steps=8, output=tmp_path / "run")
+            trained(arch, max_steps=5, output=tmp_path / "run")
     assert (tmp_path / "run.checkpoint" / "state.safetensors").exists()
-    result = trained(arch, max_steps=8, output=tmp_path / "run", resume=True)
+    result = trained(arch, max_steps=5, output=tmp_path / "run", resume=True)
     result.save(tmp_path / "run")
     assert not (tmp_path / "run.checkpoint").exists()
     assert weights(tmp_path / "whole") == weights(tmp_path / "threads") == weights(tmp_path / "run")
-    assert len(result.curve) == 8
+    assert len(result.curve) == 5
     with pytest.raises(UsageError, match="`resume`"):
         trained(arch, resume=True)
 

@@ -98,7 +98,7 @@ def parts_of(
 
 
 def check_equal(
-    command: str, source: Path, folder: Path, numbers: Sequence[int] = (3, 8), read: ReadOptions = READ, **settings: Any
+    command: str, source: Path, folder: Path, numbers: Sequence[int] = (3,), read: ReadOptions = READ, **settings: Any
 ) -> Path:
     """The table of one process, and those of parts, which must be the same bytes, as must the lists of dropped rows."""
     whole = folder / "whole.parquet"
@@ -192,9 +192,11 @@ def test_an_input_without_documents_is_refused(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- every command
 
 
-@pytest.mark.parametrize("include", ["all", "words,lix"])
-def test_features(include: str, corpus: Path, tmp_path: Path) -> None:
-    check_equal("features", corpus, tmp_path, options=TextFeatureOptions(include=include, bins=("words:edges:5,10",)))
+@pytest.mark.parametrize(("include", "n"), [("all", 3), ("words,lix", 8)])
+def test_features(include: str, n: int, corpus: Path, tmp_path: Path) -> None:
+    check_equal(
+        "features", corpus, tmp_path, (n,), options=TextFeatureOptions(include=include, bins=("words:edges:5,10",))
+    )
 
 
 def test_sentiment(corpus: Path, tmp_path: Path) -> None:
@@ -222,7 +224,7 @@ PREPROCESSED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("name", PREPROCESSED)
 def test_preprocess(name: str, corpus: Path, tmp_path: Path) -> None:
     tokens, units = PREPROCESSED[name]
-    check_equal("preprocess", corpus, tmp_path, (4,), tokens=DocumentTextOptions(**tokens), rows=RowOptions(**units))
+    check_equal("preprocess", corpus, tmp_path, tokens=DocumentTextOptions(**tokens), rows=RowOptions(**units))
 
 
 def test_preprocess_of_a_table_with_tokens(corpus: Path, tmp_path: Path) -> None:
@@ -276,12 +278,12 @@ def models(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[st
 
 @pytest.mark.parametrize("kind", ["lda", "nmf", "classify", "ngram-lm"])
 def test_predict(kind: str, models: Mapping[str, Path], corpus: Path, tmp_path: Path) -> None:
-    check_equal("predict", corpus, tmp_path, (4,), model=models[kind], options=PredictOptions())
+    check_equal("predict", corpus, tmp_path, model=models[kind], options=PredictOptions())
 
 
 @pytest.mark.parametrize("apply", [False, True])
 def test_spell(apply: bool, models: Mapping[str, Path], corpus: Path, tmp_path: Path) -> None:
-    check_equal("spell", corpus, tmp_path, (4,), model=models["ngram-lm"], options=SpellOptions(apply=apply))
+    check_equal("spell", corpus, tmp_path, model=models["ngram-lm"], options=SpellOptions(apply=apply))
 
 
 @pytest.fixture(scope="module")
@@ -293,14 +295,14 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @needs_torch
 def test_sbert_embed(encoder: str, corpus: Path, tmp_path: Path) -> None:
-    check_equal("sbert-embed", corpus, tmp_path, (4,), options=SbertOptions(encoder=encoder, offline=True))
+    check_equal("sbert-embed", corpus, tmp_path, options=SbertOptions(encoder=encoder, offline=True))
 
 
 @needs_torch
 def test_zero_shot(encoder: str, corpus: Path, tmp_path: Path) -> None:
     options = ZeroShotOptions(labels="a: river boat; b: moon")
     settings = {"options": options, "encoder": EncoderOptions(encoder=encoder, offline=True)}
-    check_equal("zero-shot", corpus, tmp_path, (4,), **settings)
+    check_equal("zero-shot", corpus, tmp_path, **settings)
 
 
 @pytest.mark.parametrize(
@@ -354,7 +356,7 @@ def parts(table: Path, tmp_path: Path) -> list[Path]:
 
 def test_each_part_lists_its_own_dropped_rows(table: Path, tmp_path: Path) -> None:
     check_equal("features", table, tmp_path)
-    check_equal("preprocess", table, tmp_path / "of-3", (7,))
+    check_equal("preprocess", table, tmp_path / "of-3")
 
 
 def test_a_folder_of_parts(parts: list[Path], tmp_path: Path) -> None:
@@ -425,7 +427,7 @@ def test_a_corrupt_part_is_told_wherever_a_byte_is_wrong(command: str, corpus: P
     parts = parts_of(command, corpus, tmp_path / "of", 2)
     (tmp_path / "whole").mkdir()
     whole, sound, n_told = merged_bytes(parts, tmp_path / "whole"), parts[0].read_bytes(), 0
-    for at in range(4, len(sound) - 1, max(1, len(sound) // 60)):
+    for at in range(4, len(sound) - 1, max(1, len(sound) // 25)):
         broken = bytearray(sound)
         broken[at] ^= 0x40
         parts[0].write_bytes(bytes(broken))
@@ -438,7 +440,7 @@ def test_a_corrupt_part_is_told_wherever_a_byte_is_wrong(command: str, corpus: P
             n_told += 1
         else:  # a byte of statistics and the like, of which nothing is made
             assert outcome == whole
-    assert n_told > 30
+    assert n_told > 12
     parts[0].write_bytes(sound[: len(sound) // 2])
     with pytest.raises(InputError, match=r"part-2\.parquet is not a readable Parquet file"):
         nk.merge(parts, tmp_path / "merged.parquet")
@@ -514,7 +516,7 @@ def test_of_parquet_only_the_rows_of_a_share_are_read(tmp_path: Path, monkeypatc
         assert sum(n for columns, n in decoded if "tags" not in columns) == 250
         assert sum(n for columns, n in decoded if "tags" in columns) <= 110
     assert pa.concat_tables(parts).equals(table)
-    check_equal("features", folder, tmp_path, (2, 5), ReadOptions(batch_rows=20))
+    check_equal("features", folder, tmp_path, (5,), ReadOptions(batch_rows=20))
     check_equal(
         "features",
         folder,

@@ -215,7 +215,7 @@ class KilledAt:
             os.kill(self.actors[0].pids[1], signal.SIGKILL)
 
 
-@pytest.mark.parametrize("save_every", [0, 4])
+@pytest.mark.parametrize("save_every", [pytest.param(0, marks=pytest.mark.slow), 4])
 def test_a_killed_worker_changes_nothing(save_every: int, caplog: pytest.LogCaptureFixture) -> None:
     kill = KilledAt(6)
     saved = Saved(save_every)

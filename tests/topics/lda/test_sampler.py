@@ -82,9 +82,9 @@ def test_planted_topics_come_back(seed: int, shards: int) -> None:
 
 def test_eight_shards_reach_the_likelihood_of_one() -> None:
     # more topics than the corpus has: chains with as many end where chance takes them, 0.6 % apart from seed to seed
-    tokens = drawn_corpus(np.random.default_rng(3).integers(20, 180, 2000), K=20, V=3000, seed=3, alpha=0.1, eta=0.1)
+    tokens = drawn_corpus(np.random.default_rng(3).integers(20, 180, 1000), K=20, V=3000, seed=3, alpha=0.1, eta=0.1)
     n = len(tokens.term_ids)
-    assert 190_000 < n < 210_000
+    assert 95_000 < n < 105_000
     per_token = {}
     for shards in (1, 8):
         chains = [sampler(tokens, n_topics=50, alpha=0.1, eta=0.1, shards=shards, seed=seed) for seed in range(2)]
