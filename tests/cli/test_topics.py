@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.cli.conftest import needs_hdbscan, run_cli
+from tests.cli.conftest import NEWS, needs_hdbscan, run_cli
 
 BOTH = pytest.mark.parametrize("kind", [pytest.param("planted_run", marks=needs_hdbscan), "planted_lda"])
 
@@ -122,3 +122,13 @@ def test_the_same_bytes_twice_and_lines_on_stdout(planted_lda: Path) -> None:
     assert pl.read_parquet("a.parquet").equals(pl.read_parquet("b.parquet"))
     lines = run_cli("topics", planted_lda, "-q", "-o", "-").out.splitlines()
     assert [json.loads(line)["topic"] for line in lines] == [0, 1, 2, 3, -1]
+
+
+@pytest.mark.parametrize("model", ["nmf", "stm"])
+def test_shares_of_models_without_alpha_sum_to_one(model: str) -> None:
+    """Their runs leave small shares out, too, and have no prior to spread them by."""
+    run_cli(model, NEWS, "--limit", "120", "--k", "6", "--iterations", "5", "-o", "run", "-q")
+    assert pl.read_parquet("run/topics.parquet")["alpha"].sum() == 0
+    run_cli("topics", "run", "--by", "label", "-o", "s.csv", "-q")
+    whole = pl.read_csv("s.csv").group_by("label").agg(pl.col("share").sum())["share"]
+    assert whole.to_list() == pytest.approx([1] * len(whole), abs=1e-5)

@@ -39,4 +39,4 @@ def read_membership(run: Run, *, mixed: bool) -> Membership:
         shape = (len(topics), K)
         weights = sparse.coo_array((prob.astype(np.float64), (rows.to_numpy(), of_topic)), shape=shape).tocsr()
         none = np.diff(weights.indptr) == 0
-    return Membership(weights, none, prior)
+    return Membership(weights, none, prior if prior.any() else np.ones(K))
