@@ -96,3 +96,13 @@ def test_what_cannot_be_fitted_is_refused() -> None:
     for name in ("loss", "weights"):
         with refuses(name):
             partial(NmfOptions, **{name: "counted"})()
+
+
+def test_a_topic_without_words_has_no_probabilities_and_does_not_hinder_new_documents() -> None:
+    """The corpus has two different documents, and the matrix two topics."""
+    corpus = token_table([[0, 1, 2] if d % 2 else [3, 4, 5] for d in range(12)], list("abcdef"))
+    fit = fit_nmf(corpus, 3)
+    assert min(fit.model.topic_totals) == 0
+    assert fit.model.phi.sum(axis=1).tolist() == pytest.approx([1, 1, 0])
+    _, infer = NmfFitter(NmfOptions()).inference(fit, 1, 1)
+    np.testing.assert_allclose(infer(np.array([0, 2]), np.array([0, 1], np.int32)).sum(), 1, atol=1e-6)

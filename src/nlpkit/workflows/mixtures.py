@@ -361,6 +361,11 @@ def fit_corpus(
         fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n), keeper)
     if fit.numbers.get("converged") is False:
         reporting.warn(f"the fit had not converged after {options.iterations} steps; give more with `iterations`")
+    without = int((fit.model.topic_totals + fit.model.eta == 0).sum())
+    if without:
+        reporting.warn(
+            f"{wording.counted(without, 'topic')} without any word: the corpus does not have as many; take a smaller `k`"
+        )
     additions |= further(fit) | Additions(config={"options": options.in_force()})
     run = mixture_run(
         kind, corpus, fit, terms, execution, additions=additions, seconds=seconds,

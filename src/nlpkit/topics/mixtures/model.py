@@ -49,9 +49,11 @@ class MixtureModel:
         return np.asarray(self.topic_term.sum(axis=1), np.float64).ravel()
 
     def phi_of(self, term_ids: IntArray | LongArray) -> FloatArray:
-        """Return phi_kv = (n_kv + η) / (n_k + Vη) of some terms (K, len(term_ids))."""
-        counts = self.topic_term[:, term_ids].toarray()
-        return np.asarray((counts + self.eta) / (self.topic_totals + self.n_terms * self.eta)[:, None])
+        """Return phi_kv = (n_kv + η) / (n_k + Vη) of some terms (K, len(term_ids)); 0 of a topic without words where η is 0."""
+        counts = self.topic_term[:, term_ids].toarray() + self.eta
+        totals = np.broadcast_to((self.topic_totals + self.n_terms * self.eta)[:, None], counts.shape)
+        phi: FloatArray = np.divide(counts, totals, out=np.zeros(counts.shape), where=totals > 0)
+        return phi
 
     @property
     def phi(self) -> FloatArray:
