@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.cli.conftest import needs_hdbscan, run_cli
+from tests.cli.conftest import needs_hdbscan, run_cli, write_jsonl
 
 BOTH = pytest.mark.parametrize("kind", [pytest.param("planted_run", marks=needs_hdbscan), "planted_lda"])
 
@@ -43,6 +43,23 @@ def tensors(path: Path) -> dict[str, np.ndarray]:
         name: np.frombuffer(data[8 + length :][slice(*one["data_offsets"])], kinds[one["dtype"]]).reshape(one["shape"])
         for name, one in head.items()
     }
+
+
+@pytest.mark.parametrize("form", ["xlsx", "csv", "json", "r"])
+def test_columns_that_the_export_has_itself_are_left_out(form: str, tmp_path: Path) -> None:
+    rows = [
+        {"id": str(i), "text": text, "topic_label": "mine", "document": i}
+        for i, text in enumerate(["cats like dogs", "stocks fell hard"] * 8)
+    ]
+    write_jsonl(tmp_path / "x.jsonl", rows)
+    run_cli("lda-gibbs", "x.jsonl", "--k", "2", "--sweeps", "5", "-o", "run", "-q")
+    done = run_cli(
+        "export", "run", "-o", "out.json" if form == "json" else "out.xlsx" if form == "xlsx" else "out", "--to", form
+    )
+    assert "columns that the export has itself are left out of the documents: topic_label" in done.err
+    if form == "json":
+        document = json.loads(Path("out.json").read_text())["documents"][0]
+        assert (document["topic_label"] != "mine", document["document"]) == (True, 0)
 
 
 @BOTH

@@ -85,7 +85,7 @@ def export(
         r          a folder of CSV files with the names of tidytext, and a script that loads them
 
     Args:
-        run: a run directory, or a run that is open.
+        run: a run directory, a run that is open, or a saved model.
         target: file or folder. options: form and content; execution: whether changed files are refused; force: replace what is there;
         settings: single options, such as to="r".
 
@@ -137,8 +137,11 @@ def _tables(run: Run, options: ExportOptions) -> dict[str, pa.Table]:
     }
 
 
-def _documents(run: Run, options: ExportOptions) -> pa.Table:
+def _documents(run: Run, options: ExportOptions, *added: str) -> pa.Table:
     """Return the documents of a run, with the names of their topics, and with their texts where these are asked for.
+
+    Args:
+        added: names of columns that the export adds besides; a column of the user's of such a name is left out, with a warning.
 
     Raises:
         InputError: the corpus is gone, has changed, or lacks a document.
@@ -148,7 +151,10 @@ def _documents(run: Run, options: ExportOptions) -> pa.Table:
         topic = numbers(table, "topic", least=-1)
         labels = pa.array([*run.table("topics", ["label"]).column("label").to_pylist(), None], pa.string())
         names = labels.take(pa.array(np.where(topic < 0, len(labels) - 1, topic)))
-    table = table.add_column(2, "topic_label", names)
+    taken = [name for name in ("topic_label", *added, *("text",) * options.texts) if name in table.column_names]
+    if taken:
+        reporting.warn(f"columns that the export has itself are left out of the documents: {', '.join(taken)}")
+    table = table.drop_columns(taken).add_column(2, "topic_label", names)
     if not options.texts:
         return table
     texts: dict[str, str] = {}
@@ -175,7 +181,7 @@ def _r_tables(run: Run, options: ExportOptions) -> tuple[dict[str, pa.Table], di
         "term": pa.array(stored.terms, pa.string()).take(pa.array(matrix.col[order])),
         "beta": pa.array(matrix.data[order], pa.float64()),
     }
-    mixtures, documents = run.table("doc_topics"), _documents(run, options)
+    mixtures, documents = run.table("doc_topics"), _documents(run, options, "document", "nlpkit_topic")
     documents = documents.rename_columns({"id": "document", "topic": "nlpkit_topic"})
     number = pc.add(documents.column("nlpkit_topic"), 1)
     number = pc.if_else(pc.greater(number, 0), number, pa.scalar(None, number.type))
