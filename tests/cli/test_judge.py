@@ -132,6 +132,7 @@ def test_nonsense_is_asked_again_and_then_left_empty(
         )  # the same complaint is the same question
         assert "could not be used" in server.asked[1]["messages"][1]["content"]
     assert "6 questions have no usable answer" in caplog.text
+    assert (judgements.calls, judgements.cached) == (12, 0)
     assert judgements.table().column("answer").null_count == 6
     judgements.save(tmp_path / "none.csv")
     with pytest.raises(InputError, match="there is no answer yet"):
@@ -210,6 +211,8 @@ def test_the_command_judge(server: Server, tmp_path: Path) -> None:
 def test_short_answers_are_read_strictly(tmp_path: Path) -> None:
     assert short_answer(' "Courts". ', "label") == "Courts"
     assert short_answer('{"label": "a"} {"label": "b"}', "label") is None
+    assert short_answer('<think>maybe {2}\nor not</think> {"label": 2.0}', "label") == 2
+    assert short_answer('{"label": 2.5}', "label") is None
     years = [[str(n) for n in range(10 * k, 10 * k + 30)] for k in (0, 5)]
     task = task_of("x", design_task("word-intrusion", years, seed=1), years)
     shown = [words[0] for words in task.design.items[0].options]

@@ -63,22 +63,24 @@ class AnswersQuestions(Protocol):
 class KeptAnswers:
     """A language model whose answers are kept in a folder by the question, so that a question is paid for once.
 
-    calls, cached: answers that were asked for, and that were there. An answer on disk that is damaged is asked for anew.
+    calls, cached: answers that were asked for, and that were there before. An answer on disk that is damaged is asked for anew.
     """
 
     model: AnswersQuestions
     folder: Path
     calls: int = field(default=0, init=False)
     cached: int = field(default=0, init=False)
+    _asked: set[Path] = field(default_factory=set, init=False)
 
     def answer(self, messages: Messages) -> str:
         """Return the answer to messages. Raises what the model raises."""
         kept, place = self.kept(messages), self._place(messages)
         if kept is not None:
-            self.cached += 1
+            self.cached += place not in self._asked
             return kept
         text = self.model.complete(messages)
         self.calls += 1
+        self._asked.add(place)
         place.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(place, force=True) as part:
             part.write_text(

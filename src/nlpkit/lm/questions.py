@@ -31,8 +31,8 @@ def conversation(
 
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object in an answer, whatever stands around it; None where there is none."""
-    enclosed = re.search(r"\{.*\}", text, re.DOTALL)
+    """Return the JSON object in an answer, whatever stands around it; None where there is none. What a model thinks first is left out."""
+    enclosed = re.search(r"\{.*\}", re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL), re.DOTALL)
     try:
         answer = json.loads(enclosed[0]) if enclosed else None
     except (ValueError, RecursionError):
@@ -49,6 +49,8 @@ def short_answer(text: str, key: str) -> str | int | None:
     value = (json_object(text) or {}).get(key)
     if isinstance(value, str):
         return value.strip()
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
