@@ -134,6 +134,14 @@ def test_dry_run_counts_the_fits(planted: Path) -> None:
     assert not Path("x").exists()
 
 
+def test_dry_run_estimates_the_fits(planted: Path) -> None:
+    one, all_fits = (
+        run_cli("compare", planted, "--models", models, "--k", k, "--dry-run", "--json", "-o", "x").json()
+        for models, k in (("nmf", "5"), ("nmf,plsa,lda-online", "5,10"))
+    )
+    assert all_fits["seconds_about"] > 4 * one["seconds_about"]  # 18 fits instead of 3, each in a process of its own
+
+
 @pytest.mark.parametrize(
     ("k", "numbers"),
     [("10:50:10", (10, 20, 30, 40, 50)), ("5", (5,)), ("30,10", (10, 30)), ("4:8", (4, 5, 6, 7, 8)), (7, (7,))],

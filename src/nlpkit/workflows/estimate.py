@@ -50,6 +50,7 @@ def estimate(
     iterations: int = 1,
     fitted: Callable[[int], int] | None = None,
     threads: int = 1,
+    fits: Sequence[tuple[str, int | None, int]] = (),
 ) -> dict[str, Any]:
     """Return rows, characters, and about how many tokens, MB of memory and disk, and seconds the work of a command takes.
 
@@ -65,6 +66,7 @@ def estimate(
         column: of categories, whose different values are counted. every: length of a period of the dates.
         k: topics, None where their number is to be chosen: the estimate is of one fit, of 30. iterations: steps of the fit.
         fitted: gives how many of so many documents a fit takes, all by default. threads: of the work.
+        fits: command, topics and steps of fits to the words that were cut, one after the other in processes of their own.
 
     Raises:
         InputError: there are no documents, or they lie in one period. UsageError: a token option that is wrong.
@@ -90,6 +92,10 @@ def estimate(
         cost = cost_of(COSTS.get(command, COSTS[""]), work, threads)
         if encoder is not None and embeds:
             cost += _encoding(encoder, texts.column("text").to_pylist(), work, threads)
+        for name, topics, steps in fits:
+            rates = COSTS.get(name, COSTS[""])
+            one = cost_of(rates, replace(work, chars=0, k=topics or USUAL_TOPICS, iterations=steps), threads)
+            cost = Cost(cost.seconds + one.seconds, max(cost.memory, one.memory))
         return {
             "rows": seen.rows,
             "characters": seen.chars,

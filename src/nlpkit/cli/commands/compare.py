@@ -36,6 +36,7 @@ def compare_cli(
     """
     from nlpkit.cli.render.compare import show_comparison
     from nlpkit.workflows.compare import check_comparison, compare_models
+    from nlpkit.workflows.compare_costs import usual_steps
     from nlpkit.workflows.corpus import read_corpus
 
     target = out.new_directory(inputs, "compare")
@@ -44,7 +45,8 @@ def compare_cli(
     if run.dry_run:
         from nlpkit.workflows.estimate import estimate
 
-        console.plan({**estimate(corpus), **facts})
+        fits = [(name, k, usual_steps(name)) for name, k, _ in options.fits(run.seed)]
+        console.plan({**estimate(corpus, tokens=tokens, threads=run.n_threads(), fits=fits), **facts})
         return
     show_comparison(
         compare_models(
