@@ -52,7 +52,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 OF_EMBEDDING = ("test_embed_again.py", "test_shards.py")
-LONG = ("test_contract.py", "test_finetune.py", "test_help.py", "test_report_browser.py", "test_workflow.py")  # long ones
+LONG = (
+    "test_contract.py",
+    "test_finetune.py",
+    "test_help.py",
+    "test_report_browser.py",
+    "test_workflow.py",
+)  # long ones
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -228,8 +228,38 @@ def test_a_result_shows_itself_in_a_line(tmp_path: Path) -> None:
         corpus, nk.load(tmp_path / "run"), nk.evaluate(fit, ["npmi"]), nk.preprocess(corpus), nk.collocations(corpus),
         nk.stats(corpus), nk.fit_plsa(corpus, k=2),
         nk.diff(tmp_path / "run", tmp_path / "run"), nk.name_topics(tmp_path / "run", phrases=True),
-        nk.sentiment(corpus, lexicon="vader"), nk.train_classifier(corpus),
+        nk.sentiment(corpus, lexicon="vader"), nk.train_classifier(corpus), nk.tfidf(corpus), nk.ctfidf(corpus, by="label"),
+        nk.plot(tmp_path / "run", "topics"),
     ]  # fmt: skip
     for result in results:
         assert repr(result).startswith(f"<{type(result).__name__}: ")
         assert len(repr(result)) < 200
+
+
+def test_columns_of_other_names_are_named_where_documents_are_read(tmp_path: Path) -> None:
+    frame = pa.table({"body": ["cats like dogs", "dogs like cats"] * 5})
+    with pytest.raises(ColumnError, match=r"name it: Corpus\.from_frame\(data, text=…\)"):
+        nk.fit_lda(frame, k=2)
+    with pytest.raises(TypeError, match=r"read_corpus\(FILE, text_col=…\) or Corpus\.from_frame\(data, text=…\)"):
+        nk.fit_lda(frame, k=2, text_col="body")
+    with pytest.raises(UsageError, match=r"takes files, not Table: .* Corpus\.from_frame"):
+        nk.read_corpus(frame)  # type: ignore[arg-type]
+    (tmp_path / "x.csv").write_text("body\ncats like dogs\n")
+    assert nk.read_corpus(tmp_path / "x.csv", text_col="body").table().column("text").to_pylist() == ["cats like dogs"]
+
+
+def test_a_saved_model_stands_for_its_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    texts = ["cats like dogs", "dogs like cats", "stocks fell hard", "hard stocks fell"] * 5
+    fitted = nk.fit_lda(texts, k=2, sweeps=20, min_df=1, stop_words="none")
+    assert fitted.predict(["cats", None, "dogs"]).num_rows == 2
+    assert "1 row could not be used" in caplog.text
+    with pytest.raises(UsageError, match="not saved yet"):
+        nk.topics(fitted)
+    fitted.save(tmp_path / "run")
+    model = nk.load(tmp_path / "run")
+    assert nk.topics(model).overall.equals(nk.topics(tmp_path / "run").overall)
+    assert nk.diff(model, model).counts() == nk.diff(tmp_path / "run", tmp_path / "run").counts()
+    assert nk.export(model, tmp_path / "x.json").n_topics == 2
+    assert nk.evaluate(model, ["ami"]).__repr__().startswith("<Evaluation: ")  # a score that is not defined
+    (tmp_path / "edits.toml").write_text("merge = [[0, 1]]\n")
+    assert nk.edit(model, tmp_path / "edits.toml", documents=texts).topics.num_rows == 1

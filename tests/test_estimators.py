@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
@@ -102,3 +104,13 @@ def test_the_vectorizer_gives_the_weights_of_tfidf() -> None:
     assert vectorizer.transform(["nothing known", "", "fish"]).toarray().any(axis=1).tolist() == [False, False, True]
     search = GridSearchCV(make_pipeline(vectorizer, Classifier()), {"tfidfvectorizer__scheme": ["ntn", "ltc"]}, cv=2)
     assert search.fit(TEXTS, LABELS).predict(["fish in the water"]).tolist() == ["nature"]
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, pd.NA, pd.NaT])
+def test_a_missing_text_is_an_empty_one_and_keeps_its_row(missing: Any) -> None:
+    texts = ["apple pie good", "apple tart good", "cherry tart pie"] * 4
+    pipeline = make_pipeline(TfidfVectorizer(min_df=1), Classifier()).fit(texts, [0, 0, 1] * 4)
+    new = pd.Series(["apple good", missing, "cherry"], dtype=object)
+    assert pipeline.predict(new).tolist() == pipeline.predict(["apple good", "", "cherry"]).tolist()
+    with pytest.raises(ValueError, match="data frame object received"):
+        pipeline.predict(pd.DataFrame({"text": texts}))

@@ -22,6 +22,13 @@ def as_label(value: Any) -> str | None:
     return text_of(value) or None
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value in memory is missing: None, NaN, NaT or pandas.NA."""
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
 def is_number(label: str) -> bool:
     """Whether a label is a finite number."""
     try:

@@ -28,6 +28,8 @@ from pathlib import Path
 from unicodedata import category
 
 EXIT_BUG = 70
+IN_MEMORY = "the table"  # what messages call documents that no file holds
+ROLES = ("text_col", "id_col", "label_col", "date_col")
 _FIRST_PARAMETER = re.compile(r"`([a-z][a-z0-9_]*)(?:=[^`]*)?`")  # a message that begins with it is about it
 
 
@@ -132,6 +134,8 @@ def missing_column(where: str, needed: str, columns: Iterable[str], parameter: s
     near = get_close_matches(needed, names, n=1, cutoff=0.55)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     name_it = f"{' Name' if near else '; name'} it with `{parameter}`" if parameter else ""
+    if where == IN_MEMORY and parameter in ROLES:
+        name_it = f"{' Name' if near else '; name'} it: Corpus.from_frame(data, {parameter.removesuffix('_col')}=…)"
     message = f"{where} has no column '{needed}' (found: {', '.join(names) or 'none'}){hint}{name_it}"
     return ColumnError(message, parameter=parameter and parameter.partition("=")[0])
 

@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nlpkit.cells import is_missing
 from nlpkit.classify.fit import KINDS, ModelOptions, fit_model
 from nlpkit.classify.model import Model
 from nlpkit.parameters import Execution
@@ -278,10 +279,11 @@ def _tokens(X: Any) -> TokenTable:
 
 
 def _corpus(texts: Any) -> Corpus:
-    """Return texts as a corpus; one that is missing is empty, so that no row is lost."""
-    if isinstance(texts, str):
-        raise ValueError("Iterable over raw text documents expected, string object received.")
-    return Corpus.from_texts(["" if text is None else text for text in texts])
+    """Return texts as a corpus; one that is missing (None, NaN, pandas.NA) is empty, so that no row is lost."""
+    if isinstance(texts, str) or hasattr(texts, "columns"):
+        what = "string" if isinstance(texts, str) else "data frame"
+        raise ValueError(f"Iterable over raw text documents expected, {what} object received.")
+    return Corpus.from_texts(["" if not isinstance(text, str) and is_missing(text) else text for text in texts])
 
 
 def _seed(random_state: Any) -> int:

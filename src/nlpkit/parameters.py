@@ -17,7 +17,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import ROLES, UsageError
 
 MOST = 2**31 - 1  # of whole numbers
 
@@ -110,6 +110,9 @@ def with_settings(
         known = [field.name for record in records for field in fields(record)]
         near = get_close_matches(name, known, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else f" (known: {', '.join(sorted(known))})"
+        if name in ROLES:
+            role = name.removesuffix("_col")
+            hint = f"; columns are named as documents are read: read_corpus(FILE, {name}=…) or Corpus.from_frame(data, {role}=…)"
         raise TypeError(f"'{name}' is no option here{hint}")
     return filled
 

@@ -218,7 +218,7 @@ class Evaluation(Mapping[str, Score]):
 
     def __repr__(self) -> str:
         scored = wording.counted(len(self.targets), "target") if len(self.targets) != 1 else self.targets[0].name
-        return wording.described(self, scored, *(f"{name} {score.value:.4g}" for name, score in self.scores.items()))
+        return wording.described(self, scored, *(f"{name} {score.shown}" for name, score in self.scores.items()))
 
     def _repr_html_(self) -> str:
         """Return the scores as a table for notebooks."""

@@ -165,8 +165,9 @@ DROPPED_SCHEMA = pa.schema([("id", pa.string()), ("stage", pa.string()), ("reaso
 
 
 def dropped_table(dropped: Sequence[DroppedRow]) -> pa.Table:
-    """Return dropped rows as a table (id, stage, reason)."""
-    return pa.Table.from_pylist([asdict(d) for d in dropped], schema=DROPPED_SCHEMA)
+    """Return dropped rows as a table (id, stage, reason); options in a reason stand there as in Python."""
+    rows = [{**asdict(d), "reason": d.reason.replace("`", "")} for d in dropped]
+    return pa.Table.from_pylist(rows, schema=DROPPED_SCHEMA)
 
 
 def file_size(path: Path) -> int:

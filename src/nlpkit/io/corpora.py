@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import IN_MEMORY, InputError, UsageError
 from nlpkit.io.footers import steps_of
 from nlpkit.io.inputs import DroppedRow as DroppedRow
 from nlpkit.io.inputs import InputInfo as InputInfo
@@ -344,7 +344,7 @@ def _open_whole(inputs: Sequence[str], options: ReadOptions, stdin: BinaryIO | N
 
 
 def open_table(
-    table: pa.Table, options: ReadOptions = _DEFAULTS, *, name: str = "the table", scan: Scan | None = None
+    table: pa.Table, options: ReadOptions = _DEFAULTS, *, name: str = IN_MEMORY, scan: Scan | None = None
 ) -> DocumentStream:
     """Open a table in memory as a stream of documents, as `open_documents` does a file. `name`: what messages call it."""
     check_options(options)

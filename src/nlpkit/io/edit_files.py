@@ -170,7 +170,11 @@ def edits_text(
         else "its tokens have no topic then, documents go to their other topics"
     )
     choices = [
-        (f"merge = [[0, {other}]]", "each group becomes one topic, with the number and name of its first", True),
+        (
+            f"merge = [[0, {other}]]",
+            "each group becomes one topic, with the number of its first and, if you gave it one, its name",
+            True,
+        ),
         (
             "split = { 0 = 2 }",
             "topic 0 in two parts (k-means on the embeddings); the larger part keeps the number",

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.errors import InputError, first_line, missing_column
+from nlpkit.errors import IN_MEMORY, InputError, first_line, missing_column
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.columns import TYPES
 from nlpkit.text.filters import parse_filter, regex_mask
@@ -157,7 +157,7 @@ def select_table(table: pa.Table, options: ReadOptions) -> np.ndarray:
     kept = np.ones(table.num_rows, bool)
     if options.where is not None:
         if options.text_col not in table.column_names:
-            raise missing_column("the table", options.text_col, table.column_names, "text_col")
+            raise missing_column(IN_MEMORY, options.text_col, table.column_names, "text_col")
         kept &= regex_mask(batch.column(options.text_col).cast(pa.large_string()), options.where).to_numpy(False)
     if options.keep_if is not None:
         kept &= pc.fill_null(parse_filter(options.keep_if).mask(batch), False).to_numpy(False)

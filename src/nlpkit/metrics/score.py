@@ -50,9 +50,14 @@ class Score:
         """Name of the metric."""
         return self.metric.name
 
+    @property
+    def shown(self) -> str:
+        """The value in four digits, or why it is not defined."""
+        return f"not defined: {self.why}" if self.value is None else f"{self.value:.4g}"
+
     def __repr__(self) -> str:
         """Return name and value, with the interval where there is one: Score(npmi 0.123 [0.101, 0.145], 95 % by …)."""
-        value = f"not defined: {self.why}" if self.value is None else f"{self.value:.4g}"
+        value = self.shown
         interval = self.interval
         if interval is not None and interval.low is not None and interval.high is not None:
             value += f" [{interval.low:.4g}, {interval.high:.4g}], {interval.level:.0%} by {interval.method}"

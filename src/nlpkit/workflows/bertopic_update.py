@@ -108,7 +108,7 @@ def update_bertopic(
     embedding, read, execution = with_settings(
         (EncoderOptions.from_value(encoder), read, execution), settings, (EncoderOptions, ReadOptions, Execution)
     )
-    opened = open_topic_run(run, verify=execution.verify, kinds=["bertopic"])
+    opened = open_topic_run(run, execution, ["bertopic"])
     execution = replace(execution, seed=int(opened.manifest["seed"]))
     if opened.manifest["parameters"].get("debias") is not None:
         raise UsageError(

@@ -113,6 +113,11 @@ class ClassTerms:
     n_docs: int
     source: HasProvenance
 
+    def __repr__(self) -> str:
+        return wording.described(
+            self, wording.counted(len(self.names), "class", "classes"), wording.counted(self.n_docs, "document")
+        )
+
     @property
     def left_out(self) -> int:
         """Documents without a class."""

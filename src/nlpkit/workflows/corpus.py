@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.io.corpora import DocumentStream, Scan, open_documents, open_table
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.selection import KEEP_IF, WHERE
+from nlpkit.parameters import with_settings
 
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DroppedRow
@@ -183,21 +185,32 @@ def as_corpus(data: Any) -> Corpus:
     return Corpus.from_texts(data)
 
 
-def read_corpus(*inputs: str | Path, options: ReadOptions | None = None, beside: str | Path | None = None) -> Corpus:
+def read_corpus(
+    *inputs: str | Path, options: ReadOptions | None = None, beside: str | Path | None = None, **settings: Any
+) -> Corpus:
     """Return the documents of files, directories or globs; they are read when they are needed.
 
     Args:
         inputs: jsonl, json, csv, tsv, xlsx, parquet, txt, md, xml, html, pdf, docx, eml, mbox, also .gz .zst .bz2; "-" is stdin.
         options: columns, format, encoding and so on.
         beside: the output of the work; copies that are read a second time lie in its directory (else in the temporary one).
+        settings: single fields of the options, such as text_col="body".
 
     Raises:
-        UsageError: there is no input.
+        UsageError: there is no input, or one that is no path.
     """
     if not inputs:
         raise UsageError("a corpus needs at least one file or directory", parameter="inputs")
+    for value in inputs:
+        if not isinstance(value, str | os.PathLike):
+            raise UsageError(
+                f"read_corpus takes files, not {type(value).__name__}: every function takes a list of texts or a data frame as it "
+                "is; Corpus.from_frame names the columns of one, Corpus.from_texts gives texts labels and dates",
+                parameter="inputs",
+            )
+    (options,) = with_settings((options or ReadOptions(),), settings)
     directory = None if beside is None or str(beside) == "-" else Path(beside).resolve().parent
-    return Corpus(tuple(map(str, inputs)), None, options or ReadOptions(), directory)
+    return Corpus(tuple(map(str, inputs)), None, options, directory)
 
 
 class Documents(Protocol):

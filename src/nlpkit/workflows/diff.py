@@ -175,7 +175,7 @@ def diff(
     words: the cosine of the stored words, weighted by rank, since the weights of different models cannot be compared.
 
     Args:
-        a, b: run directories, or runs that are open.
+        a, b: run directories, runs that are open, or saved models.
         options: by what, and from which share or cosine on.
         execution: whether changed files are refused.
         settings: single options, such as by="words".

@@ -17,7 +17,7 @@ from nlpkit.io.edit_files import edits_text, read_edits
 from nlpkit.io.mixture_runs import LDA, MixtureRun
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import numbers
-from nlpkit.io.runs import EDITABLE, Run, open_run, sha256_of
+from nlpkit.io.runs import EDITABLE, Run, sha256_of
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.topics.edit_matching import TopicWords
@@ -29,6 +29,7 @@ from nlpkit.workflows.edit_bertopic import edit_bertopic, read_fit
 from nlpkit.workflows.edit_documents import documents_of
 from nlpkit.workflows.edit_lda import edit_lda, read_lda_fit
 from nlpkit.workflows.lda_model import FittedLda
+from nlpkit.workflows.model import RunModel, opened_run
 
 BERTOPIC = "bertopic"
 NOT_OF_LDA = {
@@ -64,7 +65,7 @@ class EditedRun:
 
 
 def edit(
-    run: str | Path,
+    run: str | Path | RunModel,
     edits: str | Path | Edits,
     *,
     options: EditOptions | None = None,
@@ -78,7 +79,7 @@ def edit(
     vocabulary. A topic that is not edited keeps its number as far as the numbers are 0 … K - 1 again, its documents and its words.
 
     Args:
-        run: directory of a run of bertopic or lda-gibbs.
+        run: directory of a run of bertopic or lda-gibbs, or such a model that was loaded.
         edits: a TOML file, see `edits_template`, or `nlpkit.topics.edits.Edits`.
         options: whether edits that do not apply are refused, and where the documents are.
         read: how the documents are read, as they were for the fit.
@@ -145,11 +146,11 @@ def check_edit(
 
 
 def _planned(
-    run: str | Path, edits: str | Path | Edits, options: EditOptions, execution: Execution
+    run: str | Path | RunModel, edits: str | Path | Edits, options: EditOptions, execution: Execution
 ) -> tuple[Run, list[TopicWords], EditPlan]:
     """Return a run, its topics, and the edits that apply to it."""
     wanted = edits if isinstance(edits, Edits) else read_edits(Path(edits))
-    opened = open_topic_run(run, verify=execution.verify)
+    opened = open_topic_run(run, execution)
     present, _ = topics_of_run(opened)
     return opened, present, _plan(wanted, present, opened, _name_of(edits), strict=options.strict)
 
@@ -158,19 +159,21 @@ def _name_of(edits: str | Path | Edits) -> str:
     return "the edits" if isinstance(edits, Edits) else str(edits)
 
 
-def edits_template(run: str | Path, *, execution: Execution | None = None) -> str:
+def edits_template(run: str | Path | RunModel, *, execution: Execution | None = None) -> str:
     """Return a file of edits for a run, in TOML, in which every edit is a comment: its topics with their names and words.
 
     Raises:
         InputError, SchemaError: there is no such run, or it is of another kind.
     """
-    opened = open_topic_run(run, verify=(execution or Execution()).verify)
+    opened = open_topic_run(run, execution or Execution())
     topics, sizes = topics_of_run(opened)
     example = {
-        "edit": shell_line("nlpkit", "edit", str(run), "edits.toml", "-o", f"{Path(run).name}-edited/"),
+        "edit": shell_line("nlpkit", "edit", str(opened.path), "edits.toml", "-o", f"{opened.path.name}-edited/"),
         "table": "the table at the end",
     }
-    return edits_text(topics, sizes, run=str(run), can_split=opened.manifest["kind"] == BERTOPIC, example=example)
+    return edits_text(
+        topics, sizes, run=str(opened.path), can_split=opened.manifest["kind"] == BERTOPIC, example=example
+    )
 
 
 def write_template(text: str, path: Path, *, force: bool = False) -> None:
@@ -180,21 +183,21 @@ def write_template(text: str, path: Path, *, force: bool = False) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-def open_topic_run(path: str | Path, *, verify: bool, kinds: Sequence[str] = (BERTOPIC, LDA)) -> Run:
-    """Return a run whose topics can be edited, none of whose files was changed by hand but the names of topics.
+def open_topic_run(run: Any, execution: Execution, kinds: Sequence[str] = (BERTOPIC, LDA)) -> Run:
+    """Return a run (a directory, or that of a saved model) whose topics can be edited; no file was changed but the names of topics.
 
     Raises:
         InputError: there is none, a file was changed, or it is a rolling model; SchemaError: it is of another kind.
     """
-    run = open_run(Path(path), kinds, verify=verify)
-    for name in run.manifest["outputs"]:
+    opened = opened_run(run, execution, kinds)
+    for name in opened.manifest["outputs"]:
         if name not in EDITABLE:
-            run.file(name)
-    if run.manifest["kind"] == LDA and run.model_config("tokens").get("rolling"):
+            opened.file(name)
+    if opened.manifest["kind"] == LDA and opened.model_config("tokens").get("rolling"):
         raise InputError(
-            f"{run.path} is a rolling model, whose topics go on with every update; edit a run of nlpkit lda-gibbs"
+            f"{opened.path} is a rolling model, whose topics go on with every update; edit a run of nlpkit lda-gibbs"
         )
-    return run
+    return opened
 
 
 def topics_of_run(run: Run) -> tuple[list[TopicWords], list[int]]:

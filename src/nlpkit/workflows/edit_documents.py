@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.errors import InputError
+from nlpkit.errors import IN_MEMORY, InputError
 from nlpkit.io.mixture_runs import TopicCorpus
 from nlpkit.io.mixture_tables import read_left_out
 from nlpkit.io.read_options import ReadOptions
@@ -25,8 +25,6 @@ from nlpkit.types import TokenTable
 from nlpkit.workflows.corpus import Corpus, read_corpus
 from nlpkit.workflows.reference import as_reference
 from nlpkit.workflows.topic_corpus import read_topic_corpus
-
-IN_MEMORY = "the table"  # path of documents that no file holds
 
 
 def documents_of(run: Run, documents: Any, read: ReadOptions, *, parameter: str | None = "documents") -> Corpus:

@@ -274,8 +274,10 @@ class MixturePredictions(Predictions):
         self.infer.report()
         if n["unassigned"]:
             have = "has" if n["unassigned"] == 1 else "have"
+            lineage = self.fitted.run.manifest.get("lineage") or {}
+            dropped = ", or are of a topic that an edit dropped" if lineage.get("dropped") and n["known"] else ""
             reporting.note(
-                f"{wording.counted(n['unassigned'], 'document')} {have} no word that {self.fitted.name} knows, and no topic"
+                f"{wording.counted(n['unassigned'], 'document')} {have} no word that {self.fitted.name} knows{dropped}, and no topic"
             )
         if n["unknown_tokens"]:
             share = n["unknown_tokens"] / n["tokens"]

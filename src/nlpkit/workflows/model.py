@@ -20,7 +20,7 @@ from nlpkit.io.provenance import source_block
 from nlpkit.io.runs import NewRun, Run, open_run
 from nlpkit.io.shards import shard_block
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.workflows.corpus import Corpus, as_corpus
+from nlpkit.workflows.corpus import Corpus, as_corpus, warn_dropped
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.saving import save_run
 
@@ -155,13 +155,15 @@ class FittedModel(ABC):
         """
 
     def predict(self, data: Any, **settings: Any) -> pa.Table:
-        """Return documents (a Corpus, texts or a data frame) with the columns that the model gives them.
+        """Return documents (a Corpus, texts or a data frame) with the columns that the model gives them; missing texts are warned of.
 
         settings: fields of PredictOptions and Execution.
         """
         options, execution = with_settings((PredictOptions(), Execution()), settings)
         with self.predict_batches(as_corpus(data), options=options, execution=execution) as predictions:
-            return pa.Table.from_batches(predictions.batches())
+            table = pa.Table.from_batches(predictions.batches())
+            warn_dropped(predictions, None)
+            return table
 
 
 class RunModel(FittedModel):
@@ -178,17 +180,20 @@ class RunModel(FittedModel):
         return save_run(self.run, path, force=force)
 
 
-def opened_run(run: str | Path | Run | RunModel, execution: Execution) -> Run:
-    """Return a run directory, or the one that a model was loaded from, as a run that is open.
+def opened_run(run: str | Path | Run | RunModel, execution: Execution, kinds: Sequence[str] | None = None) -> Run:
+    """Return a run directory, or that of a saved model, as a run that is open.
+
+    Args:
+        kinds: that a directory, or the one of a model, may have; None for all.
 
     Raises:
-        InputError: it is no run; UsageError: a model that is not saved yet.
+        InputError: it is no run; SchemaError: of another kind; UsageError: a model that is not saved yet.
     """
     if isinstance(run, RunModel):
-        if isinstance(run.run, Run):
-            return run.run
-        raise UsageError("the model is not saved yet: give the folder that its `save` returns", parameter="run")
-    return run if isinstance(run, Run) else open_run(Path(run), verify=execution.verify)
+        if not isinstance(run.run, Run):
+            raise UsageError("the model is not saved yet: give the folder that its `save` returns", parameter="run")
+        run = run.run.path if kinds else run.run
+    return run if isinstance(run, Run) else open_run(Path(run), kinds, verify=execution.verify)
 
 
 class TopicRun(RunModel):

@@ -110,7 +110,7 @@ def name_topics(
         known = {key: settings.pop(key) for key in list(settings) if key in NameOptions.__dataclass_fields__}
         options = NameOptions(**known)
     options, execution = with_settings((options, execution or Execution()), settings)
-    opened = open_topic_run(run, verify=execution.verify)
+    opened = open_topic_run(run, execution)
     if options.names is not None:
         return TopicNames(opened, _names_of_people(opened, Path(options.names)))
     if options.phrases:
@@ -151,7 +151,7 @@ def _phrases(run: Run, options: NameOptions, execution: Execution) -> list[Topic
 
 def plan_names(run: str | Path, options: NameOptions, execution: Execution) -> dict[str, Any]:
     """Return how many questions naming would ask at least, and their tokens; nothing is asked."""
-    opened = open_topic_run(run, verify=execution.verify)
+    opened = open_topic_run(run, execution)
     if options.llm is None:
         return {"topics": len(topics_of_run(opened)[0]), "calls": 0}
     sources = sources_of(opened, options)

@@ -58,6 +58,9 @@ class Picture:
     what: str
     draws: Callable[[str], bytes]
 
+    def __repr__(self) -> str:
+        return wording.described(self, self.what)
+
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the picture; the suffix of the name is its format.
 

@@ -64,6 +64,11 @@ class DocumentTermWeights:
         self.corpus, self.weighting, self.stream, self.block = corpus, weigher, stream, block
         self.classes, self.selected, self.fitted, self.threads = classes, selected, fitted, threads
 
+    def __repr__(self) -> str:
+        return wording.described(
+            self, wording.counted(self.corpus.n_docs, "document"), wording.counted(len(self.terms), "term")
+        )
+
     @property
     def scheme(self) -> Scheme:
         """How terms are weighted."""

@@ -166,7 +166,7 @@ def _dated(words: CountedCorpus, stream: DocumentStream, options: PreprocessOpti
         raise _no_dates(list(lost.values()), column, stream.where)
     tokens = _with_words(select_documents(words.tokens(), kept))
     ids = everything.column("id")
-    gone = [DroppedRow(ids[row].as_py(), STAGE, reason.replace("`", "")) for row, reason in lost.items()]
+    gone = [DroppedRow(ids[row].as_py(), STAGE, reason) for row, reason in lost.items()]
     earlier = stream.steps
     info = token_info(options, words.report, earlier)
     if info is not None and words.report is not None:

@@ -15,9 +15,10 @@ from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.memberships import TOPIC_RUNS
-from nlpkit.io.runs import Run, open_run, sha256_of
+from nlpkit.io.runs import Run, sha256_of
 from nlpkit.io.tables import save_table
 from nlpkit.parameters import Execution
+from nlpkit.workflows.model import opened_run
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ def save_run_table(
 
 
 def topic_run(run: Any, execution: Execution) -> Run:
-    """Return the run of a topic model: a directory, or a run that is open. Raises InputError when it is none."""
-    return run if isinstance(run, Run) else open_run(Path(run), TOPIC_RUNS, verify=execution.verify)
+    """Return the run of a topic model: a directory, a run that is open, or a saved model. Raises InputError when it is none."""
+    return opened_run(run, execution, TOPIC_RUNS)
 
 
 def labels_of(run: Run) -> list[str]:

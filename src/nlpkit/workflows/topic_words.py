@@ -59,7 +59,7 @@ def topic_words(
     BERTopic's topics_over_time has the first three as global_tuning and evolution_tuning.
 
     Args:
-        run: a run directory, or a run that is open.
+        run: a run directory, a run that is open, or a saved model.
         options: periods and groups; word_options: how many (10 where it says 0), and which; execution: threads.
         settings: single fields of these records, such as over="date:year", by=("label",), words=5.
 

@@ -250,7 +250,7 @@ def topics(
     documents. A document without a date or a value is in no cell, and is counted.
 
     Args:
-        run: a run directory, or a run that is open.
+        run: a run directory, a run that is open, or a saved model.
         options: periods, groups, and how documents count.
         execution: whether changed files are refused.
         settings: single fields of these records, such as over="date:month", by=("source",).

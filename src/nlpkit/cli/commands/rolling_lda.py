@@ -44,7 +44,7 @@ def rolling_lda_cli(
     chunk, each sampled beside the memory of those before. Leaves a run directory as lda-gibbs does, with chunks.parquet,
     topic_shares.parquet and changes.parquet; without -o it is <input>.lda/ in the current directory.
 
-    --update RUN adds newer documents to a rolling run: the result is, byte by byte, that of one fit to all documents. All
+    --update RUN adds newer documents to a rolling run: its tables are those of one fit to all documents. All
     other options of the model stay those of the run.
     """
     from nlpkit.cli.render.rolling import show_rolling

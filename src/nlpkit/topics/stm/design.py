@@ -254,7 +254,11 @@ def _coding(factor: Factor, values: Covariate) -> Coding:
     if not 2 <= len(names) <= MOST_LEVELS:
         raise InputError(
             f"'{factor.column}' has {wording.counted(len(names), 'category', 'categories')}, and 2 to {MOST_LEVELS} are needed; "
-            + ("it says nothing of the documents" if len(names) < 2 else "take a column of groups, or of numbers")
+            + (
+                "it says nothing of the documents: leave it out"
+                if len(names) < 2
+                else "take a column of groups, or of numbers"
+            )
         )
     if factor.first is not None:
         if factor.first not in names:
