@@ -364,7 +364,7 @@ def fit_corpus(
     without = int((fit.model.topic_totals + fit.model.eta == 0).sum())
     if without:
         reporting.warn(
-            f"{wording.counted(without, 'topic')} without any word: the corpus does not have as many; take a smaller `k`"
+            f"{wording.counted(without, 'topic')} without any word: the corpus has fewer; take a smaller `k`"
         )
     additions |= further(fit) | Additions(config={"options": options.in_force()})
     run = mixture_run(
