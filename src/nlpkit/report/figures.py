@@ -47,6 +47,7 @@ def draw_figure(
 
     settings: dict[str, Any] = {
         "svg.hashsalt": "nlpkit", "svg.fonttype": "path", "pdf.fonttype": 42, "axes.unicode_minus": False, "font.size": 8,
+        "text.parse_math": False,  # names of topics and values of columns may hold a $
         "font.family": ["DejaVu Sans"], "axes.linewidth": 0.6, "axes.titlesize": 8, "legend.fontsize": 7, **STYLES[style],
     }  # fmt: skip
     choice = choose_font(characters)

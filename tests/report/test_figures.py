@@ -1,0 +1,94 @@
+"""Pictures for papers: what stands in them, and that it can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from nlpkit.report import figures
+from nlpkit.report.chart import Chart, Curve, draw_picture
+from nlpkit.report.effect_figure import draw_effects
+from nlpkit.report.network_figure import draw_correlations
+from nlpkit.report.rank_figure import draw_ranks
+from nlpkit.report.word_figure import draw_word_places
+
+MONEY = ["$5_$", "$x^2$", "a_b $", "\\$1"]
+COLOURS = figures.PALETTE[:4]
+HALVES = np.full((4, 2), 0.5)
+
+
+def figure_of(draw: Callable[..., None], *, width: float = 16.0, height: float = 9.0, **data: Any) -> Any:
+    """Return the figure that a function filled, as it was laid out for a PNG."""
+    kept = []
+
+    def keep(figure: Any) -> None:
+        kept.append(figure)
+        draw(figure, **data)
+
+    figures.draw_figure(keep, "png", width=width, height=height, style="plain", characters="")
+    return kept[0]
+
+
+def texts_of(figure: Any) -> list[Any]:
+    """Return the texts of a figure that are shown."""
+    from matplotlib.text import Text
+
+    return [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+
+
+def table(n_cells: int, *, empty: tuple[int, ...] = ()) -> dict[str, Any]:
+    """Return shares of four topics in periods or values, of which some have no document."""
+    values = {"share": 0.25, "low": 0.2, "high": 0.3}
+    series = {key: [None if i in empty else value for i in range(n_cells)] for key, value in values.items()}
+    return {"cells": [f"{2015 + i // 4}-Q{1 + i % 4}" for i in range(n_cells)], "series": [series] * 4}
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        partial(figures.draw_map, places=np.eye(4, 2), topics=np.arange(4), names=MONEY, colours=COLOURS),
+        partial(
+            figures.draw_words,
+            rows=[{"label": name, "terms": [{"t": name, "p": 0.5}]} for name in MONEY],
+            colours=COLOURS,
+            n_words=1,
+        ),
+        partial(figures.draw_similarity, similarity=np.ones((4, 4)) / 2, order=range(4), names=MONEY),
+        partial(figures.draw_tree, merges=[[0, 1, 0.1], [2, 3, 0.2], [4, 5, 0.5]], names=MONEY, colours=COLOURS),
+        partial(figures.draw_over_time, time=table(5), names=MONEY, colours=COLOURS),
+        partial(figures.draw_stream, time=table(5), names=MONEY, colours=COLOURS),
+        partial(figures.draw_by_column, column={**table(4), "name": "$5_$", "values": MONEY}, names=MONEY),
+        partial(figures.draw_confusion, names=MONEY, counts=np.eye(4)),
+        partial(figures.draw_learning, curves=[{"title": "$5_$", "x": "$5_$", "lines": [{"x": [1, 2], "y": [1, 2]}]}]),
+        partial(
+            draw_effects,
+            values=MONEY[:2],
+            shares={"share": HALVES, "low": HALVES, "high": HALVES},
+            names=MONEY,
+            column="$5_$",
+            connected=False,
+        ),
+        partial(draw_correlations, correlations=np.eye(4), sizes=np.ones(4), names=MONEY, colours=COLOURS),
+        partial(draw_ranks, ranks={"$5_$": 1.0, "$x^2$": 2.0}, difference=0.5, groups=[], title="$5_$"),
+        partial(draw_word_places, places=np.eye(4, 2), names=MONEY, n_asked=2, shares=np.array([0.5, 0.3])),
+    ],
+    ids=lambda draw: draw.func.__name__,
+)
+def test_a_dollar_is_no_formula(draw: Callable[..., None]) -> None:
+    texts = texts_of(figure_of(draw))  # before, a ParseSyntaxException of mathtext
+    assert any("$5_$" in text.get_text() for text in texts)
+    assert not any(text.get_parse_math() for text in texts)
+
+
+def test_a_dollar_is_no_formula_in_a_chart() -> None:
+    line = np.array([1.0, 10.0])
+    curves = [Curve(name, line, line, "line") for name in MONEY]
+    for log in (False, True):
+        picture = draw_picture(Chart("$5_$", "$5_$", "$5_$", curves, log=log), "png")
+        assert picture.startswith(b"\x89PNG")
