@@ -16,6 +16,7 @@ from nlpkit.report.chart import Chart, Curve, draw_picture
 from nlpkit.report.effect_figure import draw_effects
 from nlpkit.report.network_figure import draw_correlations
 from nlpkit.report.rank_figure import draw_ranks
+from nlpkit.report.time_figure import draw_over_time, draw_stream, stretches
 from nlpkit.report.word_figure import draw_word_places
 
 MONEY = ["$5_$", "$x^2$", "a_b $", "\\$1"]
@@ -61,8 +62,8 @@ def table(n_cells: int, *, empty: tuple[int, ...] = ()) -> dict[str, Any]:
         ),
         partial(figures.draw_similarity, similarity=np.ones((4, 4)) / 2, order=range(4), names=MONEY),
         partial(figures.draw_tree, merges=[[0, 1, 0.1], [2, 3, 0.2], [4, 5, 0.5]], names=MONEY, colours=COLOURS),
-        partial(figures.draw_over_time, time=table(5), names=MONEY, colours=COLOURS),
-        partial(figures.draw_stream, time=table(5), names=MONEY, colours=COLOURS),
+        partial(draw_over_time, time=table(5), names=MONEY, colours=COLOURS),
+        partial(draw_stream, time=table(5), names=MONEY, colours=COLOURS),
         partial(figures.draw_by_column, column={**table(4), "name": "$5_$", "values": MONEY}, names=MONEY),
         partial(figures.draw_confusion, names=MONEY, counts=np.eye(4)),
         partial(figures.draw_learning, curves=[{"title": "$5_$", "x": "$5_$", "lines": [{"x": [1, 2], "y": [1, 2]}]}]),
@@ -92,3 +93,19 @@ def test_a_dollar_is_no_formula_in_a_chart() -> None:
     for log in (False, True):
         picture = draw_picture(Chart("$5_$", "$5_$", "$5_$", curves, log=log), "png")
         assert picture.startswith(b"\x89PNG")
+
+
+def test_stretches_of_periods() -> None:
+    assert stretches(np.array([True, True, False, True, False, False, True])) == [(0, 1), (3, 3), (6, 6)]
+    assert stretches(np.array([False, False])) == []
+
+
+def test_a_period_between_empty_ones_is_a_point_with_a_bar() -> None:
+    time = table(7, empty=(2, 3, 4, 5))
+    figure = figure_of(draw_over_time, time=time, names=["a", "b", "c", "d"], colours=COLOURS)
+    for axes in figure.axes[:4]:
+        points = [line.get_xydata().tolist() for line in axes.lines if line.get_marker() == "s"]
+        assert points == [[[6.0, 25.0]]]
+        bars = [bar.tolist() for c in axes.collections if hasattr(c, "get_segments") for bar in c.get_segments()]
+        assert bars == [[[6.0, 20.0], [6.0, 30.0]]]
+        assert axes.get_xlim()[1] > 6

@@ -27,6 +27,7 @@ from nlpkit.report.options import ReportOptions
 from nlpkit.report.plot_options import PlotOptions
 from nlpkit.report.prose import number_evidence
 from nlpkit.report.rank_figure import draw_ranks, rank_height
+from nlpkit.report.time_figure import draw_over_time, draw_stream
 from nlpkit.topics.relations import correlations
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
@@ -201,9 +202,7 @@ def _topic_plot(
                 f"the documents of {run.path} have no column 'date' with two periods; name another with `over`"
             )
         time = {**time, "series": [time["series"][k] for k in order]}
-        draw = partial(
-            figures.draw_stream if what == "stream" else figures.draw_over_time, time=time, names=labels, colours=colour
-        )
+        draw = partial(draw_stream if what == "stream" else draw_over_time, time=time, names=labels, colours=colour)
         return draw, 9.0 if what == "stream" else 1.0 + 3.3 * -(-len(order) // 3), labels
     if what == "by-column":
         return _column_plot(run, content, options, execution, order, labels)
