@@ -109,3 +109,25 @@ def test_a_period_between_empty_ones_is_a_point_with_a_bar() -> None:
         bars = [bar.tolist() for c in axes.collections if hasattr(c, "get_segments") for bar in c.get_segments()]
         assert bars == [[[6.0, 20.0], [6.0, 30.0]]]
         assert axes.get_xlim()[1] > 6
+
+
+def layers_of(figure: Any) -> list[tuple[float, float]]:
+    """Return from where to where each layer of a stream goes, each place once, from the left."""
+    ends = [(p.vertices[:, 0].min(), p.vertices[:, 0].max()) for c in figure.axes[0].collections for p in c.get_paths()]
+    return sorted(set(ends))
+
+
+def test_periods_without_documents_are_a_gap_in_a_stream() -> None:
+    stream = partial(figure_of, draw_stream, names=["a", "b", "c", "_d"], colours=COLOURS)
+    assert layers_of(stream(time=table(5))) == [(0, 4)]
+    assert layers_of(stream(time=table(7, empty=(2, 5)))) == [(0, 1), (3, 4), (5.75, 6.25)]
+    figure = stream(time=table(7, empty=(0, 2, 3, 4, 5)))
+    assert layers_of(figure) == [(0.75, 1.25), (5.75, 6.25)]
+    assert figure.axes[0].get_xlim() == (0, 6.25)
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["_d", "c", "b", "a"]
+
+
+def test_the_same_colour_twice_has_a_hatch_in_a_stream() -> None:
+    time = table(7, empty=(2, 5))
+    figure = figure_of(draw_stream, time=time, names=["a", "b", "c", "d"], colours=["red", "blue", "red", "red"])
+    assert [layer.get_hatch() for layer in figure.axes[0].collections] == [None, None, "//", ".."] * 3

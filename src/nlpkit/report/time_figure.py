@@ -10,6 +10,8 @@ import numpy as np
 from nlpkit.report.figures import bare, panels, percents, wrapped
 from nlpkit.types import BoolArray
 
+HATCHES = (None, "//", "..", "xx", "\\\\", "--", "oo")
+
 
 def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
     """Draw the share of each topic over periods with its interval, all on one scale; a period between empty ones is a point with a bar."""
@@ -37,27 +39,36 @@ def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], c
 
 
 def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
-    """Draw the shares of the topics over periods as layers of one hundred per cent; what is missing belongs to no topic shown."""
+    """Draw the shares of the topics over periods as layers of one hundred per cent; what is missing belongs to no topic shown.
+
+    Periods without documents are a gap; a period between two such is as wide as half a period.
+    """
     axes = figure.add_subplot()
-    x = np.arange(len(time["cells"]))
-    shares = np.array([np.nan_to_num(percents(time["series"][k]["share"])) for k in range(len(names))])
-    hatches = [None, "//", "..", "xx", "\\\\", "--", "oo"]
-    seen: dict[str, int] = {}
-    layers = axes.stackplot(x, shares, colors=list(colours[: len(names)]), labels=list(names), alpha=0.85)
-    for layer, colour in zip(layers, colours, strict=False):
-        layer.set_edgecolor("white")
-        layer.set_linewidth(0.5)
-        layer.set_hatch(hatches[min(seen.get(colour, 0), len(hatches) - 1)])  # the same colour twice is told apart
-        seen[colour] = seen.get(colour, 0) + 1
+    n = len(time["cells"])
+    shares = np.array([percents(time["series"][k]["share"]) for k in range(len(names))])
+    hatches, layers = _hatches(colours[: len(names)]), list[Any]()
+    left, right = n - 1.0, 0.0
+    for first, last in stretches(np.isfinite(shares).all(axis=0)):
+        x, y = np.arange(first, last + 1.0), shares[:, first : last + 1]
+        if first == last:
+            x, y = first + np.array([-0.25, 0.25]), np.repeat(y, 2, axis=1)
+        layers = axes.stackplot(x, y, colors=list(colours[: len(names)]), alpha=0.85, edgecolor="white", linewidth=0.5)
+        for layer, hatch in zip(layers, hatches, strict=True):
+            layer.set_hatch(hatch)
+        left, right = min(left, x[0]), max(right, x[-1])
     room = max(60 // (max(map(len, time["cells"])) + 2), 2)  # labels that stand beside each other
-    ticks = x[:: -(-len(x) // room)]
+    ticks = np.arange(n)[:: -(-n // room)]
     axes.set_xticks(ticks, [time["cells"][i] for i in ticks])
-    axes.set_xlim(x[0], x[-1])
+    axes.set_xlim(min(left, 0), max(right, n - 1))
     axes.set_ylim(0, 100)
     axes.set_ylabel("% of the documents")
-    handles, labels = axes.get_legend_handles_labels()
-    axes.legend(handles[::-1], labels[::-1], loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    axes.legend(layers[::-1], names[: len(layers)][::-1], loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     bare(axes)
+
+
+def _hatches(colours: Sequence[str]) -> list[str | None]:
+    """Return the hatch of each layer: none where a colour comes first, so that the same colour twice is told apart."""
+    return [HATCHES[min(list(colours[:k]).count(colour), len(HATCHES) - 1)] for k, colour in enumerate(colours)]
 
 
 def stretches(known: BoolArray) -> list[tuple[int, int]]:
