@@ -131,3 +131,24 @@ def test_the_same_colour_twice_has_a_hatch_in_a_stream() -> None:
     time = table(7, empty=(2, 5))
     figure = figure_of(draw_stream, time=time, names=["a", "b", "c", "d"], colours=["red", "blue", "red", "red"])
     assert [layer.get_hatch() for layer in figure.axes[0].collections] == [None, None, "//", ".."] * 3
+
+
+def overprinted(figure: Any) -> int:
+    """Return how many names of periods stand on another one, the panels of a row together."""
+    boxes = [label.get_window_extent() for axes in figure.axes if axes.axison for label in axes.get_xticklabels()]
+    return sum(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 6, 7, 8, 30, 60])
+@pytest.mark.parametrize("draw", [draw_over_time, draw_stream])
+def test_names_of_periods_stand_beside_each_other(draw: Callable[..., None], n: int) -> None:
+    for width in (8.0, 16.0, 24.0):
+        for add in ("", "-12-31"):  # names of 4 and of 10 letters
+            time = {**table(n), "cells": [f"{1960 + i}{add}" for i in range(n)]}
+            names = ["tax, credit, revenue", "b", "c", "d"]
+            figure = figure_of(draw, width=width, time=time, names=names, colours=COLOURS)
+            assert overprinted(figure) == 0
+            shown = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+            assert shown[0] == time["cells"][0]
+            if width == 16 and n < 6 and not add:
+                assert shown == time["cells"]

@@ -56,15 +56,12 @@ def draw_figure(
         settings["font.family"] = [font_manager.FontProperties(fname=choice.path).get_name(), *settings["font.family"]]
     with mpl.rc_context(settings):
         figure = Figure(figsize=(width * CM, height * CM), dpi=DPI, layout="constrained")
-        draw(figure)
         out = io.BytesIO()
-        with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", r"Glyph \d+ .* missing", UserWarning
-            )  # one a letter; `lacks` names them together
-            figure.savefig(
-                out, format=format, metadata={"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format)
-            )
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format)
+        with warnings.catch_warnings():  # one a letter; `lacks` names them together
+            warnings.filterwarnings("ignore", r"Glyph \d+ .* missing", UserWarning)
+            draw(figure)
+            figure.savefig(out, format=format, metadata=metadata)
     return out.getvalue(), choice.lacks
 
 

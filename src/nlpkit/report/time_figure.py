@@ -18,7 +18,6 @@ def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], c
     columns = 3 if len(names) > 2 else max(len(names), 1)
     grid = panels(figure, len(names), columns, sharey=True)
     x = np.arange(len(time["cells"]))
-    ticks = x[:: max(len(x) // 4, 1)]
     for k, (axes, name) in enumerate(zip(grid, names, strict=False)):
         series, colour = time["series"][k], colours[k]
         share, low, high = (percents(series[key]) for key in ("share", "low", "high"))
@@ -30,12 +29,12 @@ def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], c
         for at, changed in enumerate(series.get("changed") or []):
             if changed:
                 axes.plot(at, share[at], "o", ms=4, color=colour)
-        axes.set_xticks(ticks, [time["cells"][i] for i in ticks], fontsize=6)
         axes.tick_params(axis="y", labelsize=6)
         axes.set_title(wrapped(name, 34), fontsize=7, loc="left", fontweight="bold")
         axes.set_ylim(bottom=0)
         bare(axes, grid="y")
     figure.supylabel("% of the documents", fontsize=7)
+    _name_periods(figure, grid, time["cells"], fontsize=6)
 
 
 def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
@@ -56,19 +55,31 @@ def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colo
         for layer, hatch in zip(layers, hatches, strict=True):
             layer.set_hatch(hatch)
         left, right = min(left, x[0]), max(right, x[-1])
-    room = max(60 // (max(map(len, time["cells"])) + 2), 2)  # labels that stand beside each other
-    ticks = np.arange(n)[:: -(-n // room)]
-    axes.set_xticks(ticks, [time["cells"][i] for i in ticks])
     axes.set_xlim(min(left, 0), max(right, n - 1))
     axes.set_ylim(0, 100)
     axes.set_ylabel("% of the documents")
     axes.legend(layers[::-1], names[: len(layers)][::-1], loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     bare(axes)
+    _name_periods(figure, [axes], time["cells"], fontsize=8)
 
 
 def _hatches(colours: Sequence[str]) -> list[str | None]:
     """Return the hatch of each layer: none where a colour comes first, so that the same colour twice is told apart."""
     return [HATCHES[min(list(colours[:k]).count(colour), len(HATCHES) - 1)] for k, colour in enumerate(colours)]
+
+
+def _name_periods(figure: Any, grid: Sequence[Any], cells: Sequence[str], *, fontsize: float) -> None:
+    """Write as many names of periods below the panels as have room beside each other, evenly spaced."""
+    n, axes = len(cells), grid[0]
+    for panel in grid:
+        panel.set_xticks([0, n - 1], [cells[0], cells[-1]], fontsize=fontsize)
+    figure.draw_without_rendering()  # lays the panels out; names between the ends change nothing in it
+    letter = max(t.get_window_extent().width / len(t.get_text()) for t in axes.get_xticklabels())
+    wide = letter * (max(map(len, cells)) + 1.5)
+    (left, _), (right, _) = axes.transData.transform([(0, 0), (n - 1, 0)])
+    ticks = np.arange(n)[:: max(int(np.ceil(wide * (n - 1) / (right - left))), 1)]
+    for panel in grid:
+        panel.set_xticks(ticks, [cells[i] for i in ticks], fontsize=fontsize)
 
 
 def stretches(known: BoolArray) -> list[tuple[int, int]]:
