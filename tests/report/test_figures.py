@@ -124,6 +124,8 @@ def test_periods_without_documents_are_a_gap_in_a_stream() -> None:
     figure = stream(time=table(7, empty=(0, 2, 3, 4, 5)))
     assert layers_of(figure) == [(0.75, 1.25), (5.75, 6.25)]
     assert figure.axes[0].get_xlim() == (0, 6.25)
+    many = stream(time=table(90, empty=(*range(1, 50), *range(51, 89))))  # of which half a period is not to be seen
+    assert layers_of(many)[1] == pytest.approx((49.4, 50.6))
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["_d", "c", "b", "a"]
 
 

@@ -40,18 +40,21 @@ def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], c
 def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
     """Draw the shares of the topics over periods as layers of one hundred per cent; what is missing belongs to no topic shown.
 
-    Periods without documents are a gap; a period between two such is as wide as half a period.
+    Periods without documents are a gap; a period between two such is half a period wide, of many periods more, to be seen.
     """
     axes = figure.add_subplot()
     n = len(time["cells"])
     shares = np.array([percents(time["series"][k]["share"]) for k in range(len(names))])
     hatches, layers = _hatches(colours[: len(names)]), list[Any]()
-    left, right = n - 1.0, 0.0
+    left, right, half = n - 1.0, 0.0, min(max(n / 150, 0.25), 0.75)
     for first, last in stretches(np.isfinite(shares).all(axis=0)):
         x, y = np.arange(first, last + 1.0), shares[:, first : last + 1]
-        if first == last:
-            x, y = first + np.array([-0.25, 0.25]), np.repeat(y, 2, axis=1)
-        layers = axes.stackplot(x, y, colors=list(colours[: len(names)]), alpha=0.85, edgecolor="white", linewidth=0.5)
+        alone = first == last
+        if alone:
+            x, y = first + np.array([-half, half]), np.repeat(y, 2, axis=1)
+        layers = axes.stackplot(
+            x, y, colors=list(colours[: len(names)]), alpha=0.85, edgecolor="white", linewidth=0 if alone else 0.5
+        )
         for layer, hatch in zip(layers, hatches, strict=True):
             layer.set_hatch(hatch)
         left, right = min(left, x[0]), max(right, x[-1])
