@@ -105,6 +105,32 @@ def test_what_cannot_be_drawn(runs: Path, tmp_path: Path) -> None:
             nk.plot(tmp_path / "plain", what)
 
 
+def test_why_there_are_no_numbers_of_topics_to_draw(runs: Path) -> None:
+    def why(run: str | Path) -> str:
+        return run_cli("plot", run, "number", "-o", "n.svg", code=3).error()
+
+    advice = "; fit with --k auto or a range for a picture of it"
+    quick = ("--iterations", "5", "-q")
+    run_cli("lda-gibbs", NEWS, "--k", "3", "--sweeps", "5", "-q", "-o", "three")
+    assert why("three").endswith(
+        f"three has no scores of numbers of topics to draw: the number of topics, 3, was given{advice}"
+    )
+    for command in ("hdp", "hlda"):
+        run_cli(command, NEWS, *quick, "-o", command)
+        assert re.search(r"to draw: the number of topics, \d+, was found with the topics$", why(command))
+    run_cli("labeled-lda", NEWS, *quick, "-o", "labels")
+    assert why("labels").endswith("to draw: the topics are the 8 labels of the documents")
+    run_cli("labeled-lda", NEWS, *quick, "--latent", "2", "-o", "latent")
+    assert why("latent").endswith("the topics are the 8 labels of the documents and 2 that every document may use")
+    run_cli("rolling-lda", NEWS, "--k", "3", "--init", "2024-06-30", "--sweeps", "5", "-q", "-o", "rolling")
+    assert why("rolling").endswith(
+        "to draw: the number of topics, 3, was given"
+    )  # by a command without auto and ranges
+    Path("edits.toml").write_text("merge = [[0, 1]]\n", encoding="utf-8")
+    run_cli("edit", runs / "lda", "edits.toml", "-q", "-o", "edited")
+    assert why("edited").endswith("lda after they were edited by hand")
+
+
 def test_the_command(runs: Path) -> None:
     done = run_cli("plot", runs / "lda", "hierarchy", "-o", "t.svg", "--json")
     assert done.json() == {"output": "t.svg", "what": "tree"}

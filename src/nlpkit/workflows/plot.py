@@ -25,7 +25,7 @@ from nlpkit.report.cloud import MAX_WORDS, draw_cloud
 from nlpkit.report.network_figure import draw_correlations
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.plot_options import PlotOptions
-from nlpkit.report.prose import number_evidence
+from nlpkit.report.prose import number_evidence, number_sentence
 from nlpkit.report.rank_figure import draw_ranks, rank_height
 from nlpkit.report.time_figure import draw_over_time, draw_stream
 from nlpkit.topics.relations import correlations
@@ -208,10 +208,18 @@ def _topic_plot(
         return _column_plot(run, content, options, execution, order, labels)
     evidence = number_evidence(run.manifest)
     if len(evidence) < 2:
-        raise InputError(
-            f"the number of topics of {run.path} was given; fit with `k=auto` or a range for a picture of it"
-        )
+        raise InputError(f"{run.path} has no scores of numbers of topics to draw: {_why_no_numbers(run, len(names))}")
     return partial(figures.draw_numbers, evidence=evidence), 8.0, []
+
+
+def _why_no_numbers(run: Run, K: int) -> str:
+    """Return how the number of topics came about, and what to do where the command can compare several."""
+    manifest, sentence = run.manifest, number_sentence(run.manifest, K)
+    compares = manifest["kind"] not in ("hdp", "hlda", "labeled-lda") and "chunks" not in manifest["parameters"]
+    advice = (
+        "; fit with `k=auto` or a range for a picture of it" if compares and manifest.get("lineage") is None else ""
+    )
+    return sentence[0].lower() + sentence[1:].rstrip(".") + advice
 
 
 def _map_plot(
