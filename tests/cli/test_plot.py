@@ -15,7 +15,7 @@ from nlpkit.report.fonts import choose_font
 from nlpkit.report.network_figure import classical_scaling
 from nlpkit.topics.map import spread_colours
 from nlpkit.workflows.plot import COMPARISON_PLOTS, PLOTS, SCORE_PLOTS, TOPIC_PLOTS
-from tests.cli.conftest import NEWS, run_cli
+from tests.cli.conftest import NEWS, run_cli, write_jsonl
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +129,15 @@ def test_why_there_are_no_numbers_of_topics_to_draw(runs: Path) -> None:
     Path("edits.toml").write_text("merge = [[0, 1]]\n", encoding="utf-8")
     run_cli("edit", runs / "lda", "edits.toml", "-q", "-o", "edited")
     assert why("edited").endswith("lda after they were edited by hand")
+
+
+def test_only_the_column_in_the_picture_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = [{"text": "bank loan money", "a": "xy"[i % 2], "b": "xy"[i % 2] if i > 2 else None} for i in range(20)]
+    nk.fit_lda(nk.read_corpus(write_jsonl(tmp_path / "docs.jsonl", rows)), k=2, sweeps=5).save(tmp_path / "run")
+    nk.plot(tmp_path / "run", "by-column")
+    assert "'b'" not in caplog.text
+    nk.plot(tmp_path / "run", "by-column", by="b")
+    assert "left out: 3 documents without a value in 'b'" in caplog.text
 
 
 def test_the_command(runs: Path) -> None:

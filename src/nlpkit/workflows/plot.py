@@ -247,7 +247,7 @@ def _column_plot(
     labels: list[str],
 ) -> tuple[figures.Draw, float, Sequence[str]]:
     chosen = ReportOptions(by=() if options.by is None else (options.by,))
-    columns = cells.by_column(run, content.documents, topics.user_columns(content, chosen), chosen, execution)
+    columns = cells.by_column(run, content.documents, topics.user_columns(content, chosen), chosen, execution, most=1)
     if not columns:
         raise InputError(f"the documents of {run.path} have no column of 2 to 30 values; name one with `by`")
     column = {**columns[0], "series": [columns[0]["series"][k] for k in order]}
