@@ -154,3 +154,19 @@ def test_names_of_periods_stand_beside_each_other(draw: Callable[..., None], n: 
             assert shown[0] == time["cells"][0]
             if width == 16 and n < 6 and not add:
                 assert shown == time["cells"]
+
+
+@pytest.mark.parametrize("n", [1, 4, 12])
+def test_what_by_column_shows_is_inside_the_picture(n: int) -> None:
+    for width, column in ((16.0, "label"), (8.0, "name of the party that brought the bill in")):
+        shown = {**table(3), "name": column, "values": ["Macroeconomics", "Domestic Commerce", "c"]}
+        names = ["federal, financial, management"] * n
+        shown["series"] = shown["series"][:1] * n
+        figure = figure_of(figures.draw_by_column, width=width, height=3.5 + 0.5 * n, column=shown, names=names)
+        for text in texts_of(figure):
+            box = text.get_window_extent()
+            assert box.x0 >= 0, text
+            assert box.y0 >= 0, text
+            assert box.x1 <= figure.bbox.x1, text
+            assert box.y1 <= figure.bbox.y1, text
+        assert f"of each {column}" in " ".join(figure.get_suptitle().split())

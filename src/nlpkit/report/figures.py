@@ -182,7 +182,9 @@ def draw_by_column(figure: Any, column: Mapping[str, Any], names: Sequence[str])
                 j, i, f"{value:.0f}", ha="center", va="center", fontsize=6, color="white" if value < middle else "black"
             )
     _name_ticks(axes, names, column["values"])
-    figure.colorbar(image, ax=axes, shrink=0.8, label=f"% of the documents of a {column['name']}")
+    figure.colorbar(image, ax=axes, shrink=0.8)
+    title = f"% of the documents of each {column['name']}"  # above: beside the bar of a few topics it has no room
+    figure.suptitle(wrapped(title, int(6 * figure.get_size_inches()[0] / CM)), x=0.01, ha="left", fontsize=8)
 
 
 def draw_numbers(figure: Any, evidence: Sequence[Mapping[str, Any]]) -> None:

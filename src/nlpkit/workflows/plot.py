@@ -253,8 +253,8 @@ def _column_plot(
     column = {**columns[0], "series": [columns[0]["series"][k] for k in order]}
     return (
         partial(figures.draw_by_column, column=column, names=labels),
-        3.0 + 0.5 * len(order),
-        [*labels, *column["values"]],
+        3.5 + 0.5 * len(order),
+        [*labels, column["name"], *column["values"]],
     )
 
 
