@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,6 +139,17 @@ def test_only_the_column_in_the_picture_is_reported(tmp_path: Path, caplog: pyte
     assert "'b'" not in caplog.text
     nk.plot(tmp_path / "run", "by-column", by="b")
     assert "left out: 3 documents without a value in 'b'" in caplog.text
+
+
+def test_the_tree_of_hlda_is_that_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_cli("hlda", NEWS, "--iterations", "5", "-q", "-o", "run")
+    drawn: dict[str, Any] = {}
+    monkeypatch.setattr("nlpkit.workflows.plot.draw_topic_tree", lambda figure, **data: drawn.update(data))
+    nk.plot("run", "tree").draws("svg")
+    layers = nk.info("run")["layers"]
+    assert drawn["parents"] == {row["topic"]: row["parent"] for row in layers}
+    assert drawn["sizes"] == {row["topic"]: row["size"] for row in layers}
+    assert [drawn["names"][row["topic"]] for row in layers] == [row["label"] for row in layers]
 
 
 def test_the_command(runs: Path) -> None:

@@ -17,6 +17,7 @@ from nlpkit.report.effect_figure import draw_effects
 from nlpkit.report.network_figure import draw_correlations
 from nlpkit.report.rank_figure import draw_ranks
 from nlpkit.report.time_figure import draw_over_time, draw_stream, stretches
+from nlpkit.report.tree_figure import draw_topic_tree, tree_rows
 from nlpkit.report.word_figure import draw_word_places
 
 MONEY = ["$5_$", "$x^2$", "a_b $", "\\$1"]
@@ -77,6 +78,13 @@ def table(n_cells: int, *, empty: tuple[int, ...] = ()) -> dict[str, Any]:
         ),
         partial(draw_correlations, correlations=np.eye(4), sizes=np.ones(4), names=MONEY, colours=COLOURS),
         partial(draw_ranks, ranks={"$5_$": 1.0, "$x^2$": 2.0}, difference=0.5, groups=[], title="$5_$"),
+        partial(
+            draw_topic_tree,
+            parents={0: None, 1: 0, 2: 0, 3: 1},
+            sizes=dict.fromkeys(range(4), 5),
+            names=MONEY,
+            colours=COLOURS,
+        ),
         partial(draw_word_places, places=np.eye(4, 2), names=MONEY, n_asked=2, shares=np.array([0.5, 0.3])),
     ],
     ids=lambda draw: draw.func.__name__,
@@ -170,3 +178,15 @@ def test_what_by_column_shows_is_inside_the_picture(n: int) -> None:
             assert box.x1 <= figure.bbox.x1, text
             assert box.y1 <= figure.bbox.y1, text
         assert f"of each {column}" in " ".join(figure.get_suptitle().split())
+
+
+def test_each_topic_of_a_tree_is_followed_by_those_below_it() -> None:
+    parents = {0: None, 1: 0, 2: 0, 3: 2, 4: 1, 5: 2, 6: None}
+    assert tree_rows(parents) == [(0, 0), (1, 1), (4, 2), (2, 1), (3, 2), (5, 2), (6, 0)]
+    sizes, names = {k: 1000 * k for k in parents}, [f"name {k}" for k in parents]
+    figure = figure_of(draw_topic_tree, parents=parents, sizes=sizes, names=names, colours=["red"] * 7)
+    shown = {text.get_text(): text.xy for text in figure.axes[0].texts}
+    assert shown["name 0 (0)"] == (0, 0)
+    assert shown["name 5 (5,000)"] == (2, 5)
+    branches = [line.get_xydata().tolist() for line in figure.axes[0].lines if len(line.get_xdata()) == 3]
+    assert [[1, 3], [1, 5], [2, 5]] in branches

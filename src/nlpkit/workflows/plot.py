@@ -28,6 +28,7 @@ from nlpkit.report.plot_options import PlotOptions
 from nlpkit.report.prose import number_evidence, number_sentence
 from nlpkit.report.rank_figure import draw_ranks, rank_height
 from nlpkit.report.time_figure import draw_over_time, draw_stream
+from nlpkit.report.tree_figure import draw_topic_tree
 from nlpkit.topics.relations import correlations
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
@@ -178,6 +179,8 @@ def _topic_plot(
         merges = relations.get("tree") or []
         if not merges:
             raise InputError(f"{run.path} has one topic, of which there is no {what}")
+        if what == "tree" and run.manifest["kind"] == "hlda":
+            return _model_tree_plot(run, names, colours)
         if what == "tree":
             draw = partial(figures.draw_tree, merges=merges, names=names, colours=colours)
             return draw, 2.0 + 0.42 * len(names), names
@@ -220,6 +223,17 @@ def _why_no_numbers(run: Run, K: int) -> str:
         "; fit with `k=auto` or a range for a picture of it" if compares and manifest.get("lineage") is None else ""
     )
     return sentence[0].lower() + sentence[1:].rstrip(".") + advice
+
+
+def _model_tree_plot(
+    run: Run, names: Sequence[str], colours: Sequence[str]
+) -> tuple[figures.Draw, float, Sequence[str]]:
+    """Return what draws the tree that the model has learnt, its usual height in cm, and the texts in it."""
+    layers = run.table("layers", ["topic", "parent", "size"])
+    topic, parent, size = (layers.column(name).to_pylist() for name in ("topic", "parent", "size"))
+    parents, sizes = dict(zip(topic, parent, strict=True)), dict(zip(topic, size, strict=True))
+    draw = partial(draw_topic_tree, parents=parents, sizes=sizes, names=names, colours=colours)
+    return draw, 1.0 + 0.38 * len(names), names
 
 
 def _map_plot(
