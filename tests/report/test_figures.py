@@ -190,3 +190,9 @@ def test_each_topic_of_a_tree_is_followed_by_those_below_it() -> None:
     assert shown["name 5 (5,000)"] == (2, 5)
     branches = [line.get_xydata().tolist() for line in figure.axes[0].lines if len(line.get_xdata()) == 3]
     assert [[1, 3], [1, 5], [2, 5]] in branches
+
+
+def test_numbers_of_topics_are_whole() -> None:
+    evidence = [{"k": k, "score": 0.5, "chosen": k == 3} for k in (2, 3)]
+    axes = figure_of(figures.draw_numbers, evidence=evidence).axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels() if 2 <= label.get_position()[0] <= 3] == ["2", "3"]

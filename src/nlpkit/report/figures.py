@@ -207,6 +207,8 @@ def draw_numbers(figure: Any, evidence: Sequence[Mapping[str, Any]]) -> None:
         axes.set_xscale("log")
         axes.set_xticks(ticks := [v for v in (2, 3, 5, 10, 20, 50, 100, 200, 500) if min(k) <= v <= max(k)], ticks)
         axes.minorticks_off()
+    else:
+        axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend(frameon=False)
     bare(axes, grid="y")
 
