@@ -196,3 +196,18 @@ def test_numbers_of_topics_are_whole() -> None:
     evidence = [{"k": k, "score": 0.5, "chosen": k == 3} for k in (2, 3)]
     axes = figure_of(figures.draw_numbers, evidence=evidence).axes[0]
     assert [label.get_text() for label in axes.get_xticklabels() if 2 <= label.get_position()[0] <= 3] == ["2", "3"]
+
+
+@pytest.mark.parametrize("width", [8.0, 9.0, 12.0, 16.0])
+def test_names_of_narrow_panels_stand_beside_each_other(width: float) -> None:
+    names = ["federal, financial, management"] * 4
+    over_time = figure_of(draw_over_time, width=width, time=table(4), names=names, colours=COLOURS)
+    shares = {key: np.full((4, 4), 0.5) for key in ("share", "low", "high")}
+    effects = figure_of(
+        draw_effects, width=width, values=[*range(4)], shares=shares, names=names, column="a", connected=True
+    )
+    for figure in (over_time, effects):
+        boxes = [axes._left_title.get_window_extent() for axes in figure.axes[:3]]
+        assert boxes[0].x1 < boxes[1].x0
+        assert boxes[1].x1 < boxes[2].x0
+        assert boxes[2].x1 < figure.bbox.x1

@@ -276,6 +276,12 @@ def panels(figure: Any, n: int, columns: int, *, sharey: bool = False) -> list[A
     return axes[:n]
 
 
+def name_panel(axes: Any, name: str, columns: int) -> None:
+    """Write a name above a panel, in lines that fit one of so many panels in a row."""
+    letters = 6.9 * (axes.figure.get_size_inches()[0] / CM - 1.2) / columns  # 1.2 cm: the scale on the left
+    axes.set_title(wrapped(name, int(min(max(letters, 8), 34))), fontsize=7, loc="left", fontweight="bold")
+
+
 def bare(axes: Any, *, grid: str = "", right: bool = False) -> None:
     """Take away the lines of a panel that say nothing; grid: the axis that has lines across the panel."""
     for side in ("top", *(("left", "right") if right else ("right",))):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.report.figures import bare, panels, percents, wrapped
+from nlpkit.report.figures import bare, name_panel, panels, percents
 from nlpkit.types import BoolArray
 
 HATCHES = (None, "//", "..", "xx", "\\\\", "--", "oo")
@@ -30,7 +30,7 @@ def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], c
             if changed:
                 axes.plot(at, share[at], "o", ms=4, color=colour)
         axes.tick_params(axis="y", labelsize=6)
-        axes.set_title(wrapped(name, 34), fontsize=7, loc="left", fontweight="bold")
+        name_panel(axes, name, columns)
         axes.set_ylim(bottom=0)
         bare(axes, grid="y")
     figure.supylabel("% of the documents", fontsize=7)
