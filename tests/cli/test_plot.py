@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from nlpkit.report.fonts import choose_font
 from nlpkit.report.network_figure import classical_scaling
 from nlpkit.topics.map import spread_colours
 from nlpkit.workflows.plot import COMPARISON_PLOTS, PLOTS, SCORE_PLOTS, TOPIC_PLOTS
-from tests.cli.conftest import NEWS, run_cli
+from tests.cli.conftest import NEWS, run_cli, write_jsonl
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +111,52 @@ def test_what_cannot_be_drawn(runs: Path, tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=needed):
             nk.plot(tmp_path / "plain", what)
+
+
+def test_why_there_are_no_numbers_of_topics_to_draw(runs: Path) -> None:
+    def why(run: str | Path) -> str:
+        return run_cli("plot", run, "number", "-o", "n.svg", code=3).error()
+
+    advice = "; fit with --k auto or a range for a picture of it"
+    quick = ("--iterations", "5", "-q")
+    run_cli("lda-gibbs", NEWS, "--k", "3", "--sweeps", "5", "-q", "-o", "three")
+    assert why("three").endswith(
+        f"three has no scores of numbers of topics to draw: the number of topics, 3, was given{advice}"
+    )
+    for command in ("hdp", "hlda"):
+        run_cli(command, NEWS, *quick, "-o", command)
+        assert re.search(r"to draw: the number of topics, \d+, was found with the topics$", why(command))
+    run_cli("labeled-lda", NEWS, *quick, "-o", "labels")
+    assert why("labels").endswith("to draw: the topics are the 8 labels of the documents")
+    run_cli("labeled-lda", NEWS, *quick, "--latent", "2", "-o", "latent")
+    assert why("latent").endswith("the topics are the 8 labels of the documents and 2 that every document may use")
+    run_cli("rolling-lda", NEWS, "--k", "3", "--init", "2024-06-30", "--sweeps", "5", "-q", "-o", "rolling")
+    assert why("rolling").endswith(
+        "to draw: the number of topics, 3, was given"
+    )  # by a command without auto and ranges
+    Path("edits.toml").write_text("merge = [[0, 1]]\n", encoding="utf-8")
+    run_cli("edit", runs / "lda", "edits.toml", "-q", "-o", "edited")
+    assert why("edited").endswith("lda after they were edited by hand")
+
+
+def test_only_the_column_in_the_picture_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = [{"text": "bank loan money", "a": "xy"[i % 2], "b": "xy"[i % 2] if i > 2 else None} for i in range(20)]
+    nk.fit_lda(nk.read_corpus(write_jsonl(tmp_path / "docs.jsonl", rows)), k=2, sweeps=5).save(tmp_path / "run")
+    nk.plot(tmp_path / "run", "by-column")
+    assert "'b'" not in caplog.text
+    nk.plot(tmp_path / "run", "by-column", by="b")
+    assert "left out: 3 documents without a value in 'b'" in caplog.text
+
+
+def test_the_tree_of_hlda_is_that_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_cli("hlda", NEWS, "--iterations", "5", "-q", "-o", "run")
+    drawn: dict[str, Any] = {}
+    monkeypatch.setattr("nlpkit.workflows.plot.draw_topic_tree", lambda figure, **data: drawn.update(data))
+    nk.plot("run", "tree").draws("svg")
+    layers = nk.info("run")["layers"]
+    assert drawn["parents"] == {row["topic"]: row["parent"] for row in layers}
+    assert drawn["sizes"] == {row["topic"]: row["size"] for row in layers}
+    assert [drawn["names"][row["topic"]] for row in layers] == [row["label"] for row in layers]
 
 
 def test_the_command(runs: Path) -> None:

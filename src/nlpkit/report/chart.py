@@ -70,7 +70,8 @@ def draw_picture(chart: Chart, format: str) -> bytes:
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogFormatter
 
-    with mpl.rc_context({"svg.hashsalt": "nlpkit", "font.family": "DejaVu Sans", "axes.unicode_minus": False}):
+    settings: dict[str, Any] = {"svg.hashsalt": "nlpkit", "font.family": "DejaVu Sans", "axes.unicode_minus": False}
+    with mpl.rc_context({**settings, "text.parse_math": False}):
         figure = Figure(figsize=(8, 16 / 3), dpi=150, layout="constrained")
         axes = figure.add_subplot()
         if chart.log:
@@ -82,7 +83,7 @@ def draw_picture(chart: Chart, format: str) -> bytes:
                 )  # 2, 5 … where a decade fills the axis
         for curve in chart.curves:
             _draw_curve(axes, curve)
-        axes.set_title(chart.title, fontsize=11, parse_math=False)
+        axes.set_title(chart.title, fontsize=11)
         axes.set_xlabel(chart.x_label)
         axes.set_ylabel(chart.y_label)
         axes.grid(True, color=GRID, linewidth=0.6)
@@ -90,9 +91,7 @@ def draw_picture(chart: Chart, format: str) -> bytes:
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
         if chart.rows:
-            axes.set_yticks(
-                range(len(chart.rows)), chart.rows, parse_math=False, fontsize=7 if len(chart.rows) > 20 else 9
-            )
+            axes.set_yticks(range(len(chart.rows)), chart.rows, fontsize=7 if len(chart.rows) > 20 else 9)
             axes.set_ylim(len(chart.rows) - 0.5, -0.5)
             axes.xaxis.set_major_formatter("{x:,.0f}")
         elif not chart.log:

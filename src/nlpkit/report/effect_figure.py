@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.report.chart import COLOURS
-from nlpkit.report.figures import bare, panels, wrapped
+from nlpkit.report.figures import bare, name_panel, panels, wrapped
 from nlpkit.types import FloatArray
 
 COLUMNS = 3
@@ -49,7 +49,7 @@ def draw_effects(
             axes.set_ylim(len(at) - 0.4, -0.6)  # downwards
             axes.axvline(0, color=COLOURS[1], lw=0.4)
         axes.tick_params(axis="y" if connected else "x", labelsize=6)
-        axes.set_title(wrapped(name, 34), fontsize=7, loc="left", fontweight="bold")
+        name_panel(axes, name, min(COLUMNS, len(names)))
         bare(axes, grid="y" if connected else "x")
     if connected:
         figure.supylabel("% of a document", fontsize=7)

@@ -47,6 +47,7 @@ def draw_figure(
 
     settings: dict[str, Any] = {
         "svg.hashsalt": "nlpkit", "svg.fonttype": "path", "pdf.fonttype": 42, "axes.unicode_minus": False, "font.size": 8,
+        "text.parse_math": False,  # names of topics and values of columns may hold a $
         "font.family": ["DejaVu Sans"], "axes.linewidth": 0.6, "axes.titlesize": 8, "legend.fontsize": 7, **STYLES[style],
     }  # fmt: skip
     choice = choose_font(characters)
@@ -55,15 +56,12 @@ def draw_figure(
         settings["font.family"] = [font_manager.FontProperties(fname=choice.path).get_name(), *settings["font.family"]]
     with mpl.rc_context(settings):
         figure = Figure(figsize=(width * CM, height * CM), dpi=DPI, layout="constrained")
-        draw(figure)
         out = io.BytesIO()
-        with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", r"Glyph \d+ .* missing", UserWarning
-            )  # one a letter; `lacks` names them together
-            figure.savefig(
-                out, format=format, metadata={"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format)
-            )
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format)
+        with warnings.catch_warnings():  # one a letter; `lacks` names them together
+            warnings.filterwarnings("ignore", r"Glyph \d+ .* missing", UserWarning)
+            draw(figure)
+            figure.savefig(out, format=format, metadata=metadata)
     return out.getvalue(), choice.lacks
 
 
@@ -169,59 +167,13 @@ def leaf_order(merges: Sequence[Sequence[float]], n_leaves: int) -> list[int]:
     return below[n_leaves + len(merges) - 1] if merges else list(range(n_leaves))
 
 
-# ---------------------------------------------------------------- over time, by column, by number of topics
-
-
-def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
-    """Draw the share of each topic over periods with its interval, all on one scale."""
-    columns = 3 if len(names) > 2 else max(len(names), 1)
-    grid = panels(figure, len(names), columns, sharey=True)
-    x = np.arange(len(time["cells"]))
-    ticks = x[:: max(len(x) // 4, 1)]
-    for k, (axes, name) in enumerate(zip(grid, names, strict=False)):
-        series, colour = time["series"][k], colours[k]
-        share, low, high = (_percents(series[key]) for key in ("share", "low", "high"))
-        axes.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
-        axes.plot(x, share, color=colour, lw=1.2)
-        for at, changed in enumerate(series.get("changed") or []):
-            if changed:
-                axes.plot(at, share[at], "o", ms=4, color=colour)
-        axes.set_xticks(ticks, [time["cells"][i] for i in ticks], fontsize=6)
-        axes.tick_params(axis="y", labelsize=6)
-        axes.set_title(wrapped(name, 34), fontsize=7, loc="left", fontweight="bold")
-        axes.set_ylim(bottom=0)
-        bare(axes, grid="y")
-    figure.supylabel("% of the documents", fontsize=7)
-
-
-def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
-    """Draw the shares of the topics over periods as layers of one hundred per cent; what is missing belongs to no topic shown."""
-    axes = figure.add_subplot()
-    x = np.arange(len(time["cells"]))
-    shares = np.array([np.nan_to_num(_percents(time["series"][k]["share"])) for k in range(len(names))])
-    hatches = [None, "//", "..", "xx", "\\\\", "--", "oo"]
-    seen: dict[str, int] = {}
-    layers = axes.stackplot(x, shares, colors=list(colours[: len(names)]), labels=list(names), alpha=0.85)
-    for layer, colour in zip(layers, colours, strict=False):
-        layer.set_edgecolor("white")
-        layer.set_linewidth(0.5)
-        layer.set_hatch(hatches[min(seen.get(colour, 0), len(hatches) - 1)])  # the same colour twice is told apart
-        seen[colour] = seen.get(colour, 0) + 1
-    room = max(60 // (max(map(len, time["cells"])) + 2), 2)  # labels that stand beside each other
-    ticks = x[:: -(-len(x) // room)]
-    axes.set_xticks(ticks, [time["cells"][i] for i in ticks])
-    axes.set_xlim(x[0], x[-1])
-    axes.set_ylim(0, 100)
-    axes.set_ylabel("% of the documents")
-    handles, labels = axes.get_legend_handles_labels()
-    axes.legend(handles[::-1], labels[::-1], loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-    bare(axes)
+# ---------------------------------------------------------------- by column, by number of topics
 
 
 def draw_by_column(figure: Any, column: Mapping[str, Any], names: Sequence[str]) -> None:
     """Draw the share of each topic in each value of a column, with the numbers in the cells."""
     axes = figure.add_subplot()
-    shares = np.array([_percents(column["series"][k]["share"]) for k in range(len(names))])
+    shares = np.array([percents(column["series"][k]["share"]) for k in range(len(names))])
     image = axes.imshow(shares, cmap="cividis", aspect="auto", vmin=0)
     middle = np.nanmax(shares) / 2
     for (i, j), value in np.ndenumerate(shares):
@@ -230,7 +182,9 @@ def draw_by_column(figure: Any, column: Mapping[str, Any], names: Sequence[str])
                 j, i, f"{value:.0f}", ha="center", va="center", fontsize=6, color="white" if value < middle else "black"
             )
     _name_ticks(axes, names, column["values"])
-    figure.colorbar(image, ax=axes, shrink=0.8, label=f"% of the documents of a {column['name']}")
+    figure.colorbar(image, ax=axes, shrink=0.8)
+    title = f"% of the documents of each {column['name']}"  # above: beside the bar of a few topics it has no room
+    figure.suptitle(wrapped(title, int(6 * figure.get_size_inches()[0] / CM)), x=0.01, ha="left", fontsize=8)
 
 
 def draw_numbers(figure: Any, evidence: Sequence[Mapping[str, Any]]) -> None:
@@ -253,6 +207,8 @@ def draw_numbers(figure: Any, evidence: Sequence[Mapping[str, Any]]) -> None:
         axes.set_xscale("log")
         axes.set_xticks(ticks := [v for v in (2, 3, 5, 10, 20, 50, 100, 200, 500) if min(k) <= v <= max(k)], ticks)
         axes.minorticks_off()
+    else:
+        axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend(frameon=False)
     bare(axes, grid="y")
 
@@ -320,6 +276,12 @@ def panels(figure: Any, n: int, columns: int, *, sharey: bool = False) -> list[A
     return axes[:n]
 
 
+def name_panel(axes: Any, name: str, columns: int) -> None:
+    """Write a name above a panel, in lines that fit one of so many panels in a row."""
+    letters = 6.9 * (axes.figure.get_size_inches()[0] / CM - 1.2) / columns  # 1.2 cm: the scale on the left
+    axes.set_title(wrapped(name, int(min(max(letters, 8), 34))), fontsize=7, loc="left", fontweight="bold")
+
+
 def bare(axes: Any, *, grid: str = "", right: bool = False) -> None:
     """Take away the lines of a panel that say nothing; grid: the axis that has lines across the panel."""
     for side in ("top", *(("left", "right") if right else ("right",))):
@@ -350,5 +312,6 @@ def wrapped(name: str, width: int) -> str:
     return fill(name, width)
 
 
-def _percents(values: Sequence[float | None]) -> FloatArray:
+def percents(values: Sequence[float | None]) -> FloatArray:
+    """Return shares in per cent, NaN for None."""
     return np.array([np.nan if v is None else 100 * v for v in values], np.float64)

@@ -147,6 +147,11 @@ def number_sentence(manifest: Mapping[str, Any], K: int) -> str:
         return f"The {K} topics are those of {lineage['parent']['path']} after {_later_step(lineage)}."
     if manifest["kind"] in ("hdp", "hlda"):
         return f"The number of topics, {K}, was found with the topics."
+    if manifest["kind"] == "labeled-lda":
+        latent = parameters.get("latent") or 0
+        return f"The topics are the {wording.counted(K - latent, 'label')} of the documents" + (
+            f" and {latent} that every document may use." if latent else "."
+        )
     if not evidence:
         return f"The number of topics, {K}, was given."
     candidates = f"{len(evidence)} numbers from {evidence[0]['k']} to {evidence[-1]['k']}"

@@ -17,9 +17,7 @@ def draw_word_places(
     for i, ((x, y), name) in enumerate(zip(places.tolist(), names, strict=True)):
         colour, weight = (COLOURS[1], "bold") if i < n_asked else (COLOURS[0], "normal")
         axes.plot(x, y, "o", color=colour, markersize=2.5)
-        axes.annotate(
-            name, (x, y), xytext=(3, 2), textcoords="offset points", fontsize=7, fontweight=weight, parse_math=False
-        )
+        axes.annotate(name, (x, y), xytext=(3, 2), textcoords="offset points", fontsize=7, fontweight=weight)
     for spine in ("top", "right"):
         axes.spines[spine].set_visible(False)
     axes.margins(0.12)

@@ -25,8 +25,10 @@ from nlpkit.report.cloud import MAX_WORDS, draw_cloud
 from nlpkit.report.network_figure import draw_correlations
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.plot_options import PlotOptions
-from nlpkit.report.prose import number_evidence
+from nlpkit.report.prose import number_evidence, number_sentence
 from nlpkit.report.rank_figure import draw_ranks, rank_height
+from nlpkit.report.time_figure import draw_over_time, draw_stream
+from nlpkit.report.tree_figure import draw_topic_tree
 from nlpkit.topics.relations import correlations
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
@@ -180,6 +182,8 @@ def _topic_plot(
         merges = relations.get("tree") or []
         if not merges:
             raise InputError(f"{run.path} has one topic, of which there is no {what}")
+        if what == "tree" and run.manifest["kind"] == "hlda":
+            return _model_tree_plot(run, names, colours)
         if what == "tree":
             draw = partial(figures.draw_tree, merges=merges, names=names, colours=colours)
             return draw, 2.0 + 0.42 * len(names), names
@@ -204,18 +208,35 @@ def _topic_plot(
                 f"the documents of {run.path} have no column 'date' with two periods; name another with `over`"
             )
         time = {**time, "series": [time["series"][k] for k in order]}
-        draw = partial(
-            figures.draw_stream if what == "stream" else figures.draw_over_time, time=time, names=labels, colours=colour
-        )
+        draw = partial(draw_stream if what == "stream" else draw_over_time, time=time, names=labels, colours=colour)
         return draw, 9.0 if what == "stream" else 1.0 + 3.3 * -(-len(order) // 3), labels
     if what == "by-column":
         return _column_plot(run, content, options, execution, order, labels)
     evidence = number_evidence(run.manifest)
     if len(evidence) < 2:
-        raise InputError(
-            f"the number of topics of {run.path} was given; fit with `k=auto` or a range for a picture of it"
-        )
+        raise InputError(f"{run.path} has no scores of numbers of topics to draw: {_why_no_numbers(run, len(names))}")
     return partial(figures.draw_numbers, evidence=evidence), 8.0, []
+
+
+def _why_no_numbers(run: Run, K: int) -> str:
+    """Return how the number of topics came about, and what to do where the command can compare several."""
+    manifest, sentence = run.manifest, number_sentence(run.manifest, K)
+    compares = manifest["kind"] not in ("hdp", "hlda", "labeled-lda") and "chunks" not in manifest["parameters"]
+    advice = (
+        "; fit with `k=auto` or a range for a picture of it" if compares and manifest.get("lineage") is None else ""
+    )
+    return sentence[0].lower() + sentence[1:].rstrip(".") + advice
+
+
+def _model_tree_plot(
+    run: Run, names: Sequence[str], colours: Sequence[str]
+) -> tuple[figures.Draw, float, Sequence[str]]:
+    """Return what draws the tree that the model has learnt, its usual height in cm, and the texts in it."""
+    layers = run.table("layers", ["topic", "parent", "size"])
+    topic, parent, size = (layers.column(name).to_pylist() for name in ("topic", "parent", "size"))
+    parents, sizes = dict(zip(topic, parent, strict=True)), dict(zip(topic, size, strict=True))
+    draw = partial(draw_topic_tree, parents=parents, sizes=sizes, names=names, colours=colours)
+    return draw, 1.0 + 0.38 * len(names), names
 
 
 def _map_plot(
@@ -243,14 +264,14 @@ def _column_plot(
     labels: list[str],
 ) -> tuple[figures.Draw, float, Sequence[str]]:
     chosen = ReportOptions(by=() if options.by is None else (options.by,))
-    columns = cells.by_column(run, content.documents, topics.user_columns(content, chosen), chosen, execution)
+    columns = cells.by_column(run, content.documents, topics.user_columns(content, chosen), chosen, execution, most=1)
     if not columns:
         raise InputError(f"the documents of {run.path} have no column of 2 to 30 values; name one with `by`")
     column = {**columns[0], "series": [columns[0]["series"][k] for k in order]}
     return (
         partial(figures.draw_by_column, column=column, names=labels),
-        3.0 + 0.5 * len(order),
-        [*labels, *column["values"]],
+        3.5 + 0.5 * len(order),
+        [*labels, column["name"], *column["values"]],
     )
 
 

@@ -101,14 +101,20 @@ def _mark_changes(run: Run, over: str, names: Sequence[str], series: list[dict[s
 
 
 def by_column(
-    run: Run, documents: pa.Table, columns: Sequence[str], options: ReportOptions, execution: Execution
+    run: Run,
+    documents: pa.Table,
+    columns: Sequence[str],
+    options: ReportOptions,
+    execution: Execution,
+    *,
+    most: int = MOST_COLUMNS,
 ) -> list[dict[str, Any]]:
     """Return shares of the topics in the values of columns, with their intervals, and how many topics differ between them.
 
-    Without `by`: of the first four columns of 2 to 30 values that are neither numbers nor dates.
+    Without `by`: of the first columns, `most` of them, of 2 to 30 values that are neither numbers nor dates.
     """
     tables = []
-    for name in options.by or [c for c in columns if _has_few_values(documents, c)][:MOST_COLUMNS]:
+    for name in options.by or [c for c in columns if _has_few_values(documents, c)][:most]:
         shares = topic_shares(run, by=(name,), execution=execution)
         axis = shares.groups[0]
         sums = shares.by_group(axis)
