@@ -31,7 +31,7 @@ def test_a_bare_name_has_the_defaults_and_is_its_own_spelling(name: str) -> None
         ("lora(dropout=0.1234567891)", "lora(dropout=0.1234567891)"),
         ("lora(alpha=1e-7)", "lora(alpha=1e-07)"),
         ("lora(alpha=12345678.5)", "lora(alpha=12345678.5)"),
-        ("setfit(balanced=TRUE,R=5)", "setfit(R=5,balanced=true)"),
+        ("setfit(balanced=FALSE,R=5)", "setfit(R=5,balanced=false)"),
         ("setfit(head=differentiable)", "setfit(head=differentiable)"),
         ("compacter++(n=2)", "compacter++(n=2)"),
         ("unipelt(lora_r=4)", "unipelt(lora_r=4)"),

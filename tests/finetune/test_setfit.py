@@ -15,10 +15,14 @@ from nlpkit.classify.labels import Labels, encode_sets, encode_single
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.finetune.embedder import Embedder, embed_all, load_embedder
 from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.fit import fit_setfit
 from nlpkit.finetune.heads import HeadObjective, fit_head
+from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.pairs import PairSampler
 from nlpkit.finetune.setfit import DEFAULTS, SetFitModel, SetFitObjective, train_setfit
+from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import Schedule, State
+from nlpkit.finetune.training_options import TrainingOptions
 from tests.embed.conftest import write_model
 
 CPU = torch.device("cpu")
@@ -280,3 +284,20 @@ def test_bad_options(embedder: Embedder) -> None:
     for options, message in cases:
         with pytest.raises(UsageError, match=message):
             trained(embedder, **options)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_classes_of_unequal_size_weigh_alike_but_several_labels_do_not(folder: Path, several: bool) -> None:
+    """The regression of setfit hardly ever gives a class with two of ten documents; that of scikit-learn, weighed, does."""
+    y = ["a"] * 8 + ["b"] * 4
+    labels = encode_sets([[v] for v in y], np.ones(12, bool)) if several else single(y)
+    with Engine(CPU, "fp32", threads=1) as engine:
+        own = load_embedder(folder, max_tokens=None, device=CPU)
+        model = fit_setfit(
+            folder, parse_method("setfit(epochs=0)"), labels, TextInputs(TEXTS), train_rows=np.arange(12),
+            dev_rows=np.arange(0), predict_rows=np.arange(12), training=TrainingOptions(), engine=engine, seed=1, embedder=own,
+        )  # fmt: skip
+        X = embed_all(own, own.read(TEXTS), engine)
+    expected = LogisticRegression(class_weight=None if several else "balanced", tol=1e-8, max_iter=1000).fit(X, y)
+    scores = model.outputs[:, 1] - (0 if several else model.outputs[:, 0])
+    np.testing.assert_allclose(scores, expected.decision_function(X), atol=1e-3)

@@ -162,8 +162,8 @@ def fit_setfit(
     embedder = embedder or load_embedder(folder, max_tokens=training.max_tokens, device=engine.device)
     plan = training.schedule(method, len(train_rows))
     options: dict[str, Any] = dict(method.options)
-    if training.balanced:
-        options["balanced"] = True
+    # the weights of several labels also move how many a document has: only where they are asked for
+    options["balanced"] = training.balanced or (bool(options["balanced"]) and not labels.multiple)
     if training.epochs is not None:
         options["epochs"] = training.epochs
     plan = replace(plan, epochs=int(options["epochs"]))

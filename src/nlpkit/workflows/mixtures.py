@@ -363,9 +363,7 @@ def fit_corpus(
         reporting.warn(f"the fit had not converged after {options.iterations} steps; give more with `iterations`")
     without = int((fit.model.topic_totals + fit.model.eta == 0).sum())
     if without:
-        reporting.warn(
-            f"{wording.counted(without, 'topic')} without any word: the corpus has fewer; take a smaller `k`"
-        )
+        reporting.warn(f"{wording.counted(without, 'topic')} without any word; take a smaller `k`")
     additions |= further(fit) | Additions(config={"options": options.in_force()})
     run = mixture_run(
         kind, corpus, fit, terms, execution, additions=additions, seconds=seconds,
