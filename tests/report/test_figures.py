@@ -149,19 +149,17 @@ def overprinted(figure: Any) -> int:
     return sum(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 6, 7, 8, 30, 60])
+@pytest.mark.parametrize(("n", "width", "add"), [(2, 8.0, "-12-31"), (5, 16.0, ""), (6, 8.0, "-12-31"), (60, 24.0, "")])
 @pytest.mark.parametrize("draw", [draw_over_time, draw_stream])
-def test_names_of_periods_stand_beside_each_other(draw: Callable[..., None], n: int) -> None:
-    for width in (8.0, 16.0, 24.0):
-        for add in ("", "-12-31"):  # names of 4 and of 10 letters
-            time = {**table(n), "cells": [f"{1960 + i}{add}" for i in range(n)]}
-            names = ["tax, credit, revenue", "b", "c", "d"]
-            figure = figure_of(draw, width=width, time=time, names=names, colours=COLOURS)
-            assert overprinted(figure) == 0
-            shown = [label.get_text() for label in figure.axes[0].get_xticklabels()]
-            assert shown[0] == time["cells"][0]
-            if width == 16 and n < 6 and not add:
-                assert shown == time["cells"]
+def test_names_of_periods_stand_beside_each_other(draw: Callable[..., None], n: int, width: float, add: str) -> None:
+    time = {**table(n), "cells": [f"{1960 + i}{add}" for i in range(n)]}
+    names = ["tax, credit, revenue", "b", "c", "d"]
+    figure = figure_of(draw, width=width, time=time, names=names, colours=COLOURS)
+    assert overprinted(figure) == 0
+    shown = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert shown[0] == time["cells"][0]
+    if (n, width, add) == (5, 16.0, ""):  # all have room
+        assert shown == time["cells"]
 
 
 @pytest.mark.parametrize("n", [1, 4, 12])
