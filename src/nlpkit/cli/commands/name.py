@@ -29,8 +29,8 @@ def name_cli(
     Examples:
       nlpkit name run/ --phrases -o named/
       nlpkit name run/ --names data/samples/news_names.csv -o named2/
-      nlpkit name run/ --llm http://localhost:11434/v1 --model llama3.2 --dry-run
-      nlpkit name run/ --llm http://localhost:11434/v1 --model llama3.2 -n --json
+      nlpkit name run/ --llm http://localhost:11434/v1 --llm-model llama3.2 --dry-run
+      nlpkit name run/ --llm http://localhost:11434/v1 --llm-model llama3.2 -n --json
     """
     from nlpkit.cli.render import name as render
     from nlpkit.io.atomic import check_target
