@@ -489,3 +489,8 @@ def test_soft_labels() -> None:
     assert footer(Path("out.parquet"))["parameters"]["soft"] is True
     with pytest.raises(UsageError, match="already"):
         majority(Path("out.parquet"), coders, column="label_probabilities"[:5], soft=True)
+
+
+def test_a_data_frame_of_judgements_is_no_list_of_files() -> None:
+    with pytest.raises(UsageError, match="tables are read from files"):
+        annotate.agreement(pa.table({"a": ["x"], "b": ["x"]}), ["a", "b"])  # type: ignore[arg-type]

@@ -226,6 +226,8 @@ def agreement(
             f"`judgements={','.join(columns)}`: three columns are needed, of unit, coder and value",
             parameter="judgements",
         )
+    if hasattr(tables, "columns"):
+        raise UsageError("tables are read from files; write the data frame to one", parameter="tables")
     level, order = measurement(options.measurement or "nominal"), options.labels()
     results = []
     for table in [tables] if isinstance(tables, str | Path) else tables:

@@ -38,6 +38,7 @@ TOPIC_KINDS = ("bertopic", *MIXTURES)
 CLASS_KINDS = ("classify", "finetune")
 MAX_COLUMNS = 12
 MAX_VALUES = 250
+TREE_OF_WORDS = "Topics joined by how alike their words are. The tree that the model has learnt: nlpkit info RUN --tree, nlpkit plot RUN tree."
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +227,7 @@ def _topic_sections(
         Section("topics", "Topics", topic_table),
         Section("time", "Over time"),
         Section("columns", "By column"),
-        Section("tree", "Tree"),
+        Section("tree", "Tree", paragraphs([TREE_OF_WORDS]) if manifest["kind"] == "hlda" else ""),
         Section("distances", "Distances and words"),
         Section(
             "left-out",
