@@ -38,7 +38,7 @@ TOPIC_KINDS = ("bertopic", *MIXTURES)
 CLASS_KINDS = ("classify", "finetune")
 MAX_COLUMNS = 12
 MAX_VALUES = 250
-TREE_OF_WORDS = "Topics joined by how alike their words are. The tree that the model has learnt: nlpkit info RUN --tree, nlpkit plot RUN tree."
+TREE_OF_WORDS = "Topics joined by how alike their words are. The tree that the model has learnt: nlpkit info RUN --tree, or plot RUN tree."
 
 
 @dataclass(frozen=True, slots=True)
