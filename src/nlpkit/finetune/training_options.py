@@ -92,7 +92,10 @@ class TrainingOptions(ScheduleOptions):
     ] = None
     class_weight: Annotated[
         str,
-        Param("Weighting of the classes: none, or balanced (every class weighs the same).", metavar="none|balanced"),
+        Param(
+            "Weighting of the classes: none, or balanced (every class weighs the same, as in setfit by itself).",
+            metavar="none|balanced",
+        ),
     ] = "none"
 
     calibrate: Annotated[
