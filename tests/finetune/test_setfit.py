@@ -13,6 +13,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from nlpkit.classify.labels import Labels, encode_sets, encode_single
 from nlpkit.errors import InputError, SchemaError, UsageError
+from nlpkit.finetune import fit
 from nlpkit.finetune.embedder import Embedder, embed_all, load_embedder
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import fit_setfit
@@ -286,9 +287,12 @@ def test_bad_options(embedder: Embedder) -> None:
             trained(embedder, **options)
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_classes_of_unequal_size_weigh_alike_but_several_labels_do_not(folder: Path, several: bool) -> None:
+@pytest.mark.parametrize(("several", "few"), [(False, 64), (True, 64), (False, 6)])
+def test_few_documents_of_unequal_classes_weigh_alike_but_several_labels_do_not(
+    folder: Path, several: bool, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The regression of setfit hardly ever gives a class with two of ten documents; that of scikit-learn, weighed, does."""
+    monkeypatch.setattr(fit, "FEW", few)
     y = ["a"] * 8 + ["b"] * 4
     labels = encode_sets([[v] for v in y], np.ones(12, bool)) if several else single(y)
     with Engine(CPU, "fp32", threads=1) as engine:
@@ -298,6 +302,8 @@ def test_classes_of_unequal_size_weigh_alike_but_several_labels_do_not(folder: P
             dev_rows=np.arange(0), predict_rows=np.arange(12), training=TrainingOptions(), engine=engine, seed=1, embedder=own,
         )  # fmt: skip
         X = embed_all(own, own.read(TEXTS), engine)
-    expected = LogisticRegression(class_weight=None if several else "balanced", tol=1e-8, max_iter=1000).fit(X, y)
+    expected = LogisticRegression(
+        class_weight="balanced" if not several and few == 64 else None, tol=1e-8, max_iter=1000
+    ).fit(X, y)
     scores = model.outputs[:, 1] - (0 if several else model.outputs[:, 0])
     np.testing.assert_allclose(scores, expected.decision_function(X), atol=1e-3)

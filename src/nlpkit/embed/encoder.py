@@ -42,8 +42,8 @@ DEFAULT_LONG = "truncate"
 BATCH_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 STATIC_BATCH_TOKENS = 16384
 REVISION = 1  # of what a vector depends on besides the model and its settings: raise it, and caches are no longer used
-_STEP, _FEWEST = 2048, 128  # texts on a CPU that are done before they are stored: as many as take some _SECONDS
-_SECONDS = 20.0
+_STEP, _FIRST = 2048, 128  # texts on a CPU that are embedded before they are stored: at most, and to begin with
+_SECONDS = 20.0  # that this may take; then fewer are
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ class Encoder:
 
     def _parts(self, n: int) -> Iterator[slice]:
         """Yield the parts of n texts that are stored when they are done; no vector depends on which texts are in one."""
-        step, start = (min(_FEWEST, _STEP) if self.device == "cpu" else max(1, n)), 0
+        step, start = (min(_FIRST, _STEP) if self.device == "cpu" else max(1, n)), 0
         while start < n:
             begin = time.perf_counter()
             yield slice(start, start + step)

@@ -19,7 +19,7 @@ from nlpkit.finetune.embedder import Embedder, cut_of, embed_all, load_embedder
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import objective_of
 from nlpkit.finetune.inputs import Inputs, spread, word_places
-from nlpkit.finetune.methods import Method
+from nlpkit.finetune.methods import FEW, Method
 from nlpkit.finetune.network import Network, divide_outputs, load_network, predict
 from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.setfit import train_setfit
@@ -162,8 +162,9 @@ def fit_setfit(
     embedder = embedder or load_embedder(folder, max_tokens=training.max_tokens, device=engine.device)
     plan = training.schedule(method, len(train_rows))
     options: dict[str, Any] = dict(method.options)
-    # the weights of several labels also move how many a document has: only where they are asked for
-    options["balanced"] = training.balanced or (bool(options["balanced"]) and not labels.multiple)
+    # with many documents weights cost more than they gain, and those of several labels move how many a document has
+    few = not labels.multiple and len(train_rows) < FEW * len(labels.names)
+    options["balanced"] = training.balanced or (bool(options["balanced"]) and few)
     if training.epochs is not None:
         options["epochs"] = training.epochs
     plan = replace(plan, epochs=int(options["epochs"]))

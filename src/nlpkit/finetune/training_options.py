@@ -93,7 +93,7 @@ class TrainingOptions(ScheduleOptions):
     class_weight: Annotated[
         str,
         Param(
-            "Weighting of the classes: none, or balanced (every class weighs the same, as in setfit by itself).",
+            "Weighting of the classes: none, or balanced (every class weighs the same, as in setfit by itself where documents are few).",
             metavar="none|balanced",
         ),
     ] = "none"

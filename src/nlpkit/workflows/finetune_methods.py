@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from nlpkit import reporting
 from nlpkit.errors import UsageError
 from nlpkit.finetune.dataset import FinetuneDataset
-from nlpkit.finetune.methods import Method, parse_method
+from nlpkit.finetune.methods import FEW, Method, parse_method
 from nlpkit.finetune.options import DatasetOptions
 from nlpkit.finetune.patterns import Patterns
 from nlpkit.finetune.tasks import CLASSES
 from nlpkit.finetune.training_options import BATCH_SIZE
-
-FEW = 64  # documents of a class, on average; below, `auto` takes setfit
 
 
 def suited_methods(
