@@ -18,6 +18,7 @@ SPORT = ["the team won the match", "a goal in the match", "the coach and the tea
 SPACE = ["the probe in orbit", "a telescope and a planet", "the rocket in orbit", "stars and a planet"]
 POLITICS = ["the vote in parliament", "a minister and a vote", "parliament passed the law", "the minister and a law"]
 TEXTS = {"sport": SPORT, "space": SPACE, "politics": POLITICS}
+FIRST = ("--pooling", "transformers")  # what is written is a classifier of transformers
 VOCABULARY = sorted({word for own in TEXTS.values() for text in own for word in text.split()})
 
 

@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 
 from nlpkit.finetune.tasks import FinetuneTask, fit_temperature, probabilities
 from tests.cli.conftest import read, run_cli, write_jsonl
-from tests.cli.finetune_data import VOCABULARY, base_model, refused, stop_at, tune, without_clocks
+from tests.cli.finetune_data import FIRST, VOCABULARY, base_model, refused, stop_at, tune, without_clocks
 
 pytest.importorskip("torch")
 TASK = FinetuneTask("single", ("a", "b", "c"))
@@ -108,7 +108,7 @@ def test_transformers_has_the_calibrated_probabilities(base: Path) -> None:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    tune(*write_splits(), "--calibrate", "-q", "-o", "run", base=base, steps=30)
+    tune(*write_splits(), "--calibrate", *FIRST, "-q", "-o", "run", base=base, steps=30)
     tested = read("run/documents.parquet").to_pylist()
     texts = [row["text"] for row in noisy(150, 3)][:10]
     tokenizer = AutoTokenizer.from_pretrained("run/model/transformers")

@@ -194,10 +194,10 @@ def test_seeds_of_one_method(base: Path) -> None:
     assert spread["mean"]["accuracy"] == pytest.approx(np.mean(values))
     assert spread["sd"]["accuracy"] == pytest.approx(np.std(values, ddof=1))
     assert "mean ± sd" in done.out
-    kept = files(Path("run/model/transformers"))["model.safetensors"]
+    kept = files(Path("run/model/classifier"))["model.safetensors"]
     assert report()["targets"][0]["metrics"]["accuracy"]["value"] == pytest.approx(values[0])
     tune("train.jsonl", "-q", "-f", "-o", "run", base=base)
-    assert files(Path("run/model/transformers"))["model.safetensors"] == kept  # the model of the first seed
+    assert files(Path("run/model/classifier"))["model.safetensors"] == kept  # the model of the first seed
 
 
 # ---------------------------------------------------------------- stopped, and gone on

@@ -21,7 +21,7 @@ from nlpkit.finetune.mlm import MlmNetwork
 from nlpkit.finetune.pair_dataset import PairDataset, hold_out
 from nlpkit.io import runs
 from tests.cli.conftest import files, read, run_cli, write_jsonl
-from tests.cli.finetune_data import SPORT, base_model, pair_rows, refused, rows, tune
+from tests.cli.finetune_data import FIRST, SPORT, base_model, pair_rows, refused, rows, tune
 
 PAIRS = ["--pair-col", "other"]
 OBJECTIVES: dict[str, list[str]] = {
@@ -427,7 +427,7 @@ def test_texts_beyond_the_window_and_pairs_without_a_score_are_told(base: Path, 
 
 def test_a_rate_that_is_too_high_is_told(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "docs.jsonl", rows(3))
-    done = tune("docs.jsonl", "--lr", "9", "-o", "run", base=base, steps=8)
+    done = tune("docs.jsonl", *FIRST, "--lr", "9", "-o", "run", base=base, steps=8)
     assert re.search(r"the loss grew from \d\S* to \d\S* in training; lower --lr", done.err)
     write_jsonl(tmp_path / "pairs.jsonl", pair_rows())
     line = ("pairs.jsonl", "--objective", "mnrl", *PAIRS, "--test", "pairs.jsonl")

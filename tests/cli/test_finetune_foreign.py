@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from tests.cli.conftest import read, run_cli, write_jsonl
-from tests.cli.finetune_data import SPACE, SPORT, VOCABULARY, base_model, chances, pair_rows, refused, rows, tune
+from tests.cli.finetune_data import FIRST, SPACE, SPORT, VOCABULARY, base_model, chances, pair_rows, refused, rows, tune
 from tests.finetune.tiny import tiny_bert
 
 NAMES = ["politics", "space", "sport"]
@@ -168,7 +168,7 @@ def test_a_folder_of_peft(base: Path, tmp_path: Path) -> None:
 
 def test_a_peft_folder_of_several_labels(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", [{**row, "label": [row["label"], "all"]} for row in rows(2)])
-    tune("new.jsonl", "-q", "-o", "run", base=base, method="lora(r=2)")
+    tune("new.jsonl", *FIRST, "-q", "-o", "run", base=base, method="lora(r=2)")
     ours = predict("run").column("prediction").to_pylist()
     shutil.copytree("run/model/peft", "theirs")
     Path("theirs/nlpkit.json").unlink()
@@ -224,7 +224,7 @@ def test_an_encoder_is_a_base_and_no_model(base: Path, tmp_path: Path) -> None:
 
 def test_full_in_transformers(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", rows(2))
-    tune("new.jsonl", "-q", "-o", "run", base=base)
+    tune("new.jsonl", *FIRST, "-q", "-o", "run", base=base)
     predict("run", "--probabilities")
     model, tokenizer = loaded(Path("run/model/transformers"))
     assert [model.config.id2label[j] for j in range(3)] == NAMES
@@ -233,7 +233,7 @@ def test_full_in_transformers(base: Path, tmp_path: Path) -> None:
 
 def test_pairs_in_transformers(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", pair_rows())
-    tune("new.jsonl", "--pair-col", "other", "-q", "-o", "run", base=base)
+    tune("new.jsonl", "--pair-col", "other", *FIRST, "-q", "-o", "run", base=base)
     predict("run", "--probabilities")
     model, tokenizer = loaded(Path("run/model/transformers"))
     own = pair_rows()
@@ -243,7 +243,7 @@ def test_pairs_in_transformers(base: Path, tmp_path: Path) -> None:
 
 def test_the_lines_of_a_peft_card_give_names_of_classes(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", rows(2))
-    tune("new.jsonl", "-q", "-o", "run", base=base, method="lora(r=2)")
+    tune("new.jsonl", *FIRST, "-q", "-o", "run", base=base, method="lora(r=2)")
     card = Path("run/model/peft/README.md").read_text(encoding="utf-8")
     lines = card.split("```python\n")[1].split("```")[0].replace("RUN/", "run/")
     found: dict[str, Any] = {}
@@ -260,7 +260,7 @@ def test_peft_in_peft_and_merged_in_transformers(method: str, base: Path, tmp_pa
     write_jsonl(tmp_path / "new.jsonl", rows(2))
     merges = method.startswith(("lora", "dora"))
     words = ["--lr", "0.05", *(["--merge"] if merges else [])]
-    tune("new.jsonl", *words, "-q", "-o", "run", base=base, method=method)
+    tune("new.jsonl", *words, *FIRST, "-q", "-o", "run", base=base, method=method)
     predict("run", "--probabilities")
     ours = chances("p.parquet")
     plain, tokenizer = loaded(base, num_labels=3)
@@ -273,6 +273,61 @@ def test_peft_in_peft_and_merged_in_transformers(method: str, base: Path, tmp_pa
         np.testing.assert_allclose(ours, probabilities(model, tokenizer, documents(2)), atol=1e-5)
         predict("run/model/merged", "--probabilities")
         np.testing.assert_allclose(ours, chances("p.parquet"), atol=1e-5)
+
+
+def logits_of(folder: Path, texts: list[Any]) -> Any:
+    """Return what the lines of the card of a model, which use no nlpkit, give for texts."""
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {"texts": texts}
+    with theirs(), torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # peft leaves out token types
+        exec(card.split("```python")[1].split("```")[0].replace("RUN/", "run/"), names)
+    return torch.as_tensor(names["logits"]).double()
+
+
+@pytest.mark.parametrize("method", ["full", "lora(r=2)", "dora(r=2)", "ia3", "prompt(length=4)", "prefix(length=4)"])
+def test_the_mean_in_other_programs(method: str, base: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "new.jsonl", rows(2))
+    merges = method.startswith(("lora", "dora"))
+    words = ["--lr", "0.002" if method == "full" else "0.05", *(["--merge"] if merges else [])]
+    tune("new.jsonl", *words, "-q", "-o", "run", base=base, method=method)
+    predict("run", "--probabilities")
+    ours = chances("p.parquet")
+    assert np.ptp(ours, axis=0).max() > 0.01
+    folders = sorted(folder for folder in Path("run/model").iterdir() if folder.is_dir())
+    assert [f.name for f in folders] == (
+        ["classifier"] if method == "full" else [*(["merged"] if merges else []), "peft"]
+    )
+    for folder in folders:
+        np.testing.assert_allclose(ours, logits_of(folder, documents(2)).softmax(-1), atol=1e-5)
+        assert f"# of {', '.join(NAMES)}" in (folder / "README.md").read_text()
+        predict(folder, "--probabilities")
+        np.testing.assert_allclose(ours, chances("p.parquet"), atol=1e-5)
+
+
+def test_pairs_and_numbers_by_the_mean(base: Path, tmp_path: Path) -> None:
+    own = pair_rows()
+    write_jsonl(tmp_path / "new.jsonl", own)
+    tune("new.jsonl", "--pair-col", "other", "--pooling", "mean", "-q", "-o", "run", base=base)
+    predict("run", "--probabilities")
+    found = logits_of(Path("run/model/classifier"), [(r["text"], r["other"]) for r in own])
+    np.testing.assert_allclose(chances("p.parquet"), found.softmax(-1), atol=1e-5)
+    write_jsonl(tmp_path / "new.jsonl", [{**row, "label": 10 + len(row["text"]) / 4} for row in rows(2)])
+    for method, name in (("full", "classifier"), ("lora(r=2)", "peft")):
+        tune("new.jsonl", "-q", "-f", "-o", "run", base=base, method=method)
+        ours = predict("run").column("prediction").to_numpy()
+        np.testing.assert_allclose(ours, logits_of(Path("run/model") / name, documents(2))[:, 0], atol=1e-4)
+
+
+def test_what_reads_no_mean_is_told(base: Path, tmp_path: Path) -> None:
+    tags = [["A", *["O"] * str(row["text"]).count(" ")] for row in rows(2)]
+    words = [{**row, "words": str(row["text"]).split(), "label": own} for row, own in zip(rows(2), tags, strict=True)]
+    write_jsonl(tmp_path / "new.jsonl", words)
+    mean = ("--pooling", "mean", "-o", "run")
+    assert "the head reads each word" in refused("new.jsonl", *mean, base=base, code=2)
+    write_jsonl(tmp_path / "new.jsonl", rows(2))
+    assert "--pooling is for methods" in refused("new.jsonl", *mean, base=base, method="setfit", code=2)
+    assert "first" in refused("new.jsonl", "--pooling", "first", "-o", "run", base=base, code=2)
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -320,7 +375,7 @@ def test_words_in_transformers(base: Path, tmp_path: Path) -> None:
 
 def test_a_number_in_transformers(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", [{**row, "label": 10 + len(row["text"]) / 4} for row in rows(2)])
-    tune("new.jsonl", "-q", "-o", "run", base=base)
+    tune("new.jsonl", *FIRST, "-q", "-o", "run", base=base)
     ours = predict("run").column("prediction").to_numpy()
     model, tokenizer = loaded(Path("run/model/transformers"))
     with torch.no_grad():
@@ -331,7 +386,7 @@ def test_a_number_in_transformers(base: Path, tmp_path: Path) -> None:
 
 def test_the_card_says_how_to_load(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", rows(2))
-    tune("new.jsonl", "--merge", "-q", "-o", "run", base=base, method="lora(r=2)")
+    tune("new.jsonl", "--merge", *FIRST, "-q", "-o", "run", base=base, method="lora(r=2)")
     names: dict[str, Any] = {}
     for name in ("merged", "peft"):
         card = Path(f"run/model/{name}/README.md").read_text()

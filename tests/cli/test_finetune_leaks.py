@@ -49,7 +49,7 @@ def test_the_card_tells_of_documents_in_two_parts(base: Path) -> None:
         "5 of 5 dev documents are near-duplicates of a training document: dev scores are too good, and end training late",
         "5 of 5 test documents are near-duplicates of a dev document: training ended where these were best",
     ]
-    card = Path("run/model/transformers/README.md").read_text(encoding="utf-8")
+    card = Path("run/model/classifier/README.md").read_text(encoding="utf-8")
     assert "36 documents to learn from; scores are from 5 test documents\n" in card
     for line in said:
         assert line in done.err
@@ -57,5 +57,5 @@ def test_the_card_tells_of_documents_in_two_parts(base: Path) -> None:
     clean = [{**row, "id": f"c{i}", "text": f"{row['text']} quite another one {i}"} for i, row in enumerate(rows(1))]
     write_jsonl(Path("clean.jsonl"), clean)
     done = tune("train.jsonl", "--test", "clean.jsonl", "-f", "-o", "run", base=base)
-    assert "near-duplicate" not in done.err + Path("run/model/transformers/README.md").read_text(encoding="utf-8")
+    assert "near-duplicate" not in done.err + Path("run/model/classifier/README.md").read_text(encoding="utf-8")
     assert json.loads(Path("run/metrics.json").read_text())["training"]["training_documents"] == 36

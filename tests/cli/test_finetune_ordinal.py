@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import read, run_cli, write_jsonl
-from tests.cli.finetune_data import VOCABULARY, base_model, refused, stop_at, tune, without_clocks
+from tests.cli.finetune_data import FIRST, VOCABULARY, base_model, refused, stop_at, tune, without_clocks
 
 pytest.importorskip("torch")
 GRADES = ["bad", "ok", "good"]
@@ -66,7 +66,7 @@ def test_transformers_gives_the_same_chances(base: Path) -> None:
 
     own = graded()
     write_jsonl(Path("train.jsonl"), own)
-    tune("train.jsonl", *ORDER, "--lr", "0.003", "-q", "-o", "run", base=base, steps=20)
+    tune("train.jsonl", *ORDER, "--lr", "0.003", *FIRST, "-q", "-o", "run", base=base, steps=20)
     model = AutoModelForSequenceClassification.from_pretrained("run/model/transformers")
     assert list(model.config.id2label.values()) == [">bad", ">ok"]
     write_jsonl(Path("new.jsonl"), own[:8])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import read, run_cli, write_jsonl
-from tests.cli.finetune_data import base_model, rows, tune
+from tests.cli.finetune_data import FIRST, base_model, rows, tune
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_jsonl(folder / "new.jsonl", rows(2))
     for method in ("full", "setfit(R=1)"):
         tune(folder / "new.jsonl", "-q", "-o", folder / method.partition("(")[0], base=base, method=method)
-    shutil.copytree(folder / "full" / "model" / "transformers", folder / "theirs")
+    tune(folder / "new.jsonl", *FIRST, "-q", "-o", folder / "first", base=base)
+    shutil.copytree(folder / "first" / "model" / "transformers", folder / "theirs")
     (folder / "theirs" / "nlpkit.json").unlink()
     return folder
 
@@ -32,7 +33,7 @@ def predict(folder: Path, model: str, *words: Any, code: int = 0) -> Any:
     return read("p.parquet") if not code else done.error()
 
 
-@pytest.mark.parametrize("model", ["full", "full/model/transformers", "setfit"])
+@pytest.mark.parametrize("model", ["full", "full/model/classifier", "setfit"])
 def test_what_a_run_knows_itself_is_no_option(model: str, models: Path) -> None:
     error = predict(models, model, "--labels", "a,b,c", code=2)
     assert f"{model} was trained by nlpkit and says what it predicts: politics, space, sport" in error

@@ -33,7 +33,7 @@ def coded(disagree: int) -> list[dict[str, Any]]:
 
 def fit(*words: Any, base: Path, method: str, run: str, **options: Any) -> Any:
     return tune(
-        "c.jsonl", *words, "--lr", "0.005", "--probabilities", "-f", "-o", run, base=base, method=method, **options
+        "c.jsonl", "--lr", "0.005", *words, "--probabilities", "-f", "-o", run, base=base, method=method, **options
     )
 
 
@@ -77,11 +77,12 @@ def test_coders_who_agree_give_the_model_of_their_labels(method: str, base: Path
 
 @pytest.mark.parametrize("method", ["head", "setfit(epochs=0,C=1000)"])
 def test_disagreement_makes_probabilities_softer_and_the_score_is_by_the_majority(method: str, base: Path) -> None:
+    rate = ("--lr", "0.1") if method == "head" else ()
     write_jsonl(Path("c.jsonl"), [{k: v for k, v in row.items() if k != "label"} for row in coded(2)])
     run_cli("annotate", "majority", "c.jsonl", *CODERS, "-q", "-o", "m.jsonl")
-    fit(*CODERS, "-q", base=base, method=method, run="soft", steps=60)
+    fit(*CODERS, *rate, "-q", base=base, method=method, run="soft", steps=60)
     Path("m.jsonl").rename("c.jsonl")
-    fit("-q", base=base, method=method, run="hard", steps=60)
+    fit(*rate, "-q", base=base, method=method, run="hard", steps=60)
     hard, soft = (read(f"{name}/documents.parquet") for name in ("hard", "soft"))
     assert soft["label"].to_pylist() == hard["label"].to_pylist()
     assert np.mean(soft["prediction_prob"].to_pylist()) < np.mean(hard["prediction_prob"].to_pylist())

@@ -284,6 +284,8 @@ def head_parameters(model: Any) -> tuple[str, ...]:
     encoder = _encoder(model)
     if not encoder:
         return ()
+    if hasattr(model, "HEAD"):  # `mean_head.MeanForSequenceClassification`, which reads no pooler
+        return tuple(model.HEAD)
     names = [name for name, _ in model.named_parameters()]
     return tuple(name for name in names if not name.startswith(encoder) or name.startswith(f"{encoder}pooler."))
 

@@ -62,9 +62,11 @@ def fit_network(
         MissingError, UsageError, InputError, OutOfMemoryError: see `load_network` and `train`.
     """
     callbacks = callbacks or TrainingCallbacks()
+    training = training.on(folder, task.kind)
     network = load_network(
-        folder, task, method, seed=seed, device=engine.device, max_tokens=training.max_tokens, quantization=quantization
-    )
+        folder, task, method, seed=seed, device=engine.device, max_tokens=training.max_tokens, quantization=quantization,
+        pooling=training.pooling,
+    )  # fmt: skip
     used = np.unique(np.concatenate([train_rows, dev_rows, predict_rows]))  # of few shots far from all
     learn, dev, ask = (np.searchsorted(used, rows) for rows in (train_rows, dev_rows, predict_rows))
     inputs = text_inputs.take(used).inputs(network)

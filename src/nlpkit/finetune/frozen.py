@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from nlpkit.finetune.architectures import MODEL_TYPES
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Inputs
+from nlpkit.finetune.mean_head import is_mean, mean_of_tokens
 from nlpkit.finetune.network import ClassifierObjective, Network
 from nlpkit.finetune.tasks import Targets
 from nlpkit.types import LongArray
@@ -36,7 +37,8 @@ class Bypass(nn.Module):  # type: ignore[misc]
 class FrozenBodyObjective(ClassifierObjective):
     """Trains the head of a network whose body is frozen, on the states (Σ T, E) of the examples.
 
-    Heads read the first token of a text, but those of words and of a ModernBERT that takes the mean: these read all tokens.
+    Heads read the first token of a text, or the mean of all, which is one state as well; those of words and of a ModernBERT that
+    takes the mean read all tokens.
     """
 
     def __init__(self, network: Network, inputs: Inputs, targets: Targets, rows: LongArray, engine: Engine) -> None:
@@ -52,11 +54,14 @@ class FrozenBodyObjective(ClassifierObjective):
         self.network.mode(False)
         inputs, rows, device = self.inputs, self.rows, engine.device
         hidden = torch.empty(int(self._starts[-1]), int(self.network.model.config.hidden_size), device=device)
-        every = reads_all_tokens(self.network)
+        every, mean = reads_all_tokens(self.network), is_mean(self.network.model)
 
         def states(part: LongArray) -> Tensor:
+            batch = inputs.batch(rows[part], device)
             with autocast_if_supported(self._body):
-                last: Tensor = self._body(**inputs.batch(rows[part], device)).last_hidden_state
+                last: Tensor = self._body(**batch).last_hidden_state
+            if mean:
+                return mean_of_tokens(last, batch["attention_mask"])[:, None].float()
             return last.float() if every else last[:, :1].float().clone()  # a view would hold on to all tokens
 
         for part, last_states in engine.run(states, inputs.lengths[rows]):

@@ -21,6 +21,7 @@ from nlpkit.finetune.crf import LinearChainCRF, bio_bars, of_words
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.first_token import read_first_token
 from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of, word_places
+from nlpkit.finetune.mean_head import MeanForSequenceClassification, is_mean
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.quantized import quantize
@@ -213,6 +214,7 @@ def load_network(
     max_tokens: int | None = None,
     whole: bool = False,
     quantization: Quantization | None = None,
+    pooling: str = "transformers",
 ) -> Network:
     """Return a base model with a new head for a task, ready for a method to train it.
 
@@ -221,6 +223,7 @@ def load_network(
         seed: of the weights that are new.
         max_tokens: special ones included; None: as the folder says, or 512.
         whole: the folder must have the head, too. quantization: of the body, which the method leaves as it is.
+        pooling: what the head reads, see `mean_head.pooling_of`: mean or transformers.
 
     Raises:
         MissingError: the folder is no model transformers can load; UsageError: the method does not fit the model;
@@ -228,7 +231,12 @@ def load_network(
     """
     place = transformer_folder(folder)
     with seeded(seed):
-        model, made_up = _load(place, task, whole=whole)
+        model, made_up = _load(place, task, whole=whole, mean=pooling == "mean")
+        if pooling == "mean":
+            model, made_up = (
+                MeanForSequenceClassification(model, task.n_outputs),
+                frozenset(MeanForSequenceClassification.HEAD),
+            )
     model.to(device)
     tokenizer = load_tokenizer(place, words=task.kind == "tokens")
     check_padding(model, tokenizer)
@@ -256,13 +264,13 @@ def dress(
     device = next(model.parameters()).device
     if quantization is not None:
         quantize(model, quantization, keep=frozenset(heads))
-    if task.kind not in ("tokens", "answer"):
+    if task.kind not in ("tokens", "answer") and not is_mean(model):
         read_first_token(model)
     family = method.kind.family
     if family == "head":
         biases = method.name == "bitfit"
         for name, parameter in model.named_parameters():
-            parameter.requires_grad_(name in heads or (biases and name.endswith("bias")))
+            parameter.requires_grad_(name in heads or (biases and name.endswith("bias") and "pooler" not in name))
     elif family == "peft":
         from nlpkit.finetune.peft_methods import apply_peft
 
@@ -319,11 +327,12 @@ def _sparse_embeddings(model: Any) -> None:
         words.sparse = True
 
 
-def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozenset[str]]:
-    """Return a model for a task, and the names of the parameters its folder did not have."""
+def _load(place: Path, task: FinetuneTask, *, whole: bool, mean: bool) -> tuple[Any, frozenset[str]]:
+    """Return a model for a task, with `mean` its encoder alone, and the names of the parameters its folder did not have."""
     if any(importlib.util.find_spec(module) is None for module in ("torch", "transformers", "peft")):
         raise missing_extra("finetune", "neural")
     from transformers import (
+        AutoModel,
         AutoModelForQuestionAnswering,
         AutoModelForSequenceClassification,
         AutoModelForTokenClassification,
@@ -335,7 +344,7 @@ def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozens
 
     register()
     classes = {"tokens": AutoModelForTokenClassification, "answer": AutoModelForQuestionAnswering}
-    kind: Any = classes.get(task.kind, AutoModelForSequenceClassification)
+    kind: Any = AutoModel if mean else classes.get(task.kind, AutoModelForSequenceClassification)
     names = task.output_names
     with quiet():
         try:
@@ -354,7 +363,12 @@ def _load(place: Path, task: FinetuneTask, *, whole: bool) -> tuple[Any, frozens
             )
         except Exception as error:  # every model fails in its own way
             raise MissingError(f"transformers cannot load the model in {place}: {first_line(error)}") from None
-    head = set() if whole else set(head_parameters(model))
+    head = (
+        set()
+        if whole
+        else set(head_parameters(model))
+        | ({n for n, _ in model.named_parameters() if "pooler" in n} if mean else set())
+    )
     missing = _keys(info.get("missing_keys"))
     lost = sorted(name for name in missing if name not in head)
     if lost:

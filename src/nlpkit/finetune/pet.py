@@ -84,6 +84,7 @@ def fit_patterns(
     """
     callbacks = callbacks or TrainingCallbacks()
     start = time.perf_counter()
+    training = training.on(folder, task.kind)
     network = load_pattern_network(folder, method, seed=seed, device=engine.device, max_tokens=training.max_tokens)
     run = _Run(
         folder, method, task, patterns, text_inputs, unlabelled if method.name in DEFAULTS else None, train_rows, dev_rows,
@@ -287,8 +288,9 @@ class _Run:
         T, name = float(self.options["temperature"]), "classifier"
         q = soft_labels(ensemble_scores(scores, self.weights), T)
         network = load_network(
-            self.folder, self.task, FULL, seed=self.seed, device=self.engine.device, max_tokens=self.training.max_tokens
-        )
+            self.folder, self.task, FULL, seed=self.seed, device=self.engine.device, max_tokens=self.training.max_tokens,
+            pooling=self.training.pooling,
+        )  # fmt: skip
         rows = np.arange(len(q))
         objective = ClassifierObjective(network, self.unlabelled.inputs(network), SoftTargets(q, T), rows)
         dev, asked = (self.text_inputs.take(rows).inputs(network) for rows in (self.dev_rows, self.predict_rows))

@@ -11,14 +11,19 @@ from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import torch
 
     from nlpkit.finetune.methods import Method
+    from nlpkit.finetune.tasks import TaskKind
     from nlpkit.finetune.train import Schedule
 
 LEAST_STEPS, MOST_EPOCHS, EPOCHS, BATCH_SIZE, WARMUP, WEIGHT_DECAY = 200, 50, 3, 16, 0.1, 0.01
 TFEW_STEPS, TFEW_BATCH, TFEW_WARMUP = 1000, 8, 0.06
 MANY_CLASSES_RATE = 2e-3  # of the head
+POOLED = ("full", "head", "peft", "adapter")  # families of methods whose networks have a new head
+MEAN_RATE = 2e-3  # of a head on the mean of the tokens, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,14 @@ class TrainingOptions(ScheduleOptions):
             metavar="none|balanced",
         ),
     ] = "none"
-
+    pooling: Annotated[
+        str,
+        Param(
+            "What the new head reads: mean (of all tokens), or transformers (as its classifiers do; of BERT the first token); auto: mean "
+            "on a sentence encoder that was trained with it.",
+            metavar="auto|mean|transformers",
+        ),
+    ] = "auto"
     calibrate: Annotated[
         bool, Param("Fit a temperature on the dev documents, so that probabilities are as often right as they say.")
     ] = False
@@ -112,6 +124,12 @@ class TrainingOptions(ScheduleOptions):
     def balanced(self) -> bool:
         """Whether all classes weigh alike."""
         return self.class_weight == "balanced"
+
+    def on(self, folder: Path, kind: TaskKind) -> TrainingOptions:
+        """Return the settings for a base and a kind of task, with the `pooling` that auto comes to. Raises UsageError, see `pooling_of`."""
+        from nlpkit.finetune.mean_head import pooling_of
+
+        return replace(self, pooling=pooling_of(folder, self.pooling, kind))
 
     def schedule(self, method: Method, n: int, classes: int = 0) -> Schedule:
         """Return the schedule for n training documents: 3 epochs, more (at most 50) where these are fewer than 200 steps.
@@ -129,9 +147,12 @@ class TrainingOptions(ScheduleOptions):
         kind, batch = method.kind, self.batch_size or BATCH_SIZE
         setfit = kind.family == "setfit"
         steps = max(1, math.ceil(n / batch))
+        head_rate = MANY_CLASSES_RATE if classes > batch and not setfit else kind.head_rate
+        if self.pooling == "mean" and kind.family in POOLED and method.name != "head":  # whose rate is that of its head
+            head_rate = max(head_rate or kind.rate, MEAN_RATE)
         usual = Schedule(
             epochs=min(MOST_EPOCHS, max(EPOCHS, math.ceil(LEAST_STEPS / steps))), batch=batch, rate=kind.rate,
-            head_rate=self.head_lr or (MANY_CLASSES_RATE if classes > batch and not setfit else kind.head_rate),
+            head_rate=self.head_lr or head_rate,
             warmup=WARMUP, weight_decay=0.0 if setfit else WEIGHT_DECAY,
         )  # fmt: skip
         return self.applied_to(usual)
@@ -154,7 +175,7 @@ class TrainingOptions(ScheduleOptions):
             "epochs": self.epochs, "max_steps": self.max_steps, "batch": batches.pop() if len(batches) == 1 else None, "rate": self.lr,
             "warmup": warmups.pop() if len(warmups) == 1 else None, "weight_decay": self.weight_decay, "patience": self.patience,
             "class_balance": self.balanced, "max_tokens": self.max_tokens, "head_rate": self.head_lr,
-            "calibrate": self.calibrate,
+            "calibrate": self.calibrate, "pooling": self.pooling,
         }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -20,10 +20,12 @@ from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.quantized import dequantize
 from nlpkit.finetune.tasks import FinetuneTask, TaskKind
 from nlpkit.finetune.weights import tensor_shapes
+from nlpkit.io.mean_files import read_mean_adapter, read_mean_classifier, write_mean_adapter, write_mean_classifier
 from nlpkit.plain import to_json
 
 NLPKIT = "nlpkit.json"
 ADAPTER = "adapter.safetensors"
+CLASSIFIER = "classifier"  # format of a network that reads the mean of the tokens, for sentence-transformers
 CRF = "crf.safetensors"  # beside all formats, for labels of words
 SETFIT_HEAD = "model_head.pkl"  # of a folder that the setfit library wrote
 
@@ -34,6 +36,7 @@ class TunedConfig:
 
     base, base_sha256: the model it was trained from, and its weights. columns: what it reads beside the text. in_units: of a
     regression, the weights that are stored give values; nlpkit's network gives (value - mean) / scale. quantization: of the base.
+    pooling: what the head reads, see `mean_head.pooling_of`.
     """
 
     format: str
@@ -46,6 +49,7 @@ class TunedConfig:
     nlpkit_version: str
     in_units: bool = False
     quantization: Quantization | None = None
+    pooling: str = "transformers"
 
     def plain(self) -> dict[str, Any]:
         """Return it as values that go into JSON."""
@@ -53,11 +57,17 @@ class TunedConfig:
 
 
 def save_network(network: Network, folder: Path, config: TunedConfig) -> None:
-    """Write a network as a folder other programs load: transformers, peft, or of our own adapters safetensors and JSON."""
+    """Write a network as a folder other programs load: transformers, peft, sentence-transformers, or of our own adapters safetensors."""
     folder.mkdir(parents=True, exist_ok=True)
-    config = replace(config, in_units=config.format in ("transformers", "peft") and _can_shift(network.model, config))
+    config = replace(
+        config, in_units=config.format not in ("adapter", "patterns") and _can_shift(network.model, config)
+    )
     with quiet(), _in_units(network.model, config):
-        if config.format == "transformers":
+        if config.format == CLASSIFIER:
+            write_mean_classifier(network, folder)
+        elif config.format == "peft" and config.pooling == "mean":
+            write_mean_adapter(network, folder, base=config.base)
+        elif config.format == "transformers":
             network.model.save_pretrained(str(folder), safe_serialization=True)
             network.tokenizer.save_pretrained(str(folder))
         elif config.format == "peft":
@@ -83,14 +93,9 @@ def save_merged(network: Network, folder: Path, config: TunedConfig) -> None:
 
     with quiet():
         dequantize(network.model)
-        merged = merge(network.model)
-        shifts = _can_shift(merged, config)
-        config = replace(config, format="transformers", method="full", in_units=shifts, quantization=None)
-        with _in_units(merged, config):
-            merged.save_pretrained(str(folder), safe_serialization=True)
-        network.tokenizer.save_pretrained(str(folder))
-    _save_crf(network, folder)
-    write_config(folder, config)
+        form = CLASSIFIER if config.pooling == "mean" else "transformers"
+        network.model = merge(network.model)
+    save_network(network, folder, replace(config, format=form, method="full", quantization=None))
 
 
 def _save_crf(network: Network, folder: Path) -> None:
@@ -172,7 +177,7 @@ def read_config(folder: Path) -> TunedConfig | None:
         return TunedConfig(
             facts["format"], task, facts["method"], facts["base"], facts["base_sha256"], facts["max_tokens"], facts["columns"],
             facts["nlpkit_version"], facts.get("in_units", False),
-            Quantization(**facts["quantization"]) if facts.get("quantization") else None,
+            Quantization(**facts["quantization"]) if facts.get("quantization") else None, facts.get("pooling", "transformers"),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file} is damaged ({type(error).__name__}: {error}); train the model again") from None
@@ -202,11 +207,14 @@ def load_tuned_network(
         InputError: the folder is damaged; MissingError: its base is not there.
     """
     method = parse_method(config.method)
-    if config.format == "transformers":
+    if config.format in ("transformers", CLASSIFIER):
         try:
             network = load_network(
-                folder, config.task, parse_method("full"), seed=0, device=device, max_tokens=config.max_tokens, whole=True
+                folder, config.task, parse_method("full"), seed=0, device=device, max_tokens=config.max_tokens,
+                whole=config.format == "transformers", pooling=config.pooling,
             )  # fmt: skip
+            if config.format == CLASSIFIER:
+                read_mean_classifier(network.model, folder)
             return _with_crf(_standardised(network, config), folder)
         except MissingError as error:
             raise InputError(f"the model in {folder} is damaged ({error}); train it again") from None
@@ -214,11 +222,12 @@ def load_tuned_network(
     if config.format == "peft":
         network = load_peft(
             folder, files.path, config.task, device=device, max_tokens=config.max_tokens, method=config.method,
-            quantization=config.quantization,
+            quantization=config.quantization, pooling=config.pooling,
         )  # fmt: skip
         return _with_crf(_standardised(network, config), folder)
     network = load_network(
-        files.path, config.task, method, seed=0, device=device, max_tokens=config.max_tokens, quantization=config.quantization
+        files.path, config.task, method, seed=0, device=device, max_tokens=config.max_tokens, quantization=config.quantization,
+        pooling=config.pooling,
     )  # fmt: skip
     from safetensors.torch import load_file
 
@@ -239,22 +248,25 @@ def load_tuned_network(
 
 def load_peft(
     folder: Path, base: Path, task: FinetuneTask, *, device: torch.device, max_tokens: int | None, method: str = "lora",
-    quantization: Quantization | None = None,
+    quantization: Quantization | None = None, pooling: str = "transformers",
 ) -> Network:  # fmt: skip
     """Return the network of a peft folder on its base. Raises InputError when weights are missing."""
     from peft import PeftModel, get_peft_model_state_dict
 
-    theirs = tensor_shapes(folder / "adapter_model.safetensors").keys()
+    theirs: Collection[str] = tensor_shapes(folder / "adapter_model.safetensors").keys()
     plain = load_network(
-        base, task, parse_method("full"), seed=0, device=device, max_tokens=max_tokens, quantization=quantization
-    )
+        base, task, parse_method("full"), seed=0, device=device, max_tokens=max_tokens, quantization=quantization, pooling=pooling,
+    )  # fmt: skip
     with quiet():
         try:
-            model = PeftModel.from_pretrained(plain.model, str(folder), is_trainable=False)
+            if pooling == "mean":
+                model, theirs = read_mean_adapter(plain.model, folder)
+            else:
+                model = PeftModel.from_pretrained(plain.model, str(folder), is_trainable=False)
         except Exception as error:  # every version fails in its own way
             raise InputError(f"peft cannot load {folder}: {first_line(error)}") from None
         mine = get_peft_model_state_dict(model, save_embedding_layers=False).keys()
-    lost = sorted(mine - theirs)
+    lost = sorted(mine - set(theirs))
     if lost:
         raise InputError(f"{folder} has no weights for {lost[0]} ({len(lost)} of {len(mine)} are missing)")
     lost = sorted(name for name in plain.made_up if not any(key.endswith(f".{name}") for key in theirs))

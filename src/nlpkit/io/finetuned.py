@@ -13,6 +13,7 @@ import numpy as np
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.finetune.dataset import TASK_NAMES
+from nlpkit.finetune.mean_head import is_mean
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.predictor import Predictor
 from nlpkit.finetune.seq2seq import ChoiceModel
@@ -21,6 +22,7 @@ from nlpkit.finetune.trained import Trained
 from nlpkit.io.atomic import MANIFEST, atomic_directory, naming
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_files import (
+    CLASSIFIER,
     TunedConfig,
     find_base,
     foreign_task,
@@ -63,9 +65,11 @@ class ModelFolder:
         """Write a model, for good with `keep`, else to see how large it is; return the bytes of its weights."""
         family = method.kind.family
         form = "transformers" if family == "pet" and trained.ensemble is None else FORMATS[family]
+        pooled = trained.network is not None and is_mean(trained.network.model)
         config = TunedConfig(
-            form, task, method.spelling, base_name(self.files), weights_fingerprint(self.files.path), trained.max_tokens, self.columns,
-            __version__, quantization=getattr(trained.network, "quantization", None),
+            CLASSIFIER if pooled and form == "transformers" else form, task, method.spelling, base_name(self.files),
+            weights_fingerprint(self.files.path), trained.max_tokens, self.columns, __version__,
+            quantization=getattr(trained.network, "quantization", None), pooling="mean" if pooled else "transformers",
         )  # fmt: skip
         self.checkpoint.begin()
         directory = self.checkpoint.path  # what a kill leaves there goes with it
@@ -120,7 +124,7 @@ def load_predictor(
     if config is not None:
         check_not_named(run_or_folder, config.task, labels, kind)
         adapted = config.method.startswith("petapter")
-        if config.format in ("setfit", "transformers") or (config.format == "patterns" and not adapted):
+        if config.format in ("setfit", "transformers", CLASSIFIER) or (config.format == "patterns" and not adapted):
             _refuse_base(run_or_folder, base)
         if config.format == "setfit":
             return _load_setfit(folder, config, device)

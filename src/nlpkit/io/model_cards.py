@@ -19,8 +19,9 @@ from nlpkit.version import __version__
 
 _LIBRARIES = {
     "transformers": "transformers",
-    "merged": "transformers",
+    "classifier": "sentence-transformers",
     "peft": "peft",
+    "mean": "peft",
     "adapter": "nlpkit",
     "setfit": "sentence-transformers",
     "patterns": "transformers",
@@ -32,6 +33,17 @@ _LOAD = {
     "# {base}, weights of sha256 {sha256}…: this name on the hub, or a folder with the same weights\n"
     "base = Auto{kind}.from_pretrained(\"{base}\"{outputs})\nmodel = PeftModel.from_pretrained(base, \"{folder}\")\n"
     "tokenizer = AutoTokenizer.from_pretrained(\"{base}\")",
+    "classifier": "from sentence_transformers import SentenceTransformer\nmodel = SentenceTransformer(\"{folder}\")\n"
+    "logits = model.encode(texts)  # of {names}",
+    "mean": "import torch\nfrom peft import PeftModel\nfrom safetensors.torch import load_file\n"
+    "from transformers import AutoModel, AutoTokenizer\n"
+    "# {base}, weights of sha256 {sha256}…: this name on the hub, or a folder with the same weights\n"
+    "model = PeftModel.from_pretrained(AutoModel.from_pretrained(\"{base}\"), \"{folder}\").eval()\n"
+    "tokens = AutoTokenizer.from_pretrained(\"{base}\")(texts, padding=True, truncation=True, return_tensors=\"pt\")\n"
+    "states, seen = model(**tokens).last_hidden_state, tokens[\"attention_mask\"]\n"
+    "seen = torch.nn.functional.pad(seen, (states.shape[1] - seen.shape[1], 0), value=1)[..., None]\n"
+    "head = load_file(\"{folder}/head.safetensors\")\n"
+    "logits = (states * seen).sum(1) / seen.sum(1) @ head[\"weight\"].T + head[\"bias\"]  # of {names}",
     "setfit": "from sentence_transformers import SentenceTransformer\nencoder = SentenceTransformer(\"{folder}\")  # head.safetensors: "
     "the classifier on its embeddings",
 }  # fmt: skip
@@ -85,9 +97,10 @@ def card(
     facts = parameters["training"]
     kind = dataset.kind
     base = parameters["base"]
-    form = "transformers" if name == "merged" else name
+    pooled = parameters["learning"]["pooling"] == "mean" and not facts["method"].startswith("tfew")
+    form = {"merged": "classifier" if pooled else "transformers", "peft": "mean" if pooled else "peft"}.get(name, name)
     head = {
-        "library_name": _LIBRARIES[name],
+        "library_name": _LIBRARIES[form],
         "base_model": base,
         "pipeline_tag": _PIPELINES.get(kind, "text-classification"),
         "tags": ["nlpkit", facts["method"]],
@@ -147,6 +160,7 @@ def card(
             kind=auto,
             folder=f"RUN/model/{name}",
             base=base,
+            names=", ".join(task.output_names),
             sha256=str(parameters.get("base_sha256"))[:16],
             outputs=""
             if decoder
@@ -155,6 +169,11 @@ def card(
             else f", num_labels={task.n_outputs}, id2label={dict(enumerate(task.output_names))!r}",
         )
         lines += ["", "```python", code, "```"]
+        if form == "classifier" and name == "peft":
+            lines += [
+                "",
+                f"The adapter is one of peft, and its base {base}: this name on the hub, or a folder with the same weights.",
+            ]
     if kind == "ordinal":
         lines += ["", _ORDINAL]
     if dataset.crf:

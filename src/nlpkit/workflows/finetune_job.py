@@ -27,7 +27,7 @@ from nlpkit.finetune.scores import check_bounds
 from nlpkit.finetune.seq2seq import is_seq2seq
 from nlpkit.finetune.tasks import CLASSES, ONE_CLASS
 from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.training_options import HardwareOptions, TrainingOptions
+from nlpkit.finetune.training_options import POOLED, HardwareOptions, TrainingOptions
 from nlpkit.finetune.trials import TrialRunner
 from nlpkit.io.atomic import check_target
 from nlpkit.io.cost import stopwatch
@@ -202,6 +202,12 @@ def prepare(
     methods = suited_methods(
         dataset, methods, patterns, dataset_options, seq2seq=is_seq2seq(files.path), compares=compares
     )
+    if training.pooling != "auto" and all(method.kind.family not in POOLED for method in methods):
+        raise UsageError(
+            f"`pooling` is for methods whose networks have a new head; {methods[0].name} has none: leave it out",
+            parameter="pooling",
+        )
+    training = training.on(files.path, dataset.kind)
     septs = [sept_folder(str(method.options["sept"])) for method in methods if method.options.get("sept")]
     unlabelled = None
     if patterns is not None:
