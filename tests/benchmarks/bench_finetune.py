@@ -71,7 +71,9 @@ def ours(train: Path, test: Path, method: str, shots: str, seed: int, args: argp
     return in_process("--one-ours", method, train, test, shots, seed, args)
 
 
-def one_ours(method: str, train: str, test: str, shots: str, seed: str, threads: str, max_steps: str) -> None:
+def one_ours(
+    method: str, train: str, test: str, shots: str, seed: str, threads: str, max_steps: str, pooling: str
+) -> None:
     """Train with nlpkit and print what it came to; its clock is that of the CPU."""
     from types import SimpleNamespace
 
@@ -82,7 +84,7 @@ def one_ours(method: str, train: str, test: str, shots: str, seed: str, threads:
     with tempfile.TemporaryDirectory() as folder:
         result = nk.finetune(
             nk.read_corpus(train), test=test, method=method, shots=shots, seed=int(seed), threads=int(threads),
-            max_steps=int(max_steps) or None, ci=0, twins=0.0, offline=True, output=f"{folder}/run",
+            max_steps=int(max_steps) or None, ci=0, twins=0.0, offline=True, pooling=pooling, output=f"{folder}/run",
         )  # fmt: skip
     facts = result.facts
     accuracy = result.scores.model.scores["accuracy"].value
@@ -97,6 +99,7 @@ def in_process(
 ) -> dict[str, Any]:
     """Run one training in a process of its own and return what it printed."""
     values = [method, train, test, shots, seed, args.threads, args.max_steps or 0]
+    values += [args.pooling if method != "setfit" else "auto"] if flag == "--one-ours" else []
     command = [sys.executable, __file__, flag, *map(str, values)]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": str(args.threads)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -279,6 +282,7 @@ def main() -> None:
     parser.add_argument("--test", type=int, default=500, help="most test documents")
     parser.add_argument("--max-steps", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--pooling", default="auto", help="of nlpkit; transformers: as peers have it")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--json", type=Path, help="append every training as a line")
     args = parser.parse_args()
