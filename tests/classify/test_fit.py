@@ -14,6 +14,7 @@ from scipy import sparse
 
 from nlpkit.classify.fit import KINDS, ModelOptions, fit_model, fit_multilabel, model_from
 from nlpkit.classify.model import LinearModel, Model
+from nlpkit.classify.options import FEW
 from nlpkit.errors import InputError, SchemaError, UsageError
 from tests.refusals import refuses
 
@@ -123,6 +124,21 @@ def test_balanced_weighs_classes_and_labels(kind: str) -> None:
     decision = balanced.decision(X)
     assert labels.decision(X)[:, 0] == pytest.approx(decision[:, 1] - decision[:, 0], abs=1e-6)
     assert not np.allclose(plain.decision(X), decision)
+
+
+def test_a_regression_weighs_classes_by_itself_while_documents_are_few() -> None:
+    X, y = corpus()
+    rare = np.where(np.arange(240) < 200, np.minimum(y, 1), 0).astype(np.int32)
+
+    def decision(n: int, kind: str, balanced: bool | None) -> np.ndarray:
+        return fit_model(X[:n], rare[:n], 2, options(kind, C=0.01, balanced=balanced), seed=0).decision(X)
+
+    for n, same in ((2 * FEW - 1, True), (2 * FEW, False)):
+        np.testing.assert_array_equal(decision(n, "logreg", None), decision(n, "logreg", same))
+        assert not np.allclose(decision(n, "logreg", True), decision(n, "logreg", False))
+        np.testing.assert_array_equal(decision(n, "svm", None), decision(n, "svm", False))
+    labels = [fit_multilabel(X[:90], (rare[:90] == 1)[:, None], options("logreg", balanced=b)) for b in (None, False)]
+    np.testing.assert_array_equal(*(model.decision(X) for model in labels))
 
 
 def test_what_is_refused() -> None:

@@ -181,9 +181,12 @@ def _search(options: ClassifierOptions, kind: str) -> Search | None:
 
 def model_options(options: ClassifierOptions, kind: str) -> ModelOptions:
     """Return the options of a kind of model."""
+    balanced = (
+        None if options.class_weight == "auto" and options.on != "columns" else options.class_weight == "balanced"
+    )
     return ModelOptions(
         kind=kind, alpha=options.values("alpha")[0], priors=options.class_priors(), C=options.values("cost")[0],
-        balanced=options.class_weight == "balanced", k=options.neighbors, hidden=options.hidden or HIDDEN.get(kind, 1),
+        balanced=balanced, k=options.neighbors, hidden=options.hidden or HIDDEN.get(kind, 1),
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from nlpkit.classify.model import Array, Features, LinearModel, Model, checked_features
 from nlpkit.classify.naive_bayes import NB_KINDS, ClassPriors, fit_label_naive_bayes, fit_naive_bayes
+from nlpkit.classify.options import FEW
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
@@ -70,7 +71,8 @@ class ModelOptions:
     alpha: α of Naive Bayes, above 0.
     priors: of nb and bernoulli-nb: "empirical", "uniform", or P(c) by class.
     C: inverse strength of the penalty of logreg, svm, ridge and ordinal, above 0.
-    balanced: documents of class j weigh D / (J n_j), multi-label D / (2 n); logreg, svm, mlp, kan, lstm, cnn and ordinal.
+    balanced: documents of class j weigh D / (J n_j), multi-label D / (2 n); logreg, svm, mlp, kan, lstm, cnn and ordinal. None: in logreg
+        among classes, while there are fewer than `options.FEW` documents a class, of which it else gives nearly all to the largest.
     k, vote: of knn, see `neighbours.NeighboursModel`; k is lowered to the documents there are.
     hidden: of mlp, kan, lstm and cnn; epochs: of mlp.
     max_iter: of svm, and Newton steps of logreg; the model says if they were not enough.
@@ -80,7 +82,7 @@ class ModelOptions:
     alpha: float = 1.0
     priors: ClassPriors = "empirical"
     C: float = 1.0
-    balanced: bool = False
+    balanced: bool | None = False
     k: int = 15
     vote: Vote = "similarity"
     hidden: int = 128
@@ -109,6 +111,10 @@ class ModelOptions:
         for name in ("k", "hidden", "epochs", "max_iter"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}", parameter=name)
+
+    def weighs_few(self, n: int, n_classes: int) -> bool:
+        """Whether classes weigh alike because n documents are few for so many classes; see `balanced`."""
+        return self.balanced is None and self.kind == "logreg" and n < FEW * n_classes
 
 
 def fit_model(
@@ -156,7 +162,8 @@ def fit_model(
         case "logreg":
             from nlpkit.classify.logistic import fit_logistic, fit_soft_logistic
 
-            weights = balanced_weights(target, n_classes) if options.balanced else None
+            weighed = options.balanced or options.weighs_few(len(target), n_classes)
+            weights = balanced_weights(target, n_classes) if weighed else None
             further: Any = {"C": options.C, "weights": weights, "max_steps": options.max_iter, "threads": threads}
             return (
                 fit_soft_logistic(features, target, **further)
@@ -171,7 +178,7 @@ def fit_model(
                 target,
                 n_classes,
                 C=options.C,
-                balanced=options.balanced,
+                balanced=bool(options.balanced),
                 max_iter=options.max_iter,
                 seed=seed,
             )
@@ -200,7 +207,7 @@ def fit_model(
                 n_classes,
                 hidden=options.hidden,
                 epochs=options.epochs,
-                balanced=options.balanced,
+                balanced=bool(options.balanced),
                 seed=seed,
             )
         case "kan":
@@ -278,7 +285,7 @@ def _linear_labels(X: Features, Y: BoolArray, options: ModelOptions, *, seed: in
     if options.kind == "svm":
         from nlpkit.classify.svm import fit_label_svm
 
-        return fit_label_svm(X, Y, C=options.C, balanced=options.balanced, max_iter=options.max_iter, seed=seed)
+        return fit_label_svm(X, Y, C=options.C, balanced=bool(options.balanced), max_iter=options.max_iter, seed=seed)
     from nlpkit.classify.logistic import fit_label_logistic
 
     weights = balanced_weights(Y, Y.shape[1]) if options.balanced else None

@@ -23,6 +23,7 @@ MODELS = (
 SOFT = ("logreg", "nb", "bernoulli-nb", "complement-nb", "kan", "lstm", "cnn")  # that learn from shares of labels
 TASKS = ("auto", "classes", "regression", "ordinal")
 CALIBRATIONS = ("none", "sigmoid", "isotonic", "temperature")
+FEW = 64  # documents of a class, on average; below, a logistic regression needs weights and a fine-tuning SetFit
 LEAST_SIMILARITY = 0.3  # below it, near-duplicates are not searched for
 
 
@@ -165,10 +166,10 @@ class ClassifierOptions:
         str,
         Param(
             "Weighting of the classes: none, or balanced (every class weighs the same in logreg, svm, ordinal, networks and `calibrate`, "
-            "so that probabilities are those of classes of equal size).",
-            metavar="none|balanced",
+            "so that probabilities are those of classes of equal size); auto: balanced in logreg with few documents of a class.",
+            metavar="auto|none|balanced",
         ),
-    ] = "none"
+    ] = "auto"
     calibrate: Annotated[
         str,
         Param(
@@ -239,7 +240,7 @@ class ClassifierOptions:
             ("task", TASKS),
             ("model", MODELS),
             ("on", ("words", "embedding", "columns")),
-            ("class_weight", ("none", "balanced")),
+            ("class_weight", ("auto", "none", "balanced")),
             ("calibrate", CALIBRATIONS),
         ):
             value = getattr(self, name)

@@ -13,13 +13,14 @@ import numpy as np
 import torch
 
 from nlpkit.classify.labels import Labels
+from nlpkit.classify.options import FEW
 from nlpkit.errors import UsageError
 from nlpkit.finetune.answers import window_targets, windows_to_learn
 from nlpkit.finetune.embedder import Embedder, cut_of, embed_all, load_embedder
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import objective_of
 from nlpkit.finetune.inputs import Inputs, spread, word_places
-from nlpkit.finetune.methods import FEW, Method
+from nlpkit.finetune.methods import Method
 from nlpkit.finetune.network import Network, divide_outputs, load_network, predict
 from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.setfit import train_setfit

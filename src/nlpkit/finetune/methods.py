@@ -24,7 +24,6 @@ class MethodKind:
     head_rate: float | None = None  # None: as `rate`
 
 
-FEW = 64  # documents of a class, on average; below, `auto` takes setfit, whose regression then weighs classes alike
 KINDS: dict[str, MethodKind] = {
     "full": MethodKind("full", "all parameters (Devlin et al. 2019)", 5e-5),
     "head": MethodKind("head", "the body stays as it is, the head learns from its output", 2e-3),

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 LEAST_STEPS, MOST_EPOCHS, EPOCHS, BATCH_SIZE, WARMUP, WEIGHT_DECAY = 200, 50, 3, 16, 0.1, 0.01
 TFEW_STEPS, TFEW_BATCH, TFEW_WARMUP = 1000, 8, 0.06
 MANY_CLASSES_RATE = 2e-3  # of the head
+MEAN_RATE, MEAN_MANY_CLASSES_RATE = 2e-3, 5e-3  # of a head on the mean of the tokens, a single layer
 POOLED = ("full", "head", "peft", "adapter")  # families of methods whose networks have a new head
-MEAN_RATE = 2e-3  # of a head on the mean of the tokens, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +147,11 @@ class TrainingOptions(ScheduleOptions):
         kind, batch = method.kind, self.batch_size or BATCH_SIZE
         setfit = kind.family == "setfit"
         steps = max(1, math.ceil(n / batch))
-        head_rate = MANY_CLASSES_RATE if classes > batch and not setfit else kind.head_rate
-        if self.pooling == "mean" and kind.family in POOLED and method.name != "head":  # whose rate is that of its head
-            head_rate = max(head_rate or kind.rate, MEAN_RATE)
+        head_rate = kind.head_rate
+        if kind.family in POOLED and not (method.name == "head" and self.lr is not None):  # which is its rate
+            many, mean = classes > batch, self.pooling == "mean"
+            of_mean = MEAN_MANY_CLASSES_RATE if many else max(MEAN_RATE, head_rate or kind.rate)
+            head_rate = of_mean if mean else MANY_CLASSES_RATE if many else head_rate
         usual = Schedule(
             epochs=min(MOST_EPOCHS, max(EPOCHS, math.ceil(LEAST_STEPS / steps))), batch=batch, rate=kind.rate,
             head_rate=self.head_lr or head_rate,

@@ -154,6 +154,13 @@ def run_tables(
         notes.append(
             f"`{searched.search.option}={searched.value:g}` is at the end of the values that were tried; name others to look beyond"
         )
+    if config.model.weighs_few(len(dataset.train), len(classifier.present)) and not dataset.labels.multiple:
+        sizes = dataset.labels.sizes(dataset.train)
+        if sizes.min() < sizes.max():
+            notes.append(
+                f"{wording.counted(len(dataset.train), 'training document')} are few for {len(sizes):,} classes of unequal size, which "
+                "weigh alike in the regression; `class_weight=none` changes that"
+            )
     for one in classifier.thresholds:
         if not one.reached:
             notes.append(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nlpkit import reporting
+from nlpkit.classify.options import FEW
 from nlpkit.errors import UsageError
 from nlpkit.finetune.dataset import FinetuneDataset
-from nlpkit.finetune.methods import FEW, Method, parse_method
+from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.options import DatasetOptions
 from nlpkit.finetune.patterns import Patterns
 from nlpkit.finetune.tasks import CLASSES
