@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.classify.fit import KINDS, ModelOptions, fit_model, fit_multilabel, model_from
+from nlpkit.classify.fit import FEW, KINDS, ModelOptions, fit_model, fit_multilabel, model_from
 from nlpkit.classify.model import LinearModel, Model
-from nlpkit.classify.options import FEW
 from nlpkit.errors import InputError, SchemaError, UsageError
 from tests.refusals import refuses
 

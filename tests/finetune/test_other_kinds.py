@@ -24,8 +24,9 @@ from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.trained import Trained
 from nlpkit.finetune.training_options import TrainingOptions
-from nlpkit.io.finetune_files import TunedConfig, foreign_task, load_foreign, load_tuned_network, save_network
+from nlpkit.io.finetune_files import TunedConfig, load_tuned_network, save_network
 from nlpkit.io.finetuned import FORMATS
+from nlpkit.io.foreign_files import foreign_task, load_foreign
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
 from tests.refusals import refuses

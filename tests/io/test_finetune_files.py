@@ -29,8 +29,6 @@ from nlpkit.io.finetune_files import (
     NLPKIT,
     TunedConfig,
     find_base,
-    foreign_task,
-    load_foreign,
     load_tuned_network,
     model_bytes,
     read_config,
@@ -39,6 +37,7 @@ from nlpkit.io.finetune_files import (
     write_config,
 )
 from nlpkit.io.finetuned import FORMATS
+from nlpkit.io.foreign_files import foreign_task, load_foreign
 from tests.finetune.eight import build, one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
 from tests.refusals import refuses

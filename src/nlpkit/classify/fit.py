@@ -10,7 +10,6 @@ import numpy as np
 
 from nlpkit.classify.model import Array, Features, LinearModel, Model, checked_features
 from nlpkit.classify.naive_bayes import NB_KINDS, ClassPriors, fit_label_naive_bayes, fit_naive_bayes
-from nlpkit.classify.options import FEW
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
     from nlpkit.classify.mlp import MlpModel
     from nlpkit.classify.neighbours import Vote
     from nlpkit.classify.word_networks import WordNetworkModel
+
+
+FEW = 64  # documents of a class, on average; below, a logistic regression needs weights, and fine-tuning SetFit
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class ModelOptions:
     priors: of nb and bernoulli-nb: "empirical", "uniform", or P(c) by class.
     C: inverse strength of the penalty of logreg, svm, ridge and ordinal, above 0.
     balanced: documents of class j weigh D / (J n_j), multi-label D / (2 n); logreg, svm, mlp, kan, lstm, cnn and ordinal. None: in logreg
-        among classes, while there are fewer than `options.FEW` documents a class, of which it else gives nearly all to the largest.
+        among classes, while there are fewer than `FEW` documents a class, of which it else gives nearly all to the largest.
     k, vote: of knn, see `neighbours.NeighboursModel`; k is lowered to the documents there are.
     hidden: of mlp, kan, lstm and cnn; epochs: of mlp.
     max_iter: of svm, and Newton steps of logreg; the model says if they were not enough.

@@ -23,7 +23,6 @@ MODELS = (
 SOFT = ("logreg", "nb", "bernoulli-nb", "complement-nb", "kan", "lstm", "cnn")  # that learn from shares of labels
 TASKS = ("auto", "classes", "regression", "ordinal")
 CALIBRATIONS = ("none", "sigmoid", "isotonic", "temperature")
-FEW = 64  # documents of a class, on average; below, a logistic regression needs weights and a fine-tuning SetFit
 LEAST_SIMILARITY = 0.3  # below it, near-duplicates are not searched for
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from nlpkit.classify.fit import FEW
 from nlpkit.classify.labels import Labels
-from nlpkit.classify.options import FEW
 from nlpkit.errors import UsageError
 from nlpkit.finetune.answers import window_targets, windows_to_learn
 from nlpkit.finetune.embedder import Embedder, cut_of, embed_all, load_embedder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,14 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nlpkit.embed.engines import quiet
-from nlpkit.errors import MissingError, UsageError, first_line, missing_extra
+from nlpkit.errors import UsageError
 from nlpkit.finetune.answers import answer_outputs
 from nlpkit.finetune.architectures import head_parameters, positions_of
 from nlpkit.finetune.crf import LinearChainCRF, bio_bars, of_words
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.first_token import read_first_token
 from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of, word_places
+from nlpkit.finetune.loading import load_model
 from nlpkit.finetune.mean_head import MeanForSequenceClassification, is_mean
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.quantization import Quantization
@@ -30,10 +29,6 @@ from nlpkit.finetune.tokenizers import check_padding, load_tokenizer, transforme
 from nlpkit.metrics.spans import are_bio
 from nlpkit.types import FloatArray, LongArray
 
-_PROBLEMS = {
-    "single": "single_label_classification", "multi": "multi_label_classification", "ordinal": "multi_label_classification",
-    "regression": "regression",
-}  # fmt: skip
 NOWHERE = -1e4  # logit of a token that no answer starts or ends at
 _CRF = "crf."  # before the names of its parameters
 _SPARSE_ROWS = 4096  # embeddings of at least so many tokens have sparse gradients
@@ -231,7 +226,7 @@ def load_network(
     """
     place = transformer_folder(folder)
     with seeded(seed):
-        model, made_up = _load(place, task, whole=whole, mean=pooling == "mean")
+        model, made_up = load_model(place, task, whole=whole, mean=pooling == "mean")
         if pooling == "mean":
             model, made_up = (
                 MeanForSequenceClassification(model, task.n_outputs),
@@ -325,63 +320,6 @@ def _sparse_embeddings(model: Any) -> None:
     words = model.get_input_embeddings()
     if isinstance(words, torch.nn.Embedding) and words.num_embeddings >= _SPARSE_ROWS:
         words.sparse = True
-
-
-def _load(place: Path, task: FinetuneTask, *, whole: bool, mean: bool) -> tuple[Any, frozenset[str]]:
-    """Return a model for a task, with `mean` its encoder alone, and the names of the parameters its folder did not have."""
-    if any(importlib.util.find_spec(module) is None for module in ("torch", "transformers", "peft")):
-        raise missing_extra("finetune", "neural")
-    from transformers import (
-        AutoModel,
-        AutoModelForQuestionAnswering,
-        AutoModelForSequenceClassification,
-        AutoModelForTokenClassification,
-    )
-
-    from nlpkit.architectures.causal_heads import with_last_token
-    from nlpkit.architectures.mamba import with_scan
-    from nlpkit.architectures.model import register
-
-    register()
-    classes = {"tokens": AutoModelForTokenClassification, "answer": AutoModelForQuestionAnswering}
-    kind: Any = AutoModel if mean else classes.get(task.kind, AutoModelForSequenceClassification)
-    names = task.output_names
-    with quiet():
-        try:
-            model, info = kind.from_pretrained(
-                str(place),
-                num_labels=len(names),
-                id2label=dict(enumerate(names)),
-                label2id={name: i for i, name in enumerate(names)},
-                **({"problem_type": _PROBLEMS[task.kind]} if task.kind in _PROBLEMS else {}),
-                dtype=torch.float32,
-                local_files_only=True,
-                trust_remote_code=False,
-                use_safetensors=True,
-                ignore_mismatched_sizes=True,
-                output_loading_info=True,
-            )
-        except Exception as error:  # every model fails in its own way
-            raise MissingError(f"transformers cannot load the model in {place}: {first_line(error)}") from None
-    head = (
-        set()
-        if whole
-        else set(head_parameters(model))
-        | ({n for n, _ in model.named_parameters() if "pooler" in n} if mean else set())
-    )
-    missing = _keys(info.get("missing_keys"))
-    lost = sorted(name for name in missing if name not in head)
-    if lost:
-        raise MissingError(f"the weights in {place} do not fit its config.json: missing '{lost[0]}'")
-    odd = sorted(str(key[0]) for key in info.get("mismatched_keys") or () if key[0] not in head)
-    if odd:
-        raise MissingError(f"the weights in {place} do not fit its config.json: '{odd[0]}' has other sizes")
-    others = [str(key[0]) for key in info.get("mismatched_keys") or ()]  # a head of another number of classes
-    return with_scan(with_last_token(model)), frozenset([*missing, *others])
-
-
-def _keys(keys: Any) -> list[str]:
-    return [str(key) for key in keys or ()]
 
 
 @contextmanager

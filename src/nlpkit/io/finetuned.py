@@ -25,8 +25,6 @@ from nlpkit.io.finetune_files import (
     CLASSIFIER,
     TunedConfig,
     find_base,
-    foreign_task,
-    load_foreign,
     load_tuned_network,
     model_bytes,
     read_config,
@@ -34,6 +32,7 @@ from nlpkit.io.finetune_files import (
     save_network,
     write_config,
 )
+from nlpkit.io.foreign_files import foreign_task, load_foreign
 from nlpkit.io.patterns import load_choices, load_patterns, save_choices, save_patterns
 from nlpkit.io.runs import open_run
 from nlpkit.plain import shell_line

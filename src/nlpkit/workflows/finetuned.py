@@ -26,9 +26,9 @@ from nlpkit.finetune.training_options import HardwareOptions
 from nlpkit.io.atomic import MANIFEST, atomic_directory
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import add_column
-from nlpkit.io.finetune_files import foreign_task
 from nlpkit.io.finetune_tables import task_columns
 from nlpkit.io.finetuned import check_not_named, load_predictor, open_model
+from nlpkit.io.foreign_files import foreign_task
 from nlpkit.io.run_reading import learned_from
 from nlpkit.io.runs import open_run
 from nlpkit.parameters import Execution

@@ -18,7 +18,7 @@ from nlpkit.embed.models import files_fingerprint, find_model
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, first_line, missing_extra
 from nlpkit.finetune.training_options import HardwareOptions
-from nlpkit.io.finetune_files import foreign_task
+from nlpkit.io.foreign_files import foreign_task
 from nlpkit.parameters import Execution
 
 if TYPE_CHECKING:
