@@ -60,6 +60,15 @@ def test_it_is_taken_for_sentence_encoders_with_mean_pooling(base: Path, tmp_pat
     first = tiny_sentence_model(tmp_path / "first", words=WORDS)
     (first / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
     assert pooling_of(first, "auto", "single") == "transformers"
+    modules = json.loads((base / "modules.json").read_text())
+    (tmp_path / "more").mkdir()
+    further = [*modules, {"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"}]
+    for own in (base / "config.json", base / "1_Pooling" / "config.json"):
+        target = tmp_path / "more" / own.relative_to(base)
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(own.read_text())
+    (tmp_path / "more" / "modules.json").write_text(json.dumps(further))
+    assert pooling_of(tmp_path / "more", "auto", "single") == "mean"  # as of a classifier that is trained on
     with refuses("pooling"):
         pooling_of(base, "mean", "answer")
     with refuses("pooling"):

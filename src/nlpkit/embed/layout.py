@@ -43,7 +43,7 @@ def read_layout(path: Path) -> ModelLayout | None:
 
     Raises MissingError for a configuration that is not JSON or names an unknown pooling mode.
     """
-    modules = _read_json(path / "modules.json", [{"type": "Transformer", "path": ""}])
+    modules = read_json(path / "modules.json", [{"type": "Transformer", "path": ""}])
     kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
     places = [path / module.get("path", "") for module in modules]
     if kinds not in (["Transformer"], ["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
@@ -52,27 +52,27 @@ def read_layout(path: Path) -> ModelLayout | None:
         return None
     if (places[0] / "adapter_config.json").is_file():
         return None
-    whole = _read_json(path / "config_sentence_transformers.json", {})
+    whole = read_json(path / "config_sentence_transformers.json", {})
     if whole.get("default_prompt_name") or whole.get("model_type", "SentenceTransformer") != "SentenceTransformer":
         return None
     settings: dict[str, Any] = next(
-        (_read_json(file, {}) for file in sorted(places[0].glob("sentence_*_config.json"))), {}
+        (read_json(file, {}) for file in sorted(places[0].glob("sentence_*_config.json"))), {}
     )
     for key, value in settings.items():
         if key not in ("max_seq_length", "do_lower_case") and value and value not in _PLAIN_VALUES.get(key, ()):
             logger.debug("%s: %s = %r is left to sentence-transformers", path, key, value)
             return None
-    tokenizer = _read_json(places[0] / "tokenizer_config.json", {})
+    tokenizer = read_json(places[0] / "tokenizer_config.json", {})
     if tokenizer.get("truncation_side", "right") != "right":
         return None
     try:
-        modes = read_modes(_read_json(places[1] / "config.json", {})) if len(modules) > 1 else ("mean",)
+        modes = read_modes(read_json(places[1] / "config.json", {})) if len(modules) > 1 else ("mean",)
     except ValueError as error:
         raise MissingError(f"{places[1] / 'config.json'}: {error}") from None
     longest = settings.get("max_seq_length") or tokenizer.get("model_max_length")
     return ModelLayout(
         folder=places[0],
-        config=_read_json(places[0] / "config.json", {}),
+        config=read_json(places[0] / "config.json", {}),
         modes=modes,
         max_tokens=int(longest) if longest and longest < 1e9 else None,
         lowercase=bool(settings.get("do_lower_case")),
@@ -80,7 +80,7 @@ def read_layout(path: Path) -> ModelLayout | None:
     )
 
 
-def _read_json(path: Path, default: Any) -> Any:
+def read_json(path: Path, default: Any) -> Any:
     """Return what is in a JSON file, or `default` when there is no such file."""
     if not path.is_file():
         return default

@@ -12,10 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nlpkit.embed.layout import read_layout
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.embed.layout import read_json
+from nlpkit.embed.pooling import read_modes
+from nlpkit.errors import MissingError, UsageError, unknown_value
 from nlpkit.finetune.architectures import MODEL_TYPES
 from nlpkit.finetune.tasks import TaskKind
+from nlpkit.finetune.tokenizers import transformer_folder
 
 POOLINGS = ("auto", "mean", "transformers")
 
@@ -27,20 +29,32 @@ def pooling_of(folder: Path, wanted: str, kind: TaskKind) -> str:
         folder: of the base. wanted: one of POOLINGS; auto: the mean where the base is a sentence encoder with mean pooling.
 
     Raises:
-        UsageError: the mean is asked for where each word has a head of its own, or of a model without such an encoder.
+        UsageError: the mean is asked for where each word has a head of its own, or of a model without such an encoder;
+        MissingError: a folder whose first module is no transformer, or whose pooling is not known.
     """
     if wanted not in POOLINGS:
         raise unknown_value("pooling", wanted, POOLINGS)
     of_words = kind in ("tokens", "answer")
-    layout = read_layout(folder)
-    encoder = layout is not None and layout.config.get("model_type") in MODEL_TYPES
+    encoder = read_json(transformer_folder(folder) / "config.json", {}).get("model_type") in MODEL_TYPES
     if wanted == "mean" and (of_words or not encoder):
         why = "the head reads each word" if of_words else f"the base is no encoder of type {', '.join(MODEL_TYPES)}"
         raise UsageError(f"`pooling=mean`: {why}; leave it out", parameter="pooling")
     if wanted != "auto":
         return wanted
-    pooled = layout is not None and layout.modes == ("mean",) and (folder / "modules.json").is_file()
-    return "mean" if pooled and encoder and not of_words else "transformers"
+    return "mean" if encoder and not of_words and _modes(folder) == ("mean",) else "transformers"
+
+
+def _modes(folder: Path) -> tuple[str, ...]:
+    """Return how the vectors of tokens become one in a folder of sentence-transformers, whatever comes after; () in any other."""
+    modules = read_json(folder / "modules.json", [])
+    kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
+    if kinds[:2] != ["Transformer", "Pooling"]:
+        return ()
+    file = folder / str(modules[1].get("path", "")) / "config.json"
+    try:
+        return read_modes(read_json(file, {}))
+    except ValueError as error:
+        raise MissingError(f"{file}: {error}") from None
 
 
 class MeanForSequenceClassification(nn.Module):  # type: ignore[misc]
