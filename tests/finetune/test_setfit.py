@@ -20,7 +20,7 @@ from nlpkit.finetune.fit import fit_setfit
 from nlpkit.finetune.heads import HeadObjective, fit_head
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.pairs import PairSampler
-from nlpkit.finetune.setfit import DEFAULTS, SetFitModel, SetFitObjective, train_setfit
+from nlpkit.finetune.setfit import DEFAULTS, SetFitModel, SetFitObjective, penalty_for, train_setfit
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import Schedule, State
 from nlpkit.finetune.training_options import TrainingOptions
@@ -279,12 +279,31 @@ def test_bad_options(embedder: Embedder) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"head": "tree"}, "one of logistic, differentiable"),
         ({"R": 0}, "R was to be at least 1"),
-        ({"C": 0.0}, "C was to be above 0"),
+        ({"C": -1.0}, "C was to be above 0"),
         ({"r": 3}, "no option 'r'"),
     ]
     for options, message in cases:
         with pytest.raises(UsageError, match=message):
             trained(embedder, **options)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_penalty_is_smaller_with_many_classes_but_not_with_many_labels(folder: Path, several: bool) -> None:
+    y = [f"c{j % 16:02}" for j in range(32)]
+    labels = encode_sets([[v] for v in y], np.ones(32, bool)) if several else single(y)
+    texts = [f"{TEXTS[i % 12]} {i}" for i in range(32)]
+
+    def coef(C: float) -> Any:
+        own = load_embedder(folder, max_tokens=None, device=CPU)
+        with Engine(CPU, "fp32", threads=1) as engine:
+            model, _ = train_setfit(
+                own, texts, labels, np.arange(32), plan=FAST, options={"epochs": 0, "C": C}, engine=engine, seed=0
+            )
+        return model.linear.coef
+
+    assert [penalty_for(J) for J in (2, 8, 16, 77)] == [1.0, 1.0, 2.0, 77 / 8]
+    np.testing.assert_array_equal(coef(0.0), coef(1.0 if several else 2.0))
+    assert not np.allclose(coef(0.0), coef(3.0))
 
 
 @pytest.mark.parametrize(("several", "few"), [(False, 64), (True, 64), (False, 6)])

@@ -23,15 +23,15 @@ from nlpkit.finetune.used_rows import used_rows
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.wording import listed
 
-# R: pairs of either kind for each document; max_pairs: of an epoch; C: of the logistic head, its inverse penalty; head_…: of the
-# differentiable one; end_to_end: the differentiable head is trained with the body, whose rate is then body_rate
+# R: pairs of either kind for each document; max_pairs: of an epoch; C: inverse penalty of the logistic head, 0: `penalty_for`; head_…: of
+# the differentiable one; end_to_end: the differentiable head is trained with the body, whose rate is then body_rate
 DEFAULTS: dict[str, dict[str, int | float | str | bool]] = {
     "setfit": {
         "R": 20,
         "epochs": 1,
         "max_pairs": 40_000,
         "head": "logistic",
-        "C": 1.0,
+        "C": 0.0,  # `penalty_for` the number of classes
         "balanced": True,  # else a class with two of ten documents hardly ever comes out (docs/benchmarks/finetune.md)
         "head_epochs": 16,
         "head_batch": 2,
@@ -234,14 +234,22 @@ def train_setfit(
     embedder.train(False)
     balanced = bool(values["balanced"])
     if values["head"] == "logistic":
-        linear = fit_head(
-            embed_all(embedder, read, engine)[unit], labels, rows, C=float(values["C"]), balanced=balanced
-        )
+        C = float(values["C"]) or (1.0 if labels.multiple else penalty_for(len(labels.names)))
+        linear = fit_head(embed_all(embedder, read, engine)[unit], labels, rows, C=C, balanced=balanced)
     else:
         linear = fit_differentiable(
             embedder, read, unit, labels, rows, plan=plan, setfit_options=values, engine=engine, seed=seed
         )
     return SetFitModel(labels.names, linear, head=str(values["head"]), counts=counts), outcome
+
+
+def penalty_for(n_classes: int) -> float:
+    """Return C, the inverse penalty of the regression: 1 as in setfit, and J / 8 with more than eight classes.
+
+    The penalty grows with the classes, each of which has weights of its own, while its documents are a J-th of the loss; several labels
+    have a regression each (docs/benchmarks/finetune.md, "Many classes").
+    """
+    return max(1.0, n_classes / 8)
 
 
 def _distinct(embedder: Embedder, texts: Sequence[str]) -> tuple[EmbedderTexts, LongArray]:
@@ -265,7 +273,11 @@ def check_options(values: Mapping[str, Any]) -> None:
     for name, least in {"R": 1, "epochs": 0, "max_pairs": 0, "head_epochs": 1, "head_batch": 1}.items():
         if values[name] < least:
             raise UsageError(f"setfit({name}={values[name]}): {name} was to be at least {least}", parameter="method")
-    for name in ("C", "head_rate", "body_rate"):
+    if values["C"] < 0:
+        raise UsageError(
+            f"setfit(C={values['C']}): C was to be above 0, or 0 for one by the number of classes", parameter="method"
+        )
+    for name in ("head_rate", "body_rate"):
         if not values[name] > 0:
             raise UsageError(f"setfit({name}={values[name]}): {name} was to be above 0", parameter="method")
     if values["head"] == "differentiable":

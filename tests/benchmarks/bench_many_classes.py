@@ -1,0 +1,70 @@
+"""The inverse penalty C of setfit's regression by the number of classes, on MiniLM's embeddings as they are.
+
+So many training documents of each class, drawn at random, three samples (two with more than 50 classes); at most 600 test documents.
+Mean accuracy of the regression of nlpkit, which agrees with scikit-learn's (tests/classify/test_logistic.py).
+
+    python tests/benchmarks/bench_many_classes.py
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+from bench_finetune import lines
+
+from nlpkit.classify.logistic import fit_logistic
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.finetune.setfit import penalty_for
+
+FILES = {
+    "clinc150": "clinc150_small.jsonl",
+    "GoogleNews": "googlenews_tokenised.jsonl",
+    "banking77": "banking77.jsonl",
+    "bill titles": "uscongress_bill_titles.jsonl",
+    "StackOverflow": "stackoverflow_tokenised.jsonl",
+    "20 Newsgroups": "20newsgroups.jsonl.gz",
+    "snippets": "searchsnippets_tokenised.jsonl",
+    "TREC": "trec.jsonl",
+    "AG News": "ag_news_test.jsonl",
+}
+PENALTIES, SHOTS, LEAST, MOST, TEST = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0), (2, 8, 32), 20, 34, 600
+
+
+def split(name: str) -> tuple[list[Any], list[Any]]:
+    """Return the documents to draw from and to test on: of each class two thirds, at most 34, and a sample of the rest."""
+    rows = [row for row in lines(name) if row.get("label") not in (None, "oos")]
+    random.Random(0).shuffle(rows)
+    groups: dict[str, list[Any]] = {}
+    for row in rows:
+        groups.setdefault(str(row["label"]), []).append(row)
+    large = [group for group in groups.values() if len(group) >= LEAST]
+    rest = [row for group in large for row in group[len(group) * 2 // 3 :]]
+    train = [row for group in large for row in group[: min(MOST, len(group) * 2 // 3)]]
+    return train, random.Random(0).sample(rest, min(TEST, len(rest)))
+
+
+def main() -> None:
+    """Print a row for each corpus and number of documents of a class."""
+    encoder = EncoderOptions().load(2)
+    print("| data | classes | documents a class | " + " | ".join(f"C = {C:g}" for C in PENALTIES) + " | by classes |")
+    print("|---|--:|--:|" + "--:|" * (len(PENALTIES) + 1))
+    for name, file in FILES.items():
+        parts = split(file)
+        X, Z = (np.asarray(encoder.encode([row["text"][:1500] for row in part])[0], np.float64) for part in parts)
+        names, codes = np.unique([str(row["label"]) for part in parts for row in part], return_inverse=True)
+        y, true, J = codes[: len(X)].astype(np.int32), codes[len(X) :], len(names)
+        for shots in SHOTS[: 2 if J > 100 else 3]:
+            accuracies = []
+            for seed in range(2 if J > 50 else 3):
+                rng = np.random.default_rng(seed)
+                some = np.concatenate([rng.permutation(np.flatnonzero(y == j))[:shots] for j in range(J)])
+                models = (fit_logistic(X[some], y[some], J, C=C) for C in (*PENALTIES, penalty_for(J)))
+                accuracies.append([(model.decision(Z).argmax(axis=1) == true).mean() for model in models])
+            cells = [f"{accuracy:.3f}" for accuracy in np.mean(accuracies, axis=0)]
+            print(f"| {name} | {J} | {shots} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
