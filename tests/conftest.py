@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.assertion import rewrite
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
@@ -26,8 +27,8 @@ from tests.peer_data import SKIPPED, reason_to_skip
 # in loops over a few numbers, a third of the time of the tests of networks. make test-all has them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# A private part of another package is replaced here, for want of a public way. constraints.txt pins it (hypothesis 6.170.15);
-# a version that renames it fails at once, here, and needs another look before it is pinned.
+# Private parts of other packages are used here, for want of a public way. constraints.txt pins them (hypothesis 6.170.15, pytest
+# 9.2.0); a version that renames them fails at once, here, and needs another look before it is pinned.
 
 # Hypothesis also draws the constants of the modules that are loaded: which ones are depends on the tests before, and they
 # on how long those of the other workers take
@@ -49,6 +50,20 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(20_000, 10, 10)
     if hasattr(config, "workerinput"):
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        _rewrite_share(config, int(config.workerinput["workerid"][2:]), config.workerinput["workercount"])
+
+
+def _rewrite_share(config: pytest.Config, worker: int, workers: int) -> None:
+    """Let each worker write the bytecode, with its asserts rewritten, of some test modules: 13 s if it did so for all of them."""
+    if sys.dont_write_bytecode:
+        return
+    paths = sorted(path for folder in config.args if Path(folder).is_dir() for path in Path(folder).rglob("test_*.py"))
+    for path in paths[worker::workers]:
+        cache = rewrite.get_cache_dir(path)
+        compiled = cache / (path.stem + rewrite.PYC_TAIL)
+        if rewrite._read_pyc(path, compiled) is None and rewrite.try_makedirs(cache):
+            digest, code = rewrite._rewrite_test(path, config)
+            rewrite._write_pyc(config.stash[rewrite.assertstate_key], code, digest, compiled)
 
 
 OF_EMBEDDING = ("test_embed_again.py", "test_shards.py")

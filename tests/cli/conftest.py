@@ -344,10 +344,16 @@ def own_run(planted_run: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def news_docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """data/samples/news.jsonl after preprocess."""
+def few_news(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A third of data/samples/news.jsonl, 144 documents."""
+    return few_samples(tmp_path_factory.mktemp("few")) / "data" / "samples" / "news.jsonl"
+
+
+@pytest.fixture(scope="session")
+def news_docs(few_news: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """These news after preprocess."""
     path = tmp_path_factory.mktemp("news") / "docs.parquet"
-    run_cli("preprocess", NEWS, "-q", "-o", path)
+    run_cli("preprocess", few_news, "-q", "-o", path)
     return path
 
 

@@ -144,7 +144,7 @@ def test_tokens_are_plain_strings_for_everybody(news_docs: Path) -> None:
 def test_embeddings_are_fixed_size_lists_for_everybody(news_embedded: Path) -> None:
     assert read(news_embedded).schema.field("embedding").type == pa.list_(pa.float32(), 384)
     assert pl.read_parquet(news_embedded).schema["embedding"] == pl.Array(pl.Float32, 384)
-    assert duckdb.sql(f"select len(embedding) n, count(*) from '{news_embedded}' group by n").fetchall() == [(384, 416)]
+    assert duckdb.sql(f"select len(embedding) n, count(*) from '{news_embedded}' group by n").fetchall() == [(384, 144)]
 
 
 BLOCK = {"kind", "schema_version", "nlpkit_version", "command", "parameters", "seed", "inputs", "steps"}
@@ -333,15 +333,15 @@ def test_same_bytes_on_news_and_in_another_process(news_run: Path, news_embedded
     assert_same_run(news_run, tmp_path / "run1")
     run_shell(f"nlpkit bertopic {news_embedded} --threads 3 -q -o run3", cwd=tmp_path)
     assert_same_run(news_run, tmp_path / "run3")
-    for seed in (1, 2):  # where the seed is of consequence
-        how = ["--limit", "200", "--cluster", "hdbscan", "--seed", seed]
+    for seed in (1, 3):  # where the seed is of consequence
+        how = ["--cluster", "hdbscan", "--seed", seed]
         run_cli("bertopic", news_embedded, *how, "-q", "-o", f"other{seed}")
-    assert topics_of(tmp_path / "other1") != topics_of(tmp_path / "other2")
+    assert topics_of(tmp_path / "other1") != topics_of(tmp_path / "other3")
 
 
-def test_same_bytes_of_preprocess_and_ctfidf(planted: Path, news_docs: Path, tmp_path: Path) -> None:
+def test_same_bytes_of_preprocess_and_ctfidf(few_news: Path, news_docs: Path) -> None:
     for threads in ("1", "3"):
-        run_cli("preprocess", NEWS, "--threads", threads, "-q", "--force", "-o", "y.parquet")
+        run_cli("preprocess", few_news, "--threads", threads, "-q", "--force", "-o", "y.parquet")
         assert Path("y.parquet").read_bytes() == news_docs.read_bytes()
     run_cli("ctfidf", news_docs, "--threads", "1", "-q", "-o", "a.parquet")
     run_cli("ctfidf", news_docs, "--threads", "2", "-q", "-o", "b.parquet")

@@ -16,11 +16,9 @@ import nlpkit as nk
 from nlpkit.errors import InputError
 from nlpkit.io.topic_tables import text_hash
 from tests.cli.conftest import (
-    NEWS,
     SAMPLES,
     files,
     needs_hdbscan,
-    needs_minilm,
     planted_rows,
     read,
     run_cli,
@@ -400,11 +398,3 @@ def test_documents_in_memory_are_given_again() -> None:
     with refuses(None, InputError):
         nk.edit("run", edits("drop = [0]"), documents=[*texts[:-1], "other words"])
     assert nk.edit("run", edits("drop = [0]"), documents=texts).sources == [[2], [1]]
-
-
-@needs_minilm
-def test_the_edits_of_the_sample_apply_to_its_run(news_run: Path) -> None:
-    value = run_cli("edit", news_run, EDITS, "--strict", "--json", "-q", "-o", "new").json()
-    assert value["edits"]["skipped"] == []
-    assert {"Prices and pay", "Climate and sea"} <= {t["label"] for t in value["topics"]}
-    assert Path(NEWS).is_file()

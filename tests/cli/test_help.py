@@ -13,7 +13,9 @@ import pytest
 from nlpkit.cli.catalogue import Commands
 from tests.cli.conftest import (
     COMMANDS,
+    NEWS,
     ROOT,
+    SAMPLES,
     few_samples,
     needs_gensim,
     needs_hdbscan,
@@ -171,16 +173,35 @@ def test_examples_of_effects_run_as_printed(folder: Path) -> None:
         run_line(line, folder)
 
 
+@pytest.fixture(scope="module")
+def run_of_all_news(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run that the documentation shows."""
+    run = tmp_path_factory.mktemp("all news") / "run"
+    run_cli("bertopic", NEWS, "--offline", "-q", "-o", run)
+    return run
+
+
 @needs_minilm
 @needs_hdbscan
 @pytest.mark.examples
 @pytest.mark.parametrize("command", ["edit", "info", "topics", "diff", "report", "export", "plot"])
-def test_examples_of_commands_on_runs_run_as_printed(command: str, tmp_path: Path, news_run: Path) -> None:
-    (tmp_path / "data").symlink_to(ROOT / "data")  # all of the news: the run is theirs
+def test_examples_of_commands_on_runs_run_as_printed(command: str, tmp_path: Path, run_of_all_news: Path) -> None:
+    (tmp_path / "data").symlink_to(ROOT / "data")
     for name in ("run", "other"):
-        (tmp_path / name).symlink_to(news_run)
+        (tmp_path / name).symlink_to(run_of_all_news)
     for line in examples(command):
         run_line(line, tmp_path)
+
+
+@needs_minilm
+@needs_hdbscan
+@pytest.mark.examples
+def test_the_edits_of_the_sample_apply_to_its_run(run_of_all_news: Path) -> None:
+    value = run_cli(
+        "edit", run_of_all_news, SAMPLES / "news_edits.toml", "--strict", "--json", "-q", "-o", "new"
+    ).json()
+    assert value["edits"]["skipped"] == []
+    assert {"Prices and pay", "Climate and sea"} <= {t["label"] for t in value["topics"]}
 
 
 @needs_minilm

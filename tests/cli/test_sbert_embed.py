@@ -26,7 +26,7 @@ def test_column_and_footer(news_docs: Path, news_embedded: Path) -> None:
     norms = np.linalg.norm(np.stack(after["embedding"].to_pylist()), axis=1)
     assert np.allclose(norms, 1, atol=1e-5)
     parameters = footer(news_embedded)["parameters"]
-    assert (parameters["dim"], parameters["docs"], parameters["normalize"]) == (384, 416, True)
+    assert (parameters["dim"], parameters["docs"], parameters["normalize"]) == (384, 144, True)
     assert parameters["encoder"] == "sentence-transformers/all-MiniLM-L6-v2"
     assert len(parameters["fingerprint"]) == 64
 

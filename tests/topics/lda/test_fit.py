@@ -17,7 +17,7 @@ from nlpkit.io.checkpoints import read_steps, write_steps
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.fit import WINDOW, LdaFit
 from nlpkit.topics.lda.fit import fit_lda as fit_from
-from nlpkit.topics.lda.guide import Seeds, fixed_counts, joined, seed_counts, token_weights
+from nlpkit.topics.lda.guide import Guidance, Seeds, fixed_counts, joined, seed_counts, token_weights
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
@@ -259,10 +259,6 @@ def test_a_chain_that_does_not_settle_ends_as_planned() -> None:
 
 # --- going on ---
 
-GUIDANCE = joined(
-    fixed_counts(fit_lda(TOKENS, replace(OPTIONS, k=2)).model, TOKENS.terms, ("", "")),
-    seed_counts([Seeds("c", ("acown",))], TOKENS.terms, np.bincount(TOKENS.term_ids, minlength=TOKENS.n_terms), first=2),
-)  # fmt: skip
 FITS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "last": ({}, {}),
     "mean": ({"estimate": "mean", "thin": 4}, {}),
@@ -271,17 +267,28 @@ FITS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "mean, optimised": ({"estimate": "mean", "thin": 4, "optimize_interval": 4, "symmetric_alpha": True}, {}),
     "early stop": ({"early_stop": 0.001, "sweeps": 400}, {}),
     "shards": ({"shards": 4}, {}),
-    "guided": ({"estimate": "mean", "thin": 4, "optimize_interval": 4}, {"guidance": GUIDANCE}),
-    "guided best": ({"estimate": "best", "optimize_eta": True, "optimize_interval": 4}, {"guidance": GUIDANCE}),
+    "guided": ({"estimate": "mean", "thin": 4, "optimize_interval": 4}, {}),
+    "guided best": ({"estimate": "best", "optimize_eta": True, "optimize_interval": 4}, {}),
     "weights": ({"estimate": "mean", "thin": 4}, {"weights": token_weights(TOKENS, "idf")}),
-    "guided, weights": ({"estimate": "best"}, {"guidance": GUIDANCE, "weights": token_weights(TOKENS, "pmi")}),
+    "guided, weights": ({"estimate": "best"}, {"weights": token_weights(TOKENS, "pmi")}),
 }
+
+
+def some_guidance() -> Guidance | None:
+    """Two fixed topics and one with a seed word."""
+    frequencies = np.bincount(TOKENS.term_ids, minlength=TOKENS.n_terms)
+    return joined(
+        fixed_counts(fit_lda(TOKENS, replace(OPTIONS, k=2)).model, TOKENS.terms, ("", "")),
+        seed_counts([Seeds("c", ("acown",))], TOKENS.terms, frequencies, first=2),
+    )
 
 
 @pytest.mark.parametrize("name", FITS)
 def test_any_saved_state_goes_on_to_the_same_bytes(name: str, tmp_path: Path) -> None:
     some, given = FITS[name]
     options = replace(OPTIONS, **some)
+    if name.startswith("guided"):
+        given = {**given, "guidance": some_guidance()}
     whole = fit_lda(TOKENS, options, **given)
     saved = Saved(7)
     same(fit_lda(TOKENS, options, keeper=saved, **given), whole)

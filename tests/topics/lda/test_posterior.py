@@ -30,7 +30,7 @@ POSTERIORS = {
 }  # fmt: skip
 
 
-def sampled_states(case: dict[str, Any], seeds: int = 12, each: int = 1500, thin: int = 4) -> Any:
+def sampled_states(case: dict[str, Any], seeds: int = 8, each: int = 1500, thin: int = 4) -> Any:
     """States of chains of several seeds: (seeds, each) int, the topics of all tokens as digits of a binary number."""
     powers = 2 ** np.arange(len(case["tokens"].term_ids))[::-1]
     codes = np.empty((seeds, each), int)
@@ -123,12 +123,12 @@ def joint_chain(steps: int, alpha: Any, eta: float) -> Any:
 def test_chain_of_words_and_topics_keeps_the_model() -> None:
     rng = np.random.default_rng(9)
     independent = []
-    for _ in range(8000):
+    for _ in range(5000):
         z = topics_of_model(rng)
         independent.append(statistics(words_of_model(z, rng), z))
     model = np.array(independent, float)
-    assert largest_z(joint_chain(6000, G_ALPHA, G_ETA), model) < 4
+    assert largest_z(joint_chain(4000, G_ALPHA, G_ETA), model) < 4
     # and it would show
-    assert largest_z(joint_chain(2000, G_ALPHA, 2 * G_ETA), model) > 8
-    assert largest_z(joint_chain(2000, 1.5 * G_ALPHA, G_ETA), model) > 8
-    assert largest_z(joint_chain(2000, G_ALPHA[[1, 0, 2]], G_ETA), model) > 8
+    assert largest_z(joint_chain(1200, G_ALPHA, 2 * G_ETA), model) > 6
+    assert largest_z(joint_chain(1200, 1.5 * G_ALPHA, G_ETA), model) > 6
+    assert largest_z(joint_chain(1200, G_ALPHA[[1, 0, 2]], G_ETA), model) > 6
