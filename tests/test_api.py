@@ -196,7 +196,7 @@ def test_a_classifier_with_scores_of_cross_validation(kind: str, tmp_path: Path)
 @slow_list
 def test_setfit_with_eight_shots(kind: str, tmp_path: Path) -> None:
     data = news("frame")
-    two = data[data["label"].isin(["courts", "climate"])].groupby("label").head(24)
+    two = data[data["label"].isin(["courts", "climate"])].groupby("label").head(16)
     corpus = nk.Corpus.from_texts(two["text"].tolist(), labels=two["label"].tolist()) if kind == "list" else two
     tuned = nk.finetune(corpus, method="setfit", shots=8, max_steps=2)
     accuracy = tuned.evaluation["accuracy"]

@@ -20,12 +20,12 @@ from tests.cli.conftest import NEWS, run_cli, write_jsonl
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(few_news: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a run of LDA, one with a chosen number of topics, and a classifier."""
     folder = tmp_path_factory.mktemp("plots")
-    corpus = nk.read_corpus(NEWS)
+    corpus = nk.read_corpus(few_news)
     nk.fit_lda(corpus, k="3:5", sweeps=30).save(folder / "lda")
-    run_cli("classify", NEWS, "--cv", "3", "-o", folder / "classes")
+    run_cli("classify", few_news, "--cv", "3", "-o", folder / "classes")
     return folder
 
 
@@ -113,24 +113,24 @@ def test_what_cannot_be_drawn(runs: Path, tmp_path: Path) -> None:
             nk.plot(tmp_path / "plain", what)
 
 
-def test_why_there_are_no_numbers_of_topics_to_draw(runs: Path) -> None:
+def test_why_there_are_no_numbers_of_topics_to_draw(few_news: Path, runs: Path) -> None:
     def why(run: str | Path) -> str:
         return run_cli("plot", run, "number", "-o", "n.svg", code=3).error()
 
     advice = "; fit with --k auto or a range for a picture of it"
     quick = ("--iterations", "5", "-q")
-    run_cli("lda-gibbs", NEWS, "--k", "3", "--sweeps", "5", "-q", "-o", "three")
+    run_cli("lda-gibbs", few_news, "--k", "3", "--sweeps", "5", "-q", "-o", "three")
     assert why("three").endswith(
         f"three has no scores of numbers of topics to draw: the number of topics, 3, was given{advice}"
     )
     for command in ("hdp", "hlda"):
-        run_cli(command, NEWS, *quick, "-o", command)
+        run_cli(command, few_news, *quick, "-o", command)
         assert re.search(r"to draw: the number of topics, \d+, was found with the topics$", why(command))
-    run_cli("labeled-lda", NEWS, *quick, "-o", "labels")
+    run_cli("labeled-lda", few_news, *quick, "-o", "labels")
     assert why("labels").endswith("to draw: the topics are the 8 labels of the documents")
-    run_cli("labeled-lda", NEWS, *quick, "--latent", "2", "-o", "latent")
+    run_cli("labeled-lda", few_news, *quick, "--latent", "2", "-o", "latent")
     assert why("latent").endswith("the topics are the 8 labels of the documents and 2 that every document may use")
-    run_cli("rolling-lda", NEWS, "--k", "3", "--init", "2024-06-30", "--sweeps", "5", "-q", "-o", "rolling")
+    run_cli("rolling-lda", few_news, "--k", "3", "--init", "2024-06-30", "--sweeps", "5", "-q", "-o", "rolling")
     assert why("rolling").endswith(
         "to draw: the number of topics, 3, was given"
     )  # by a command without auto and ranges

@@ -145,3 +145,11 @@ def test_pruning_renumbers_and_keeps_documents_in_place() -> None:
 def test_pruning_a_batch_without_tokens() -> None:
     empty = EncodedBatch(np.zeros(3, np.int64), np.zeros(0, np.int32))
     assert prune_batch(empty, np.zeros(0, np.int32)).offsets.tolist() == [0, 0, 0]
+
+
+def test_ids_of_a_batch_are_read_only_whoever_made_them() -> None:
+    """So a kernel is compiled once for ids that Arrow stored and for others; and the array that was given stays as it was."""
+    given = np.array([0, 1, 1], np.int32)
+    batch = EncodedBatch(np.array([0, 3]), given)
+    assert (given.flags.writeable, batch.term_ids.flags.writeable) == (True, False)
+    assert np.shares_memory(given, batch.term_ids)

@@ -21,6 +21,12 @@ class EncodedBatch:
     offsets: LongArray
     term_ids: IntArray
 
+    def __post_init__(self) -> None:
+        # ids that Arrow stored are read-only: so are all, else each kernel that reads them is compiled for either kind
+        term_ids = self.term_ids.view()
+        term_ids.flags.writeable = False
+        object.__setattr__(self, "term_ids", term_ids)
+
 
 Stage = Callable[[EncodedBatch], EncodedBatch]
 
