@@ -319,6 +319,17 @@ def test_pairs_and_numbers_by_the_mean(base: Path, tmp_path: Path) -> None:
         np.testing.assert_allclose(ours, logits_of(Path("run/model") / name, documents(2))[:, 0], atol=1e-4)
 
 
+def test_a_mean_without_its_description_is_told(base: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "new.jsonl", rows(2))
+    for method, said in (("full", "--pooling transformers"), ("lora(r=2)", "task FEATURE_EXTRACTION")):
+        tune("new.jsonl", "-q", "-f", "-o", "run", base=base, method=method)
+        (folder,) = (path for path in Path("run/model").iterdir() if path.is_dir())
+        (folder / "nlpkit.json").unlink()
+        shutil.rmtree("theirs", ignore_errors=True)
+        shutil.copytree(folder, "theirs")
+        assert said in predict("theirs", code=3)
+
+
 def test_what_reads_no_mean_is_told(base: Path, tmp_path: Path) -> None:
     tags = [["A", *["O"] * str(row["text"]).count(" ")] for row in rows(2)]
     words = [{**row, "words": str(row["text"]).split(), "label": own} for row, own in zip(rows(2), tags, strict=True)]

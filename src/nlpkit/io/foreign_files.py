@@ -16,6 +16,7 @@ from nlpkit.finetune.network import Network, load_network
 from nlpkit.finetune.tasks import FinetuneTask, TaskKind
 from nlpkit.finetune.weights import tensor_shapes
 from nlpkit.io.finetune_files import SETFIT_HEAD, load_peft
+from nlpkit.io.mean_files import DENSE
 
 
 def foreign_task(
@@ -83,6 +84,11 @@ def _transformers_task(folder: Path, labels: Sequence[str] | None) -> FinetuneTa
     config = _json(folder / "config.json")
     architectures, problem = " ".join(config.get("architectures") or ()), config.get("problem_type")
     names = _class_names(config)
+    if (folder / DENSE).is_dir():
+        raise InputError(
+            f"{folder} is a classifier on the mean of the tokens, for sentence-transformers; transformers loads one that is trained with "
+            "nlpkit finetune `pooling=transformers`"
+        )
     if not ("ForTokenClassification" in architectures or "ForSequenceClassification" in architectures):
         raise InputError(
             f"{folder} holds {architectures or 'a model'} without a head that predicts; give it as `base`, and train one"
