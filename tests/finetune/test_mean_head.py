@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import torch
 
+from nlpkit.embed.pooling import mean_of_tokens
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import FrozenBodyObjective
 from nlpkit.finetune.inputs import encode
-from nlpkit.finetune.mean_head import MeanForSequenceClassification, is_mean, mean_of_tokens, pooling_of
+from nlpkit.finetune.mean_head import MeanForSequenceClassification, is_mean, pooling_of
 from nlpkit.finetune.methods import KINDS as METHODS
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import ClassifierObjective, load_network

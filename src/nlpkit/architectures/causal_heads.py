@@ -17,11 +17,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.models.mamba.modeling_mamba import MambaModel, MambaPreTrainedModel
 
 from nlpkit.architectures.mamba import with_scan
-
-
-def mean_of_tokens(hidden: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean (B, h) of the vectors (B, T, h) where mask (B, T) is 1."""
-    return (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+from nlpkit.embed.pooling import mean_of_tokens
 
 
 class CausalClassifier:

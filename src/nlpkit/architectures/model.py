@@ -35,6 +35,7 @@ from nlpkit.architectures.hymba import HymbaBlock, MetaTokens, SSMHeads
 from nlpkit.architectures.positions import Positions
 from nlpkit.architectures.recurrent import CELLS, RecurrentBlock
 from nlpkit.architectures.s4 import S4, S4Block
+from nlpkit.embed.pooling import mean_of_tokens
 
 MODEL_TYPE = "nlpkit"
 ATTENDING = ("tokenformer", "hymba")
@@ -238,7 +239,7 @@ class SequenceClassifier(SequencePreTrained):
         """Return logits (B, J)."""
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         x = self.body(input_ids, mask).last_hidden_state
-        pooled = functional.dropout(causal_heads.mean_of_tokens(x, mask), self.config.dropout, self.training)
+        pooled = functional.dropout(mean_of_tokens(x, mask), self.config.dropout, self.training)
         return SequenceClassifierOutput(logits=self.classifier(pooled))
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from nlpkit.embed.pooling import mean_of_tokens
 from nlpkit.finetune.architectures import MODEL_TYPES
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Inputs
-from nlpkit.finetune.mean_head import is_mean, mean_of_tokens
+from nlpkit.finetune.mean_head import is_mean
 from nlpkit.finetune.network import ClassifierObjective, Network
 from nlpkit.finetune.tasks import Targets
 from nlpkit.types import LongArray

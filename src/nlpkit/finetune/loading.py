@@ -55,12 +55,8 @@ def load_model(place: Path, task: FinetuneTask, *, whole: bool, mean: bool) -> t
             )
         except Exception as error:  # every model fails in its own way
             raise MissingError(f"transformers cannot load the model in {place}: {first_line(error)}") from None
-    head = (
-        set()
-        if whole
-        else set(head_parameters(model))
-        | ({n for n, _ in model.named_parameters() if "pooler" in n} if mean else set())
-    )
+    unread = {name for name, _ in model.named_parameters() if "pooler" in name} if mean else set()
+    head = set() if whole else {*head_parameters(model), *unread}
     missing = _keys(info.get("missing_keys"))
     lost = sorted(name for name in missing if name not in head)
     if lost:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from nlpkit.embed.layout import read_json
-from nlpkit.embed.pooling import read_modes
+from nlpkit.embed.pooling import mean_of_tokens, read_modes
 from nlpkit.errors import MissingError, UsageError, unknown_value
 from nlpkit.finetune.architectures import MODEL_TYPES
 from nlpkit.finetune.tasks import TaskKind
@@ -110,12 +110,6 @@ class MeanForSequenceClassification(nn.Module):  # type: ignore[misc]
     def set_attn_implementation(self, name: str) -> None:
         """Choose how attention is computed."""
         self.encoder.set_attn_implementation(name)
-
-
-def mean_of_tokens(states: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean (B, E) of the states (B, T, E) whose mask is 1; the mask may have places more in front, of a prefix's keys."""
-    seen = mask[:, -states.shape[1] :, None].to(states.dtype)
-    return (states * seen).sum(1) / seen.sum(1).clamp(min=1)
 
 
 def is_mean(model: torch.nn.Module) -> bool:
