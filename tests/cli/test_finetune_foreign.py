@@ -319,15 +319,21 @@ def test_pairs_and_numbers_by_the_mean(base: Path, tmp_path: Path) -> None:
         np.testing.assert_allclose(ours, logits_of(Path("run/model") / name, documents(2))[:, 0], atol=1e-4)
 
 
-def test_a_mean_without_its_description_is_told(base: Path, tmp_path: Path) -> None:
+def test_a_mean_is_no_classifier_of_transformers(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", rows(2))
-    for method, said in (("full", "--pooling transformers"), ("lora(r=2)", "task FEATURE_EXTRACTION")):
+    judged = ("zero-shot", "new.jsonl", "--labels", "space,sport", "--by", "nli", "-o", "labels.parquet", "--model")
+    told = {
+        "full": ("--pooling transformers", "without a head"),
+        "lora(r=2)": ("FEATURE_EXTRACTION", "FEATURE_EXTRACTION"),
+    }
+    for method, (with_description, without) in told.items():
         tune("new.jsonl", "-q", "-f", "-o", "run", base=base, method=method)
         (folder,) = (path for path in Path("run/model").iterdir() if path.is_dir())
-        (folder / "nlpkit.json").unlink()
         shutil.rmtree("theirs", ignore_errors=True)
         shutil.copytree(folder, "theirs")
-        assert said in predict("theirs", code=3)
+        assert with_description in run_cli(*judged, "theirs", code=3).error()
+        Path("theirs/nlpkit.json").unlink()
+        assert without in predict("theirs", code=3)
 
 
 def test_what_reads_no_mean_is_told(base: Path, tmp_path: Path) -> None:

@@ -149,9 +149,10 @@ class TrainingOptions(ScheduleOptions):
         steps = max(1, math.ceil(n / batch))
         head_rate = kind.head_rate
         if kind.family in POOLED and not (method.name == "head" and self.lr is not None):  # which is its rate
-            many, mean = classes > batch, self.pooling == "mean"
-            of_mean = MEAN_MANY_CLASSES_RATE if many else max(MEAN_RATE, head_rate or kind.rate)
-            head_rate = of_mean if mean else MANY_CLASSES_RATE if many else head_rate
+            if self.pooling == "mean":
+                head_rate = MEAN_MANY_CLASSES_RATE if classes > batch else max(MEAN_RATE, head_rate or kind.rate)
+            elif classes > batch:
+                head_rate = MANY_CLASSES_RATE
         usual = Schedule(
             epochs=min(MOST_EPOCHS, max(EPOCHS, math.ceil(LEAST_STEPS / steps))), batch=batch, rate=kind.rate,
             head_rate=self.head_lr or head_rate,

@@ -15,8 +15,7 @@ from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import Network, load_network
 from nlpkit.finetune.tasks import FinetuneTask, TaskKind
 from nlpkit.finetune.weights import tensor_shapes
-from nlpkit.io.finetune_files import SETFIT_HEAD, load_peft
-from nlpkit.io.mean_files import DENSE
+from nlpkit.io.finetune_files import CLASSIFIER, SETFIT_HEAD, load_peft, read_config
 
 
 def foreign_task(
@@ -84,10 +83,11 @@ def _transformers_task(folder: Path, labels: Sequence[str] | None) -> FinetuneTa
     config = _json(folder / "config.json")
     architectures, problem = " ".join(config.get("architectures") or ()), config.get("problem_type")
     names = _class_names(config)
-    if (folder / DENSE).is_dir():
+    own = read_config(folder)
+    if own is not None and own.format == CLASSIFIER:
         raise InputError(
-            f"{folder} is a classifier on the mean of the tokens, for sentence-transformers; transformers loads one that is trained with "
-            "nlpkit finetune `pooling=transformers`"
+            f"{folder} is a classifier on the mean of the tokens for sentence-transformers (with nlpkit finetune `pooling=transformers` it "
+            "is one for transformers)"
         )
     if not ("ForTokenClassification" in architectures or "ForSequenceClassification" in architectures):
         raise InputError(
