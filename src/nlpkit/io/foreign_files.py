@@ -83,8 +83,8 @@ def _transformers_task(folder: Path, labels: Sequence[str] | None) -> FinetuneTa
     config = _json(folder / "config.json")
     architectures, problem = " ".join(config.get("architectures") or ()), config.get("problem_type")
     names = _class_names(config)
-    own = read_config(folder)
-    if own is not None and own.format == CLASSIFIER:
+    description = read_config(folder)
+    if description is not None and description.format == CLASSIFIER:
         raise InputError(
             f"{folder} is a classifier on the mean of the tokens for sentence-transformers (with nlpkit finetune `pooling=transformers` it "
             "is one for transformers)"
