@@ -3,9 +3,9 @@
 What the bytes depend on. On a CPU, with a model of the BERT family: the text, the model, the precision, and the
 machine and library versions. Not the other texts, their order, the batches or the number of threads: texts are laid
 end to end without padding, each product is computed row by row alike, and threads work on batches of their own
-(one torch thread each). With other models and on GPUs the texts of a batch are padded to one width, so the batch a
-text falls into can change last digits: the same texts in the same order with the same `batch_tokens` give the same
-bytes, on any number of threads. A vector that a cache has is taken as it was made, perhaps by another machine.
+(one torch thread each). With other models the texts of a batch are padded to one width, and a GPU takes another way through a
+product of another size, so the batch a text falls into can change last digits: the same texts in the same order with the same
+`batch_tokens` give the same bytes, on any number of threads. A vector that a cache has is taken as it was made, perhaps by another machine.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ STATIC_BATCH_TOKENS = 16384
 REVISION = 1  # of what a vector depends on besides the model and its settings: raise it, and caches are no longer used
 _STEP, _FIRST = 2048, 128  # texts on a CPU that are embedded before they are stored: at most, and to begin with
 _SECONDS = 20.0  # that this may take; then fewer are
+_CALLS = 4  # at a time, on a GPU
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,11 @@ class Encoder:
         """The tokenizer, without cut and padding; None for a model whose tokenizer is not of the library tokenizers."""
         tokenizer: Tokenizer | None = self._engine.tokenizer
         return tokenizer
+
+    @property
+    def at_once(self) -> int:
+        """Calls of `encode` that are worth running at a time: on a GPU some read texts while another computes."""
+        return _CALLS if self.device != "cpu" and not self._engine.pads else 1
 
     @cached_property
     def fingerprint(self) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch.nn import functional
 
 from nlpkit.embed import bert, use
 from nlpkit.embed.batching import Batch
@@ -120,8 +121,8 @@ def bert_weights(layout: ModelLayout) -> Iterator[dict[str, torch.Tensor]]:
 class DirectEngine(BertEngine):
     """A BERT-like transformer and its pooling, run by `nlpkit.embed.bert`.
 
-    On a CPU texts are laid end to end without padding, so that the vector of a text depends on nothing but the
-    text; elsewhere a batch is one padded rectangle, which needs fewer and larger kernels.
+    On a CPU texts are laid end to end without padding, so that the vector of a text depends on nothing but the text; so are they on
+    GPUs that have an attention for it. Elsewhere a batch is one padded rectangle, which needs fewer and larger kernels.
     """
 
     name = "torch"
@@ -129,9 +130,9 @@ class DirectEngine(BertEngine):
     def __init__(self, layout: ModelLayout, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
         super().__init__(layout, precision=precision, max_tokens=max_tokens)
         self.device = device
-        self.pads = device.type != "cpu"
         with bert_weights(layout) as weights:
             self.model = bert.Bert(layout.config, weights, dtype=DTYPES[precision], device=device)
+        self.pads = device.type != "cpu" and self.model.packed is None
         self.dim = self.model.dim * len(self.modes)
 
     def read(self, texts: Sequence[str]) -> Texts:
@@ -156,9 +157,10 @@ class DirectTexts(TokenIds):
             return self._embed(batch)
 
     def _embed(self, batch: Batch) -> FloatArray:
-        engine = self._engine
+        engine, lengths = self._engine, self.lengths[batch.rows]
+        if engine.model.packed is not None:
+            return self._embed_packed(batch.rows, lengths)
         widths = np.repeat([width for _, width in batch.groups], [count for count, _ in batch.groups])
-        lengths = self.lengths[batch.rows]
         padded = torch.from_numpy(lengths).to(engine.device) if (lengths < widths).any() else None
         ids = torch.from_numpy(self.lay_out(batch.rows, widths)).to(engine.device)
         hidden = engine.model.forward(ids, batch.groups, padded)
@@ -168,6 +170,17 @@ class DirectTexts(TokenIds):
             parts.append(pool(hidden[start:stop].view(count, width, -1), padded, engine.modes))
             start = stop
         vectors: FloatArray = torch.cat(parts).float().cpu().numpy()
+        return vectors
+
+    def _embed_packed(self, rows: IntArray, lengths: IntArray) -> FloatArray:
+        engine, longest = self._engine, int(lengths.max())
+        ends = torch.from_numpy(lengths.cumsum())
+        starts = functional.pad(ends, (1, 0)).to(engine.device, torch.int32)
+        ids = torch.from_numpy(self.lay_out(rows, lengths)).to(engine.device)
+        hidden = engine.model.forward_packed(ids, starts, longest)
+        places = (starts[:-1, None] + torch.arange(longest, device=engine.device)).clamp(max=len(ids) - 1)
+        pooled = pool(hidden[places], starts.diff(), engine.modes)
+        vectors: FloatArray = pooled.float().cpu().numpy()
         return vectors
 
 

@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,8 @@ class _Shard:
 class VectorStore:
     """Vectors (E,) and counts of tokens by text, of one model with its settings, in a folder. Memory: 16 bytes a vector.
 
+    Threads may use one store at the same time.
+
     The key is a hash of text and identity, so a vector of another model is never taken for one of this, whatever lies in the folder.
     """
 
@@ -80,6 +83,7 @@ class VectorStore:
         self._index: list[tuple[npt.NDArray[np.uint64], LongArray]] = []  # sorted halves of keys, and places
         self._own: _Shard | None = None
         self._full = False
+        self._lock = Lock()
         self._update()
 
     def get(self, texts: Sequence[str]) -> tuple[BoolArray, LongArray, Float32Array]:
@@ -88,13 +92,14 @@ class VectorStore:
         Raises:
             InputError: the folder cannot be read.
         """
-        self._update()
         keys = self._keys(texts)
-        places = self._places(keys[:, 0])
-        there = places >= 0
-        at = np.flatnonzero(there)
-        at = at[np.argsort(places[at])]
-        entries, rows = self._read(places[at])
+        with self._lock:
+            self._update()
+            places = self._places(keys[:, 0])
+            there = places >= 0
+            at = np.flatnonzero(there)
+            at = at[np.argsort(places[at])]
+            entries, rows = self._read(places[at])
         whole = (entries["entry_sum"] == _sums(entries)) & (entries["vector_sum"] == _checksums(rows))
         for number in np.unique(places[at][~whole] // _ROWS).tolist():
             self._shards[number].tell_damage()
@@ -116,9 +121,10 @@ class VectorStore:
         entries["vector_sum"] = _checksums(rows)
         entries["entry_sum"] = _sums(entries)
         try:
-            self._own = self._own or self._begin()
-            _append(self._own.vectors, rows)
-            _append(self._own.entries, entries)
+            with self._lock:
+                self._own = self._own or self._begin()
+                _append(self._own.vectors, rows)
+                _append(self._own.entries, entries)
         except OSError as error:
             self._full = True
             log.warning(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,14 +21,17 @@ from nlpkit.io.atomic import naming
 from nlpkit.io.documents import add_column, embedding_column, embedding_matrix, has_unit_rows
 from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.vector_store import VectorStore
+from nlpkit.parallel import map_ahead
 from nlpkit.plain import to_json
 from nlpkit.workflows.encoder_language import warn_of_language
 
 if TYPE_CHECKING:
-    from nlpkit.embed.encoder import Encoder
+    from nlpkit.embed.encoder import Encoder, EncodeReport
     from nlpkit.io.corpora import DocumentStream
     from nlpkit.io.provenance import Provenance
-    from nlpkit.types import BoolArray, Float32Array
+    from nlpkit.types import BoolArray, Float32Array, LongArray
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -130,21 +134,53 @@ def embed_batches(
     dtype: str = "float32",
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches with their embedding column, counting into `totals`."""
-    done = 0
-    with reporting.progress("embeddings", None) as update:
+
+    def read() -> Iterator[tuple[pa.RecordBatch, list[str], None]]:
+        for number, batch in enumerate(batches):
+            texts = [t or "" for t in batch.column("text").to_pylist()]
+            if not number:
+                warn_of_language(texts, encoder)
+            yield batch, texts, None
+
+    for batch, vectors in _encoded(read(), encoder, totals, normalize=normalize):
+        yield add_column(batch, "embedding", embedding_column(vectors, dtype))
+
+
+def _encoded(
+    parts: Iterable[tuple[T, list[str], LongArray | None]],
+    encoder: Encoder,
+    totals: EmbedTotals,
+    *,
+    normalize: bool = True,
+    n_docs: int | None = None,
+) -> Iterator[tuple[T, Float32Array]]:
+    """Yield what each part is of and the vectors of its texts, in order; on a GPU several parts are under way at a time.
+
+    Args:
+        parts: what it is of, texts, and the documents that each text stands for. n_docs: of all parts, for the progress.
+    """
+    done, threads = 0, encoder.at_once
+    with reporting.progress("embeddings", n_docs) as update:
 
         def advance(n: int) -> None:
             nonlocal done
             done += n
             update(done)
 
-        for number, batch in enumerate(batches):
-            texts = [t or "" for t in batch.column("text").to_pylist()]
-            if not number:
-                warn_of_language(texts, encoder)
-            vectors, report = encoder.encode(texts, normalize=normalize, progress=advance)
+        def encode(part: tuple[T, list[str], LongArray | None]) -> tuple[Float32Array, EncodeReport]:
+            progress = advance if threads == 1 else None
+            return encoder.encode(part[1], normalize=normalize, copies=part[2], progress=progress)
+
+        start = time.perf_counter()
+        one_by_one = ((part, encode(part)) for part in parts)
+        encoded = one_by_one if threads == 1 else map_ahead(encode, parts, threads=threads)
+        for (key, _, _), (vectors, report) in encoded:
+            if threads > 1:
+                advance(report.n_docs)
+                seconds = time.perf_counter() - start
+                report, start = replace(report, seconds=seconds), start + seconds
             totals.add(report)
-            yield add_column(batch, "embedding", embedding_column(vectors, dtype))
+            yield key, vectors
 
 
 BATCH = 10_000  # texts that are Python strings at a time
@@ -233,18 +269,10 @@ def embeddings_of(
     which = pc.index_in(texts, value_set=distinct).to_numpy()
     copies = np.bincount(which, minlength=len(distinct))
     vectors = np.zeros((len(distinct), model.dim), np.float32)
-    done = 0
-    with reporting.progress("embeddings", len(texts)) as update:
-
-        def advance(n: int) -> None:
-            nonlocal done
-            done += n
-            update(done)
-
-        for start in range(0, len(distinct), BATCH):
-            part = slice(start, start + BATCH)
-            vectors[part], report = model.encode(distinct[part].to_pylist(), copies=copies[part], progress=advance)
-            totals.add(report)
+    parts = (slice(start, start + BATCH) for start in range(0, len(distinct), BATCH))
+    read = ((part, distinct[part].to_pylist(), copies[part]) for part in parts)
+    for part, of_part in _encoded(read, model, totals, n_docs=len(texts)):
+        vectors[part] = of_part
     reporting.note(totals.describe(model))
     if len(distinct) == table.num_rows:
         return vectors, encoder_parameters(model)
