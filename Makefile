@@ -10,7 +10,7 @@ WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo docs test test-examples test-any test-bounds test-wheel test-all lint bench clean
+.PHONY: demo docs test test-examples test-any test-bounds test-gpu test-wheel test-all lint bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/nlpkit bertopic data/samples/news.jsonl --k auto --seed 42 --offline --force -o demo-run/
@@ -31,6 +31,10 @@ test-bounds: $(DEV)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(BIN)/python -m pytest $(WORKERS) \
 		tests/kernels tests/fuzz tests/test_widths.py tests/text/test_scan.py tests/text/test_duplicates.py tests/text/test_near_duplicates.py
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(WORKERS) tests/kernels
+
+# what needs a GPU; elsewhere the tests see none, so that they compare the same numbers on every machine
+test-gpu: $(DEV)
+	CUDA_VISIBLE_DEVICES=0 $(BIN)/python -m pytest tests/embed/test_gpu.py tests/finetune/test_gpu.py
 
 # the wheel beside the packages that are installed here; test-all has it in an empty environment and with pipx, too
 test-wheel: $(DEV)

@@ -26,6 +26,8 @@ from tests.peer_data import SKIPPED, reason_to_skip
 # Before numpy and torch are loaded: the threads of OpenMP and BLAS, as many in each worker as there are cores, waited for each other
 # in loops over a few numbers, a third of the time of the tests of networks. make test-all has them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# A GPU would be taken by default, in another precision: what is compared to 1e-6 is compared on the CPU. make test-gpu has one.
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 # Private parts of other packages are used here, for want of a public way. constraints.txt pins them (hypothesis 6.170.15, pytest
 # 9.2.0); a version that renames them fails at once, here, and needs another look before it is pinned.

@@ -70,6 +70,14 @@ def test_an_ensemble_is_saved_and_comes_back(method: str, base: Path) -> None:
     assert not list(Path("run").rglob("*.bin"))
 
 
+@pytest.mark.parametrize("method", ["pet", "petapter"])
+def test_products_in_sixteen_bits(method: str, base: Path) -> None:
+    """As a GPU has them by default: the scores of the words are summed in fp32."""
+    fit(method, "-q", "--precision", "bf16", base=base)
+    probabilities = chances("run/documents.parquet")
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-6)
+
+
 def test_the_models_of_the_patterns_load_in_transformers_with_equal_predictions(base: Path) -> None:
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import warnings
 from typing import Any
@@ -103,6 +104,40 @@ def test_padding_changes_nothing(pair: tuple[Any, dict[str, Any], Any], dtype: A
             alone = own.forward(ids[i, :n], ((1, n),), None)
             loose = {"atol": 0.1, "rtol": 0.1} if dtype == torch.bfloat16 else {"atol": 2e-5, "rtol": 1e-5}
             torch.testing.assert_close(together[i, :n], alone, **loose)
+
+
+def each_alone(q: Any, k: Any, v: Any, starts: Any, _starts: Any, longest: int, _longest: int, *, scale: float) -> Any:
+    """The attention of GPUs over documents end to end, in plain products."""
+    assert longest == int(starts.diff().max())
+    out = torch.empty_like(v)
+    for start, stop in itertools.pairwise(starts.tolist()):
+        scores = torch.einsum("qhd,khd->hqk", q[start:stop], k[start:stop]) * scale
+        out[start:stop] = torch.einsum("hqk,khd->qhd", scores.softmax(-1), v[start:stop])
+    return out
+
+
+def test_end_to_end_as_on_a_gpu(pair: tuple[Any, dict[str, Any], Any]) -> None:
+    _, config, weights = pair
+    texts = [ids[row] for ids in documents() for row in range(len(ids))]
+    lengths = torch.tensor([len(ids) for ids in texts], dtype=torch.int32)
+    starts = torch.nn.functional.pad(lengths.cumsum(0, dtype=torch.int32), (1, 0))
+    with torch.inference_mode():
+        own = bert.Bert(config, weights, dtype=torch.float32, device=torch.device("cpu"))
+        assert own.packed is None
+        own.packed = each_alone
+        tokens = own.forward_packed(torch.cat(texts), starts, int(lengths.max()))
+    if own.bias is None:  # MPNet's positions are in its attention, which GPUs do not have end to end
+        torch.testing.assert_close(tokens, expected(pair[0]), atol=2e-5, rtol=1e-5)
+
+
+def test_which_devices_have_an_attention_for_texts_end_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda, cpu = torch.device("cuda"), torch.device("cpu")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 0))
+    assert bert.packed_attention(torch.bfloat16, cuda) is not None
+    assert bert.packed_attention(torch.float32, cuda) is None
+    assert bert.packed_attention(torch.bfloat16, cpu) is None
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+    assert bert.packed_attention(torch.float16, cuda) is None
 
 
 def test_agrees_without_packed_products(pair: tuple[Any, dict[str, Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:

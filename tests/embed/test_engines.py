@@ -18,6 +18,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
 
 from nlpkit.embed.engines import DirectEngine, FallbackEngine  # noqa: E402
+from tests.embed.test_bert import each_alone  # noqa: E402
 from tests.refusals import refuses  # noqa: E402
 
 MakeModel = Callable[..., Path]
@@ -79,6 +80,16 @@ def test_padded_batches_as_on_a_gpu(tiny: Path, sentences: list[str]) -> None:
     own = load_encoder(str(tiny), precision="fp32", batch_tokens=50)
     expected, _ = own.encode(sentences)
     own._engine.pads = True
+    np.testing.assert_allclose(own.encode(sentences)[0], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["mean", "cls", "lasttoken"])
+def test_texts_end_to_end_as_on_a_gpu(make_model: MakeModel, sentences: list[str], mode: str) -> None:
+    folder = make_model(pooling={"embedding_dimension": 32, "pooling_mode": mode})
+    own = load_encoder(str(folder), precision="fp32", batch_tokens=50)
+    expected, _ = own.encode(sentences)
+    assert isinstance(own._engine, DirectEngine)
+    own._engine.model.packed = each_alone
     np.testing.assert_allclose(own.encode(sentences)[0], expected, atol=1e-5)
 
 

@@ -18,7 +18,7 @@ from torch.nn import functional
 from nlpkit.architectures import threads as torch_threads
 from nlpkit.errors import OutOfMemoryError
 from nlpkit.finetune.dropout import OwnDropout
-from nlpkit.finetune.engine import CPU_PART_TOKENS, CPU_PARTS, PART_COST, Engine, cheapest_parts
+from nlpkit.finetune.engine import CPU_PART_TOKENS, CPU_PARTS, PART_COST, Engine, _add, cheapest_parts
 from nlpkit.types import LongArray
 from tests.finetune.eight import build, one_thread  # noqa: F401
 
@@ -177,6 +177,16 @@ def test_parameters_that_share_a_gradient_do_not_share_its_memory() -> None:
     terms.p.grad.zero_()
     assert terms.q.grad is not None
     assert terms.q.grad.tolist() == [16.0] * 4
+
+
+def test_a_gradient_is_laid_out_as_its_parameter() -> None:
+    """That of some products is transposed, which the fused AdamW of GPUs refuses."""
+    W = torch.zeros(2, 3, requires_grad=True)
+    transposed = torch.arange(6.0).view(3, 2).T
+    _add([W], [transposed])
+    assert W.grad is not None
+    assert W.grad.stride() == W.stride() != transposed.stride()
+    assert W.grad.tolist() == transposed.tolist()
 
 
 @dataclass

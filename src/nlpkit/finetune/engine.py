@@ -356,7 +356,10 @@ def _add(parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> No
             shared = (
                 gradient._base is not None or gradient.data_ptr() in kept
             )  # of p + q, autograd gives one tensor twice
-            parameter.grad = gradient.detach().clone() if shared else gradient.detach()
+            if gradient.stride() != parameter.stride():  # of a transposed product; AdamW on a GPU takes none such
+                parameter.grad = torch.empty_like(parameter).copy_(gradient.detach())
+            else:
+                parameter.grad = gradient.detach().clone() if shared else gradient.detach()
             kept.add(gradient.data_ptr())
         else:
             parameter.grad.add_(gradient)

@@ -22,7 +22,7 @@ from nlpkit import wording
 from nlpkit.embed.encoder import encodable
 from nlpkit.embed.tokens import iterate_ids
 from nlpkit.errors import InputError, UsageError
-from nlpkit.finetune.engine import Engine, autocast_if_supported
+from nlpkit.finetune.engine import Engine, autocast_if_supported, in_fp32
 from nlpkit.finetune.inputs import Frame, Inputs, share_room
 from nlpkit.finetune.mlm import MlmNetwork
 from nlpkit.types import FloatArray, LongArray
@@ -211,7 +211,8 @@ class Verbalizer:
         shares = np.zeros((len(self.label), int(self.label.max()) + 1), np.float32)
         shares[np.arange(len(self.label)), self.label] = 1
         shares /= shares.sum(axis=0)
-        return by_word @ torch.from_numpy(shares).to(logits.device)
+        with in_fp32(logits.device):
+            return by_word @ torch.from_numpy(shares).to(logits.device)
 
 
 def word_pieces(network: MlmNetwork, word: str) -> list[int]:

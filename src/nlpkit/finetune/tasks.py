@@ -128,7 +128,7 @@ class Targets:
             above = (target[:, None] > torch.arange(logits.shape[1], device=target.device)).float()
             each = functional.binary_cross_entropy_with_logits(logits, above, reduction="none").mean(dim=1)
             return (each if weights is None else each * weights[target]).sum()
-        return functional.mse_loss(logits[:, 0], target, reduction="sum")
+        return functional.mse_loss(logits[:, 0], target.float(), reduction="sum")
 
 
 @dataclass(frozen=True, slots=True)
