@@ -3,7 +3,7 @@
     python tests/benchmarks/bench_embed.py                    # speed: rounds in turn, the best of each
     python tests/benchmarks/bench_embed.py --part sts         # Spearman on the test pairs of STS-B
     python tests/benchmarks/bench_embed.py --part topics      # AMI of `bertopic --k auto` with the classes
-    python tests/benchmarks/bench_embed.py --part roofline    # share of the token rate that the products alone would allow
+    python tests/benchmarks/bench_embed.py --part roofline    # share of the token rate that the model alone has
     python tests/benchmarks/bench_embed.py --part roofline --device cuda
 
 All engines are loaded before the first clock starts and take their turns within one process, so that other work on the machine
@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from nlpkit.embed.models import DEFAULT_MODEL
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 CORPORA = {"AG News": "ag_news/ag_news_test.jsonl", "20 Newsgroups": "20newsgroups/20newsgroups.jsonl.gz"}
@@ -147,42 +149,81 @@ def topics(names: list[str], threads: int, n: int) -> None:
             )
 
 
-def roofline(device: str, precision: str, n: int) -> None:
-    """Print tokens per second of the torch engine, one thread or one GPU, beside those of its products with weights alone.
+def roofline(device: str, precision: str, n: int, encoder_name: str) -> None:
+    """Print tokens per second of the torch engine, one thread or one GPU, beside what the model can at best be computed in.
 
-    The products are those of the model, in its precision, over one batch after the other of full size: no tokeniser, no
-    attention, no norms. They are what the model could at best be computed in, if the rest cost nothing.
+    The whole: from texts to vectors, on a GPU several parts of 4,096 texts at a time as commands have them. The model alone: ids to
+    vectors of tokens, over batches of full size that lie on the device. Its products with weights alone: in its precision, no
+    attention, no norms, as if the rest cost nothing. On a GPU sentence-transformers comes last, with its usual batch and one of 512.
     """
     import torch
 
+    from nlpkit.embed.batching import plan_batches
     from nlpkit.embed.loading import load_encoder
+    from nlpkit.workflows.embeddings import EmbedTotals, _encoded
 
-    encoder = load_encoder(engine="torch", precision=precision, device=device, offline=True, threads=1)
-    texts = texts_of("AG News", n)
-    encoder.encode(texts[:64])
-    clock = time.process_time if device == "cpu" else time.perf_counter
-    start = clock()
-    _, report = encoder.encode(texts)
-    rate = (report.tokens + 2 * report.n_unique) / (clock() - start)
-    model: Any = encoder._engine.model  # type: ignore[attr-defined]
+    encoder = load_encoder(encoder_name, engine="torch", precision=precision, device=device, offline=True, threads=1)
+    cpu, model = device == "cpu", encoder._engine.model  # type: ignore[attr-defined]
+    clock = time.process_time if cpu else time.perf_counter
     torch.set_num_threads(1)
-    x = torch.randn(encoder.batch_tokens, model.dim).to(model.device, model.dtype)
 
-    def products() -> None:
-        for qkv, out, _, up, down, _ in model.layers:
-            qkv(x), out(x), down(up(x))
-        if device != "cpu":
-            torch.cuda.synchronize()
-
-    with torch.inference_mode():
-        products()
+    def best(work: Callable[[], object], times: int) -> float:
+        work()
         spent = []
-        for _ in range(8):
+        for _ in range(times):
             start = clock()
-            products()
+            work()
+            if not cpu:
+                torch.cuda.synchronize()
             spent.append(clock() - start)
-    limit = len(x) / min(spent)
-    print(f"{device}, {encoder.precision}: {rate:,.0f} tokens/s, products alone {limit:,.0f}: {rate / limit:.0%}")
+        return min(spent)
+
+    print("| corpus | whole | model alone | products alone | whole of the model alone |\n|---|--:|--:|--:|--:|")
+    for corpus in CORPORA:
+        texts = texts_of(corpus, n)
+        texts = texts if cpu else [f"{i} {text}" for i in range(-(-8 * n // len(texts))) for text in texts]
+        parts = [(i, texts[i : i + 4096], None) for i in range(0, len(texts), 4096)]
+        encoder.encode(texts[:4096])
+        start = clock()
+        totals = EmbedTotals()
+        list(_encoded(iter(parts), encoder, totals))
+        rate = (totals.tokens - totals.tokens_cut + 2 * totals.docs) / (clock() - start)
+        read: Any = encoder._engine.read(texts[:4096])
+        batches = plan_batches(read.lengths, encoder.batch_tokens)
+        batch = batches[len(batches) // 2]
+        lengths = read.lengths[batch.rows]
+        ids = torch.from_numpy(read.lay_out(batch.rows, lengths)).to(model.device)
+        starts = torch.from_numpy(np.append(0, lengths.cumsum())).to(model.device, torch.int32)
+        x = torch.randn(len(ids), model.dim).to(model.device, model.dtype)
+
+        def alone(
+            ids: Any = ids, starts: Any = starts, batch: Any = batch, longest: int = int(lengths.max())
+        ) -> object:
+            if model.packed is None:
+                return model.forward(ids, batch.groups, None)
+            return model.forward_packed(ids, starts, longest)
+
+        def products(x: Any = x) -> None:
+            for qkv, out, _, up, down, _ in model.layers:
+                qkv(x), out(x), down(up(x))
+
+        with torch.inference_mode():
+            by_model, by_products = (len(ids) / best(work, 3 if cpu else 10) for work in (alone, products))
+        per_second = f"{rate:,.0f} ({totals.docs / totals.seconds:,.0f} documents/s)"
+        cells = [per_second, f"{by_model:,.0f}", f"{by_products:,.0f}", f"{rate / by_model:.0%}"]
+        print(f"| {corpus}, {encoder.precision} on {device} | {' | '.join(cells)} |", flush=True)
+        if not cpu:
+            from sentence_transformers import SentenceTransformer
+
+            peer = SentenceTransformer(str(encoder.path), device=device)
+            for size in (32, 512):
+                some = texts[: 16 * size]
+                peer.encode(some[:size], batch_size=size, show_progress_bar=False)
+                start = clock()
+                peer.encode(some, batch_size=size, show_progress_bar=False)
+                print(
+                    f"sentence-transformers, fp32, batches of {size}: {len(some) / (clock() - start):,.0f} documents/s"
+                )
 
 
 def main() -> None:
@@ -195,6 +236,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", default="auto")
+    parser.add_argument("--encoder", default=DEFAULT_MODEL, help="of the roofline")
     args = parser.parse_args()
     if args.part == "speed":
         speed(args.engines, args.threads, args.n, args.rounds)
@@ -203,7 +245,7 @@ def main() -> None:
     elif args.part == "topics":
         topics(args.engines, args.threads, args.n)
     else:
-        roofline(args.device, args.precision, args.n)
+        roofline(args.device, args.precision, args.n, args.encoder)
 
 
 if __name__ == "__main__":
