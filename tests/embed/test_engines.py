@@ -17,6 +17,7 @@ from nlpkit.errors import MissingError
 torch = pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
 
+from nlpkit.embed import engines  # noqa: E402
 from nlpkit.embed.engines import DirectEngine, FallbackEngine  # noqa: E402
 from tests.embed.test_bert import each_alone  # noqa: E402
 from tests.refusals import refuses  # noqa: E402
@@ -84,7 +85,10 @@ def test_padded_batches_as_on_a_gpu(tiny: Path, sentences: list[str]) -> None:
 
 
 @pytest.mark.parametrize("mode", ["mean", "cls", "lasttoken"])
-def test_texts_end_to_end_as_on_a_gpu(make_model: MakeModel, sentences: list[str], mode: str) -> None:
+def test_texts_end_to_end_as_on_a_gpu(
+    make_model: MakeModel, sentences: list[str], mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "MOST_PACKED", 3)
     folder = make_model(pooling={"embedding_dimension": 32, "pooling_mode": mode})
     own = load_encoder(str(folder), precision="fp32", batch_tokens=50)
     expected, _ = own.encode(sentences)

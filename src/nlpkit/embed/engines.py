@@ -25,6 +25,7 @@ from nlpkit.errors import MissingError, UsageError, missing_extra
 FloatArray = npt.NDArray[np.float32]
 logger = logging.getLogger("nlpkit.embed")
 
+MOST_PACKED = 65_535  # texts of one call of attention on a GPU: the largest grid of CUDA in its second dimension
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -173,6 +174,9 @@ class DirectTexts(TokenIds):
         return vectors
 
     def _embed_packed(self, rows: IntArray, lengths: IntArray) -> FloatArray:
+        if len(rows) > MOST_PACKED:
+            parts = (slice(start, start + MOST_PACKED) for start in range(0, len(rows), MOST_PACKED))
+            return np.concatenate([self._embed_packed(rows[part], lengths[part]) for part in parts])
         engine, longest = self._engine, int(lengths.max())
         ends = torch.from_numpy(lengths.cumsum())
         starts = functional.pad(ends, (1, 0)).to(engine.device, torch.int32)
