@@ -160,7 +160,7 @@ def roofline(device: str, precision: str, n: int, encoder_name: str) -> None:
 
     from nlpkit.embed.batching import plan_batches
     from nlpkit.embed.loading import load_encoder
-    from nlpkit.workflows.embeddings import EmbedTotals, _encoded
+    from nlpkit.workflows.encoders import EmbedTotals, encode_ahead
 
     encoder = load_encoder(encoder_name, engine="torch", precision=precision, device=device, offline=True, threads=1)
     cpu, model = device == "cpu", encoder._engine.model  # type: ignore[attr-defined]
@@ -186,7 +186,7 @@ def roofline(device: str, precision: str, n: int, encoder_name: str) -> None:
         encoder.encode(texts[:4096])
         start = clock()
         totals = EmbedTotals()
-        list(_encoded(iter(parts), encoder, totals))
+        list(encode_ahead(iter(parts), encoder, totals))
         rate = (totals.tokens - totals.tokens_cut + 2 * totals.docs) / (clock() - start)
         read: Any = encoder._engine.read(texts[:4096])
         batches = plan_batches(read.lengths, encoder.batch_tokens)

@@ -21,7 +21,7 @@ import nlpkit as nk
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.documents import embedding_column
 from nlpkit.metrics.clustering import adjusted_mutual_information
-from nlpkit.workflows.embeddings import open_encoder
+from nlpkit.workflows.encoders import open_encoder
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 MINILM, MULTILINGUAL = "minilm", "multilingual"

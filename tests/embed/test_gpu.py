@@ -12,7 +12,7 @@ import torch
 from nlpkit.embed.encoder import Encoder
 from nlpkit.embed.engines import DirectEngine
 from nlpkit.embed.loading import load_encoder
-from nlpkit.workflows.embeddings import EmbedTotals, _encoded
+from nlpkit.workflows.encoders import EmbedTotals, encode_ahead
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
@@ -37,7 +37,7 @@ def test_several_calls_at_a_time_give_the_same_bytes_in_order(tiny: Path, senten
     encoder, totals = on_gpu(tiny, "bf16"), EmbedTotals()
     assert encoder.at_once > 1
     parts = [(i, [f"{sentences[i % len(sentences)]} {j}" for j in range(i % 7)], None) for i in range(40)]
-    for (i, texts, _), (key, vectors) in zip(parts, _encoded(iter(parts), encoder, totals), strict=True):
+    for (i, texts, _), (key, vectors) in zip(parts, encode_ahead(iter(parts), encoder, totals), strict=True):
         assert key == i
         np.testing.assert_array_equal(vectors, encoder.encode(texts)[0])
     assert totals.docs == sum(len(texts) for _, texts, _ in parts)

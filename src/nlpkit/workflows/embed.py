@@ -26,7 +26,7 @@ from nlpkit.io.vector_store import VectorStore, remove_store, stored_identity
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import to_json
 from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
-from nlpkit.workflows.embeddings import EmbedTotals, embed_batches, encoder_parameters, open_encoder
+from nlpkit.workflows.encoders import EmbedTotals, embed_batches, encoder_parameters, open_encoder
 from nlpkit.workflows.model import Predictions
 from nlpkit.workflows.static import tune_encoder
 from nlpkit.workflows.word_means import WordMeans, embed_by_words

@@ -27,7 +27,7 @@ from nlpkit.io.runs import sha256_of
 from nlpkit.parameters import Execution
 from nlpkit.types import LongArray
 from nlpkit.workflows.corpus import Corpus
-from nlpkit.workflows.embeddings import open_encoder
+from nlpkit.workflows.encoders import open_encoder
 from nlpkit.workflows.language_models import language_model, planned_questions, usable_answer
 
 

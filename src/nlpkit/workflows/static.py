@@ -11,7 +11,7 @@ from nlpkit import reporting, wording
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.runs import Run
 from nlpkit.parameters import Execution
-from nlpkit.workflows.embeddings import open_encoder
+from nlpkit.workflows.encoders import open_encoder
 
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
