@@ -294,10 +294,31 @@ def test_bf16_is_close_to_fp32(tiny: Path, encoder: Encoder, sentences: list[str
 def test_auto_precision_follows_the_hardware(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nlpkit.embed import hardware
 
-    monkeypatch.setattr(hardware, "cpu_has_bf16", lambda: True)
+    monkeypatch.setattr(hardware, "cpu_has_fast_bf16", lambda: True)
     assert load_encoder(str(tiny), device="cpu").precision == "bf16"
-    monkeypatch.setattr(hardware, "cpu_has_bf16", lambda: False)
+    monkeypatch.setattr(hardware, "cpu_has_fast_bf16", lambda: False)
     assert load_encoder(str(tiny), device="cpu").precision == "fp32"
+
+
+@pytest.mark.parametrize(
+    ("vendor", "flags", "fast"),
+    [
+        ("GenuineIntel", "avx512f avx512_bf16 amx_bf16 amx_tile", True),
+        ("GenuineIntel", "avx512f avx512_bf16", False),
+        ("AuthenticAMD", "avx512f avx512_bf16", True),
+        ("AuthenticAMD", "avx2", False),
+    ],
+)
+def test_processors_that_are_faster_in_bf16(
+    vendor: str, flags: str, fast: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nlpkit.embed import hardware
+
+    cores = [
+        f"processor\t: {i}\nvendor_id\t: {vendor}\nmodel name\t: A: B\nflags\t\t: fpu {flags}\n\n" for i in range(2)
+    ]
+    monkeypatch.setattr(Path, "read_text", lambda path, encoding: "".join(cores))
+    assert hardware.cpu_has_fast_bf16() == fast
 
 
 @pytest.mark.parametrize(

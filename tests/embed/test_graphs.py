@@ -81,7 +81,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return a function that plays a machine: products in bf16 or not."""
 
     def play(*, bf16: bool) -> None:
-        monkeypatch.setattr(hardware, "cpu_has_bf16", lambda: bf16)
+        monkeypatch.setattr(hardware, "cpu_has_fast_bf16", lambda: bf16)
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 0))
 
     return play

@@ -48,7 +48,7 @@ def choose_precision(name: str, device: torch.device) -> str:
     # torch.cuda.is_bf16_supported is true on older cards as well: they emulate it, slower than fp32
     fast = {
         "cuda": lambda: torch.cuda.get_device_capability(device)[0] >= 8,
-        "cpu": cpu_has_bf16,
+        "cpu": cpu_has_fast_bf16,
     }.get(device.type, lambda: False)()
     if name == "bf16" and not fast:
         logger.warning("%s does not multiply in bf16 natively; fp32 is likely to be faster", device)
@@ -57,14 +57,20 @@ def choose_precision(name: str, device: torch.device) -> str:
     return name
 
 
-def cpu_has_bf16() -> bool:
-    """Return whether the CPU has products in bf16 (x86: AVX512_BF16 or AMX)."""
+def cpu_has_fast_bf16() -> bool:
+    """Return whether products in bf16 are faster than in fp32 on this CPU: with AMX, and with AVX512_BF16 of AMD.
+
+    Without AMX, as in many virtual machines, AVX512_BF16 of Intel takes 1.7 times as long as fp32 (docs/benchmarks/embeddings.md).
+    """
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return False
-    flags = next((line.split() for line in lines if line.startswith("flags")), [])
-    return "avx512_bf16" in flags or "amx_bf16" in flags
+    facts = {
+        key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)
+    }  # of the last core
+    flags = facts.get("flags", "").split()
+    return "amx_bf16" in flags or ("avx512_bf16" in flags and facts.get("vendor_id") == "AuthenticAMD")
 
 
 def available_cpus() -> int:
