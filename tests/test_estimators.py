@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import nlpkit as nk
-from nlpkit.classify.fit import KINDS
+from nlpkit.classify.kinds import KINDS
 from nlpkit.errors import InputError, UsageError
 from nlpkit.estimators import Classifier, LatentDirichletAllocation, TfidfVectorizer
 

@@ -17,7 +17,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nlpkit.cells import is_missing
-from nlpkit.classify.fit import KINDS, ModelOptions, fit_model
+from nlpkit.classify.fit import fit_model
+from nlpkit.classify.kinds import KINDS, ModelOptions
 from nlpkit.classify.model import Model
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.fit import fit_lda

@@ -174,7 +174,8 @@ def same_naive_bayes(job: dict[str, Any]) -> dict[str, float]:
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
-    from nlpkit.classify.fit import ModelOptions, fit_model
+    from nlpkit.classify.fit import fit_model
+    from nlpkit.classify.kinds import ModelOptions
 
     texts, labels, test, _ = peer_documents(job)
     if job["folds"] is not None:

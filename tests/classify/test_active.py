@@ -11,7 +11,7 @@ from scipy import sparse
 from nlpkit.classify.active import Selection, select, uncertainty, unit_rows
 from nlpkit.classify.active_curve import learning_curves
 from nlpkit.classify.active_options import STRATEGIES, ActiveCurveOptions, ActiveOptions, check_strategies
-from nlpkit.classify.fit import ModelOptions
+from nlpkit.classify.kinds import ModelOptions
 from nlpkit.errors import InputError
 from tests.refusals import refuses
 

@@ -13,7 +13,8 @@ from sklearn.svm import LinearSVC
 
 from nlpkit.classify.calibration import calibrator_from, fit_calibrator
 from nlpkit.classify.classifier import fit_classifier
-from nlpkit.classify.fit import ModelOptions, balanced_weights
+from nlpkit.classify.fit import balanced_weights
+from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.errors import InputError, SchemaError

@@ -10,7 +10,7 @@ from scipy.stats import bootstrap
 
 from nlpkit.classify.classifier import fit_classifier
 from nlpkit.classify.costs import compare_costs, cost_matrix, least_cost
-from nlpkit.classify.fit import ModelOptions
+from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.errors import InputError

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.classify.fit import FEW, KINDS, ModelOptions, fit_model, fit_multilabel, model_from
+from nlpkit.classify.fit import fit_model, fit_multilabel, model_from
+from nlpkit.classify.kinds import FEW, KINDS, ModelOptions
 from nlpkit.classify.model import LinearModel, Model
 from nlpkit.errors import InputError, SchemaError, UsageError
 from tests.refusals import refuses
@@ -140,6 +141,17 @@ def test_a_regression_weighs_classes_by_itself_while_documents_are_few() -> None
     np.testing.assert_array_equal(*(model.decision(X) for model in labels))
 
 
+def test_a_regression_has_a_weak_penalty_where_documents_are_many() -> None:
+    X, y = corpus()
+    for n, C in ((16 * 3 - 1, 1.0), (16 * 3, 10.0)):
+        for kind, taken in (("logreg", C), ("svm", 1.0)):
+            ours, named = (fit_model(X[:n], y[:n], 3, options(kind, C=c), seed=0).decision(X) for c in (None, taken))
+            np.testing.assert_array_equal(ours, named)
+    for n, C in ((31, 1.0), (32, 10.0)):  # each label is two classes
+        labels = [fit_multilabel(X[:n], y[:n, None] == np.arange(3), options("logreg", C=c)) for c in (None, C)]
+        np.testing.assert_array_equal(*(model.decision(X) for model in labels))
+
+
 def test_what_is_refused() -> None:
     X, y = corpus()
     with pytest.raises(InputError):
@@ -192,7 +204,7 @@ def test_applying_a_model_needs_no_scikit_learn() -> None:
 import sys, numpy as np
 from scipy import sparse
 from nlpkit.classify.calibration import Calibrator
-from nlpkit.classify.fit import KINDS
+from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.mlp import MlpModel
 from nlpkit.classify.model import LinearModel
 from nlpkit.classify.neighbours import NeighboursModel

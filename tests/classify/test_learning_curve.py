@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score
 
 from nlpkit.classify.classifier import cross_predict
 from nlpkit.classify.dataset import LabelledDataset
-from nlpkit.classify.fit import ModelOptions
+from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.labels import Labels, encode_single
 from nlpkit.classify.learning_curve import DRAWS, in_nested_order, learning_curve, score_of_draws
 from nlpkit.classify.predicted import Predicted

@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from nlpkit.classify.fit import ModelOptions, fit_model
+from nlpkit.classify.fit import fit_model
+from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.ordinal import fit_ordinal, median_class
 
 

@@ -14,7 +14,7 @@ from sklearn.naive_bayes import MultinomialNB
 from nlpkit.classify import classifier as classifier_module
 from nlpkit.classify.classifier import CALIBRATION_FOLDS, fit_classifier
 from nlpkit.classify.decision_options import parse_thresholds
-from nlpkit.classify.fit import ModelOptions
+from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.classify.search import AUTO, INNER_FOLDS, Search, values_of

@@ -13,7 +13,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from nlpkit.classify.calibration import sigmoid
 from nlpkit.classify.classifier import CALIBRATION_FOLDS, fit_classifier
 from nlpkit.classify.decision_options import Wanted, check_wanted, parse_thresholds
-from nlpkit.classify.fit import ModelOptions
+from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.classify.splits import stratified_folds

@@ -12,7 +12,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import nlpkit as nk  # noqa: E402
-from nlpkit.classify.fit import ModelOptions, fit_model, fit_multilabel, model_from  # noqa: E402
+from nlpkit.classify.fit import fit_model, fit_multilabel, model_from  # noqa: E402
+from nlpkit.classify.kinds import ModelOptions  # noqa: E402
 from nlpkit.classify.word_networks import WordRows, fit_word_network  # noqa: E402
 from nlpkit.errors import InputError, SchemaError, UsageError  # noqa: E402
 from nlpkit.parameters import Execution  # noqa: E402

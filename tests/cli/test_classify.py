@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nlpkit.classify.fit import KINDS
+from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.options import MODELS
 from nlpkit.io.artifacts import read_footer, write_table
 from tests.cli.conftest import NEWS, planted_rows, run_cli, write_embedded, write_jsonl
@@ -62,6 +62,24 @@ def metrics(run: Path | str) -> dict[str, float]:
 
 
 # ---------------------------------------------------------------- a run
+
+
+@pytest.mark.parametrize(
+    ("times", "options", "C"),
+    [
+        (5, (), 10.0),
+        (3, (), 1.0),
+        (5, ("--cost", "2"), 2.0),
+        (5, ("--model", "svm"), 1.0),
+        (5, ("--tf", "raw"), 1.0),
+        (5, ("--on", "columns", "--feature-cols", "size"), 1.0),
+    ],
+)
+def test_the_penalty_is_weak_for_words_of_many_documents(times: int, options: tuple[str, ...], C: float) -> None:
+    """Of 20 documents a class 16 are in the training part of a fold, of 12 none has as many."""
+    write_jsonl(Path("train.jsonl"), [{**row, "size": i} for i, row in enumerate(rows(times))])
+    run_cli("classify", "train.jsonl", *options, "-q", "-o", "run")
+    assert json.loads(Path("run/manifest.json").read_text())["parameters"]["options"]["C"] == C
 
 
 def test_a_run_has_what_was_promised(trained: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.classify.fit import KINDS, ModelOptions, fit_model
+from nlpkit.classify.fit import fit_model
+from nlpkit.classify.kinds import KINDS, ModelOptions
 from nlpkit.classify.logistic import fit_logistic, fit_soft_logistic
 from nlpkit.classify.model import softmax
 from nlpkit.classify.options import MODELS, SOFT

@@ -12,7 +12,8 @@ from scipy.special import stdtrit
 from nlpkit import wording
 from nlpkit.classify.active import select
 from nlpkit.classify.active_options import RANDOM
-from nlpkit.classify.fit import ModelOptions, fit_model
+from nlpkit.classify.fit import fit_model
+from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.learning_curve import in_nested_order
 from nlpkit.errors import InputError
 from nlpkit.metrics.classification import averages, confusion_matrix

@@ -11,7 +11,8 @@ import numpy as np
 from nlpkit.classify.calibration import Calibrator, fit_calibrator
 from nlpkit.classify.costs import Costs, least_cost
 from nlpkit.classify.features import Features
-from nlpkit.classify.fit import ModelOptions, balanced_weights, fit_model, fit_multilabel
+from nlpkit.classify.fit import balanced_weights, fit_model, fit_multilabel
+from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.model import LinearModel, Model
 from nlpkit.classify.ordinal import median_class
@@ -231,7 +232,7 @@ def _fit_model(
         model = fit_rules(prepared.features.rules, labels, train)
     elif labels.numbers is not None:
         present = np.zeros(0, np.int32)
-        model = fit_ridge(X, y, C=options.C)
+        model = fit_ridge(X, y, C=options.penalty(len(y), 1))
     elif labels.multiple:
         present = np.arange(J, dtype=np.int32)
         model = fit_multilabel(X, y, options, seed=seed, threads=threads)

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.features import VectorizerOptions
-from nlpkit.classify.fit import KINDS, ModelOptions
+from nlpkit.classify.kinds import KINDS, ModelOptions
 from nlpkit.classify.options import ClassifierOptions
 from nlpkit.classify.prepared import ClassifierConfig
 from nlpkit.classify.search import Search
@@ -131,8 +131,11 @@ def config_of(
             raise UsageError(
                 f"`costs` are weighed by probabilities, and {kind} has none; add `calibrate=sigmoid`", parameter="costs"
             )
+    model = model_options(options, kind)
+    if model.C is None and weights != WeightOptions():  # other features than those that the rule was made on
+        model = replace(model, C=1.0)
     return ClassifierConfig(
-        kind, model_options(options, kind), vectorizer, None, has_hand, options.calibration, search, wanted,
+        kind, model, vectorizer, None, has_hand, options.calibration, search, wanted,
         bool(options.feature_columns),
     )  # fmt: skip
 
@@ -184,8 +187,9 @@ def model_options(options: ClassifierOptions, kind: str) -> ModelOptions:
     balanced = (
         None if options.class_weight == "auto" and options.on != "columns" else options.class_weight == "balanced"
     )
+    by_size = options.cost is None and kind == "logreg" and seen_features(options) == "words"
     return ModelOptions(
-        kind=kind, alpha=options.values("alpha")[0], priors=options.class_priors(), C=options.values("cost")[0],
+        kind=kind, alpha=options.values("alpha")[0], priors=options.class_priors(), C=None if by_size else options.values("cost")[0],
         balanced=balanced, k=options.neighbors, hidden=options.hidden or HIDDEN.get(kind, 1),
     )  # fmt: skip
 
@@ -238,7 +242,7 @@ def candidates(
         if not multiple:
             add("complement-nb", "complement-nb")
         add("svm", "svm")
-        add("logreg", "logreg")
+        add("logreg", "logreg", C=options.values("cost")[0])
         add("logreg, C = 10", "logreg", C=10.0)
         pairs = words_are_cut and base.vectorizer.bounds.ngrams == (1, 1)
         if pairs and not base.vectorizer.bounds.tokenizer.startswith("chars"):
@@ -253,7 +257,7 @@ def candidates(
         for kind in ("centroid", "logreg", "knn", "svm"):
             if kind == "centroid" and multiple:
                 continue
-            model = model_options(options, kind)
+            model = replace(model_options(options, kind), C=options.values("cost")[0])
             configs.append(ClassifierConfig(f"{kind} on embeddings", model, None, None, False, base.calibrate))
     return configs
 

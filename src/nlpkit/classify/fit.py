@@ -1,122 +1,23 @@
-"""The kinds of classifiers by name, their options, and the fit of one of them."""
+"""The fit of a classifier of any kind."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nlpkit.classify.kinds import KINDS, ModelOptions
 from nlpkit.classify.model import Array, Features, LinearModel, Model, checked_features
-from nlpkit.classify.naive_bayes import NB_KINDS, ClassPriors, fit_label_naive_bayes, fit_naive_bayes
+from nlpkit.classify.naive_bayes import NB_KINDS, fit_label_naive_bayes, fit_naive_bayes
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from nlpkit.classify.kan import KanModel
     from nlpkit.classify.mlp import MlpModel
-    from nlpkit.classify.neighbours import Vote
     from nlpkit.classify.word_networks import WordNetworkModel
-
-
-FEW = 64  # documents of a class, on average; below, a logistic regression needs weights, and fine-tuning SetFit
-
-
-@dataclass(frozen=True, slots=True)
-class ClassifierKind:
-    """A kind of classifier: its name in words, its requirements and its abilities.
-
-    probabilities: has them without calibration; balanced: classes can be weighed; multi_label: documents may have several
-    labels; soft: learns shares of classes; linear: the model is a LinearModel; learned: from training documents; task: what labels it
-    is for; ordered: it reads words in their order (`word_networks.WordRows`).
-    """
-
-    name: str
-    probabilities: bool = True
-    balanced: bool = False
-    multi_label: bool = True
-    soft: bool = False
-    linear: bool = True
-    learned: bool = True
-    task: str = "classes"
-    ordered: bool = False
-
-
-KINDS: dict[str, ClassifierKind] = {
-    "nb": ClassifierKind("multinomial Naive Bayes", soft=True),
-    "bernoulli-nb": ClassifierKind("Bernoulli Naive Bayes on which words are present", soft=True),
-    "complement-nb": ClassifierKind("complement Naive Bayes, for classes of unequal size", soft=True),
-    "logreg": ClassifierKind("logistic regression", balanced=True, soft=True),
-    "svm": ClassifierKind("linear support vector machine", probabilities=False, balanced=True),
-    "knn": ClassifierKind("k nearest documents by cosine", linear=False),
-    "centroid": ClassifierKind("nearest mean of a class", probabilities=False, multi_label=False),
-    "mlp": ClassifierKind("neural network of one hidden layer", balanced=True, linear=False),
-    "kan": ClassifierKind("Kolmogorov-Arnold network of two layers of splines", balanced=True, linear=False, soft=True),
-    "lstm": ClassifierKind("LSTM over words in their order", balanced=True, linear=False, ordered=True, soft=True),
-    "cnn": ClassifierKind(
-        "convolution over words in their order", balanced=True, linear=False, ordered=True, soft=True
-    ),
-    "ridge": ClassifierKind("ridge regression", probabilities=False, multi_label=False, task="regression"),
-    "ordinal": ClassifierKind(
-        "logistic regressions between ordered classes", balanced=True, multi_label=False, linear=False, task="ordinal"
-    ),
-    "rules": ClassifierKind("hand-written rules", probabilities=False, linear=False, learned=False),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """Kind and parameters of a classifier; options that a kind does not have are ignored, except balanced and priors.
-
-    kind: in KINDS.
-    alpha: α of Naive Bayes, above 0.
-    priors: of nb and bernoulli-nb: "empirical", "uniform", or P(c) by class.
-    C: inverse strength of the penalty of logreg, svm, ridge and ordinal, above 0.
-    balanced: documents of class j weigh D / (J n_j), multi-label D / (2 n); logreg, svm, mlp, kan, lstm, cnn and ordinal. None: in logreg
-        among classes, while there are fewer than `FEW` documents a class, of which it else gives nearly all to the largest.
-    k, vote: of knn, see `neighbours.NeighboursModel`; k is lowered to the documents there are.
-    hidden: of mlp, kan, lstm and cnn; epochs: of mlp.
-    max_iter: of svm, and Newton steps of logreg; the model says if they were not enough.
-    """
-
-    kind: str
-    alpha: float = 1.0
-    priors: ClassPriors = "empirical"
-    C: float = 1.0
-    balanced: bool | None = False
-    k: int = 15
-    vote: Vote = "similarity"
-    hidden: int = 128
-    epochs: int = 200
-    max_iter: int = 1000
-
-    def __post_init__(self) -> None:
-        kind = KINDS.get(self.kind)
-        if kind is None:
-            raise UsageError(f"no model is called {self.kind!r}; take one of {', '.join(KINDS)}", parameter="model")
-        if self.balanced and not kind.balanced:
-            able = ", ".join(name for name, other in KINDS.items() if other.balanced)
-            uniform = "; priors can be uniform" if self.kind in ("nb", "bernoulli-nb") else ""
-            raise UsageError(f"{self.kind} does not weigh classes; {able} do{uniform}", parameter="class_weight")
-        if self.priors != "empirical" and self.kind not in ("nb", "bernoulli-nb"):
-            raise UsageError(f"{self.kind} has no class priors; nb and bernoulli-nb have", parameter="priors")
-        if isinstance(self.priors, str) and self.priors not in ("empirical", "uniform"):
-            raise UsageError(
-                f"priors are empirical, uniform or a number for each class, got {self.priors!r}", parameter="priors"
-            )
-        if self.vote not in ("similarity", "uniform"):
-            raise UsageError(f"neighbours vote by similarity or uniform, got {self.vote!r}", parameter="vote")
-        for name in ("alpha", "C"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise UsageError(f"{name} must be a number above 0, got {getattr(self, name):g}", parameter=name)
-        for name in ("k", "hidden", "epochs", "max_iter"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}", parameter=name)
-
-    def weighs_few(self, n: int, n_classes: int) -> bool:
-        """Whether classes weigh alike because n documents are few for so many classes; see `balanced`."""
-        return self.balanced is None and self.kind == "logreg" and n < FEW * n_classes
 
 
 def fit_model(
@@ -156,6 +57,7 @@ def fit_model(
         raise InputError(
             f"every class needs a training document, class {empty} of 0 … {n_classes - 1} has none; leave it out"
         )
+    C = options.penalty(len(target), n_classes)
     match options.kind:
         case "nb" | "bernoulli-nb" | "complement-nb":
             return fit_naive_bayes(
@@ -166,7 +68,7 @@ def fit_model(
 
             weighed = options.balanced or options.weighs_few(len(target), n_classes)
             weights = balanced_weights(target, n_classes) if weighed else None
-            further: Any = {"C": options.C, "weights": weights, "max_steps": options.max_iter, "threads": threads}
+            further: Any = {"C": C, "weights": weights, "max_steps": options.max_iter, "threads": threads}
             return (
                 fit_soft_logistic(features, target, **further)
                 if soft
@@ -179,7 +81,7 @@ def fit_model(
                 features,
                 target,
                 n_classes,
-                C=options.C,
+                C=C,
                 balanced=bool(options.balanced),
                 max_iter=options.max_iter,
                 seed=seed,
@@ -194,7 +96,7 @@ def fit_model(
 
             weights = balanced_weights(target, n_classes) if options.balanced else None
             return fit_ordinal(
-                features, target, n_classes, C=options.C, weights=weights, max_steps=options.max_iter, threads=threads
+                features, target, n_classes, C=C, weights=weights, max_steps=options.max_iter, threads=threads
             )
         case "centroid":
             from nlpkit.classify.neighbours import fit_centroids
@@ -284,14 +186,15 @@ def _linear_labels(X: Features, Y: BoolArray, options: ModelOptions, *, seed: in
     """Return a linear model of labels (D, J), each of which some and not all documents have."""
     if options.kind in NB_KINDS:
         return fit_label_naive_bayes(X, Y, kind=options.kind, alpha=options.alpha, priors=options.priors)
+    C = options.penalty(len(Y), 2)
     if options.kind == "svm":
         from nlpkit.classify.svm import fit_label_svm
 
-        return fit_label_svm(X, Y, C=options.C, balanced=bool(options.balanced), max_iter=options.max_iter, seed=seed)
+        return fit_label_svm(X, Y, C=C, balanced=bool(options.balanced), max_iter=options.max_iter, seed=seed)
     from nlpkit.classify.logistic import fit_label_logistic
 
     weights = balanced_weights(Y, Y.shape[1]) if options.balanced else None
-    return fit_label_logistic(X, Y, C=options.C, weights=weights, max_steps=options.max_iter, threads=threads)
+    return fit_label_logistic(X, Y, C=C, weights=weights, max_steps=options.max_iter, threads=threads)
 
 
 def model_from(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> Model:

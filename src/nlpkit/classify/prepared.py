@@ -14,7 +14,7 @@ from nlpkit.classify.columns import ColumnFeatures
 from nlpkit.classify.costs import Costs
 from nlpkit.classify.decision_options import Wanted
 from nlpkit.classify.features import Features, Scaling, VectorizerOptions, fit_vectorizer
-from nlpkit.classify.fit import KINDS, ModelOptions
+from nlpkit.classify.kinds import KINDS, ModelOptions
 from nlpkit.classify.rule_list import RuleList
 from nlpkit.classify.search import Search
 from nlpkit.classify.word_networks import WordRows

@@ -10,7 +10,7 @@ from nlpkit.errors import UsageError
 from nlpkit.metrics.catalogue import METRICS
 
 if TYPE_CHECKING:
-    from nlpkit.classify.fit import ModelOptions
+    from nlpkit.classify.kinds import ModelOptions
 
 INNER_FOLDS = 3
 # what "auto" tries: half a decade apart around what suits texts; of both the strongest smoothing first

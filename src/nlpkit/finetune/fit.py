@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nlpkit.classify.fit import FEW
+from nlpkit.classify.kinds import FEW
 from nlpkit.classify.labels import Labels
 from nlpkit.errors import UsageError
 from nlpkit.finetune.answers import window_targets, windows_to_learn

@@ -13,7 +13,7 @@ from nlpkit import reporting, wording
 from nlpkit.classify.active import unit_rows
 from nlpkit.classify.active_curve import Curves, learning_curves
 from nlpkit.classify.active_options import ActiveCurveOptions
-from nlpkit.classify.fit import ModelOptions
+from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.labels import encode_single, no_labels
 from nlpkit.classify.options import confidence_level
 from nlpkit.embed.options import EncoderOptions

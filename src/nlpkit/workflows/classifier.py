@@ -18,8 +18,8 @@ from nlpkit import reporting, wording
 from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.columns import ColumnCounts
 from nlpkit.classify.explain import Explainer
-from nlpkit.classify.fit import KINDS
 from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
+from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.predicted import Predicted
 from nlpkit.classify.word_networks import WordRows
 from nlpkit.errors import InputError, UsageError

@@ -14,7 +14,7 @@ from nlpkit import reporting
 from nlpkit.classify.configs import config_of, seen_features
 from nlpkit.classify.costs import cost_matrix
 from nlpkit.classify.decision_options import check_wanted
-from nlpkit.classify.fit import KINDS
+from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, ClassifierTextOptions, SplitOptions
 from nlpkit.classify.scores import score_predictions
 from nlpkit.classify.words import CutWords
@@ -282,6 +282,7 @@ def _parameters(
     config, splits, dataset = training.config, chosen.splits, data.dataset
     features = training.fitted.classifier.features
     vectorizer = features.vectorizer
+    n_classes = 2 if dataset.labels.multiple else len(training.fitted.classifier.present)
     return {
         "task": "regression"
         if dataset.labels.numbers is not None
@@ -289,7 +290,7 @@ def _parameters(
         if dataset.labels.scale
         else "classes",
         "model": config.name,
-        "options": asdict(config.model),
+        "options": {**asdict(config.model), "C": config.model.penalty(len(dataset.train), n_classes)},
         "sees": features.sees,
         "weighting": None if vectorizer is None else vectorizer.weighting.scheme.formula,
         "select": None

@@ -14,7 +14,7 @@ from nlpkit.classify.classifier import Fitted, cross_predict, fit_classifier, to
 from nlpkit.classify.configs import bounded, candidates
 from nlpkit.classify.costs import add_mean_cost, compare_costs
 from nlpkit.classify.dataset import LabelledDataset
-from nlpkit.classify.fit import KINDS
+from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.learning_curve import DRAWS, SHARES, learning_curve
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nlpkit import reporting
-from nlpkit.classify.fit import FEW
+from nlpkit.classify.kinds import FEW
 from nlpkit.errors import UsageError
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.methods import Method, parse_method
