@@ -147,7 +147,9 @@ def test_a_regression_has_a_weak_penalty_where_documents_are_many() -> None:
         for kind, taken in (("logreg", C), ("svm", 1.0)):
             ours, named = (fit_model(X[:n], y[:n], 3, options(kind, C=c), seed=0).decision(X) for c in (None, taken))
             np.testing.assert_array_equal(ours, named)
-    for n, C in ((31, 1.0), (32, 10.0)):  # each label is two classes
+    for n, C in ((31, 1.0), (32, 10.0)):  # each label is two classes, and so is each place between two ordered ones
+        ours, named = (fit_model(X[:n], y[:n], 3, options("ordinal", C=c)).probabilities(X) for c in (None, C))
+        np.testing.assert_array_equal(ours, named)
         labels = [fit_multilabel(X[:n], y[:n, None] == np.arange(3), options("logreg", C=c)) for c in (None, C)]
         np.testing.assert_array_equal(*(model.decision(X) for model in labels))
 

@@ -187,7 +187,7 @@ def model_options(options: ClassifierOptions, kind: str) -> ModelOptions:
     balanced = (
         None if options.class_weight == "auto" and options.on != "columns" else options.class_weight == "balanced"
     )
-    by_size = options.cost is None and kind == "logreg" and seen_features(options) == "words"
+    by_size = options.cost is None and kind in ("logreg", "ordinal") and seen_features(options) == "words"
     return ModelOptions(
         kind=kind, alpha=options.values("alpha")[0], priors=options.class_priors(), C=None if by_size else options.values("cost")[0],
         balanced=balanced, k=options.neighbors, hidden=options.hidden or HIDDEN.get(kind, 1),

@@ -57,7 +57,7 @@ def fit_model(
         raise InputError(
             f"every class needs a training document, class {empty} of 0 … {n_classes - 1} has none; leave it out"
         )
-    C = options.penalty(len(target), n_classes)
+    C = options.penalty(len(target), 2 if options.kind == "ordinal" else n_classes)
     match options.kind:
         case "nb" | "bernoulli-nb" | "complement-nb":
             return fit_naive_bayes(

@@ -110,9 +110,12 @@ class ModelOptions:
                 raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}", parameter=name)
 
     def penalty(self, n: int, n_classes: int) -> float:
-        """Return C for n documents; None is 10 in logreg with 16 documents a class or more, else 1. Labels are two classes each."""
+        """Return C for n documents; None is 10 in logreg and ordinal with 16 documents a class or more, else 1.
+
+        Each of several labels, and each place between two ordered classes, is a regression of two classes.
+        """
         if self.C is None:
-            return WEAK if self.kind == "logreg" and n >= ROOM * n_classes else 1.0
+            return WEAK if self.kind in ("logreg", "ordinal") and n >= ROOM * n_classes else 1.0
         return self.C
 
     def weighs_few(self, n: int, n_classes: int) -> bool:

@@ -282,7 +282,7 @@ def _parameters(
     config, splits, dataset = training.config, chosen.splits, data.dataset
     features = training.fitted.classifier.features
     vectorizer = features.vectorizer
-    n_classes = 2 if dataset.labels.multiple else len(training.fitted.classifier.present)
+    n_classes = 2 if dataset.labels.multiple or dataset.labels.scale else len(training.fitted.classifier.present)
     return {
         "task": "regression"
         if dataset.labels.numbers is not None
