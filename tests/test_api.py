@@ -16,7 +16,7 @@ import pytest
 import nlpkit as nk
 from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.workflows.corpus import as_corpus
-from tests.cli.conftest import NEWS, needs_hdbscan, needs_minilm
+from tests.cli.conftest import NEWS, few_samples, needs_hdbscan, needs_minilm
 
 ROWS = [{"text": f"river bank {i}", "label": "ab"[i % 2], "n": i} for i in range(6)]
 
@@ -141,9 +141,9 @@ def test_a_number_is_checked_as_on_the_command_line(setting: dict[str, Any]) -> 
 # ---------------------------------------------------------------- what a notebook does, in at most eight lines
 
 
-def news(kind: str) -> Any:
+def news(kind: str, path: Path = Path(NEWS)) -> Any:
     """The sample as a list of texts, or as a data frame with its labels."""
-    rows = [json.loads(line) for line in Path(NEWS).read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     if kind == "list":
         return [row["text"] for row in rows]
     return pytest.importorskip("pandas").DataFrame([{"text": row["text"], "label": row["label"]} for row in rows])
@@ -163,7 +163,8 @@ slow_list = pytest.mark.parametrize("kind", [pytest.param("list", marks=pytest.m
 @needs_hdbscan
 @slow_list
 def test_topics_of_a_number_that_is_chosen(kind: str, tmp_path: Path) -> None:
-    model = nk.fit_bertopic(news(kind), k="auto")
+    few = few_samples(tmp_path) / "data" / "samples" / "news.jsonl"  # a third, which other tests embed, too
+    model = nk.fit_bertopic(news(kind, few), k="auto")
     assert model.topics.num_rows == len(model.topics.to_pandas()) >= 5
     model.save(tmp_path / "run")
     new = nk.load(tmp_path / "run").predict(["The court sentenced the driver to two years in prison."])

@@ -105,6 +105,27 @@ def test_a_kernel_is_a_function_with_a_name() -> None:
     assert kernel(np.int64(2)) == 3
 
 
+@kernels.njit(nogil=True)
+def moved(x: int, by: int) -> int:
+    return x + by
+
+
+@kernels.njit(nogil=True)
+def moved_twice(x: int) -> int:
+    return 10 * moved(x, 3) + moved(x, -1)
+
+
+@pytest.mark.skipif(not JIT, reason="nothing is compiled then")
+def test_a_kernel_is_not_compiled_anew_for_each_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba.core.caching import NullCache
+
+    monkeypatch.setattr(kernels, "_cache", lambda function: NullCache())  # else nothing is compiled the second time
+    for kernel in (moved, moved_twice):
+        monkeypatch.setattr(kernel, "_compiled", None)
+    assert moved_twice(np.int64(2)) == 51
+    assert len(moved.signatures) == 1
+
+
 SCRIPT = """
 import sys
 import nlpkit.kernels.scan, nlpkit.kernels.idtable, nlpkit.kernels.gibbs

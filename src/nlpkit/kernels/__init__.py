@@ -64,11 +64,21 @@ def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Any:
         return function
     dispatcher._cache = _cache(copy)
     dispatcher._compilation_chain_init_hook = lambda: None  # extensions of other packages: no kernel has their types
+    dispatcher.get_call_template = _for_any_number(dispatcher.get_call_template)
     for name in _names(function.__code__):
         called = names.get(name)
         if isinstance(called, Kernel):
             names[name] = dispatcher if called.py_func is function else called.compiled()
     return dispatcher
+
+
+def _for_any_number(called: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a kernel that calls another with a constant call what is compiled for any number: Numba compiles one for each constant."""
+    from numba import types
+
+    return lambda args, named: called(
+        [types.unliteral(arg) for arg in args], {name: types.unliteral(named[name]) for name in named}
+    )
 
 
 def _names(code: CodeType) -> set[str]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from nlpkit.kernels import njit
 from nlpkit.kernels.minhash import decode
+from nlpkit.kernels.sorting import sort
 
 LETTER, UPPER, NUMBER, DIGIT = 1, 2, 4, 8  # numbers: also ², ½, Ⅷ, which are no digits
 INSIDE = 16  # goes on with a word and begins none: marks, joiners
@@ -118,7 +119,7 @@ def _n_characters(data: Any, i: int, end: int) -> int:
 @njit(nogil=True)
 def _n_different(hashes: Any) -> int:
     """Sort hashes (n,) in place and return how many different ones there are."""
-    hashes.sort()
+    sort(hashes)
     n = 0
     for i in range(len(hashes)):
         n += i == 0 or hashes[i] != hashes[i - 1]

@@ -19,6 +19,7 @@ import numpy as np
 
 from nlpkit.kernels import njit
 from nlpkit.kernels.gibbs import random_bits, uniform
+from nlpkit.kernels.sorting import rank, sort
 
 
 class Words(NamedTuple):
@@ -68,14 +69,16 @@ def longest_of(offsets):  # type: ignore[no-untyped-def]
 def mark_halves(offsets, term_ids, key, marks):  # type: ignore[no-untyped-def]
     """Mark every second token of a random permutation of each document, ⌈N_d / 2⌉ of them; marks (N,) bool."""
     for d in range(len(offsets) - 1):
-        tokens = term_ids[offsets[d] : offsets[d + 1]]
-        stream = document_key(np.sort(tokens), key)
+        tokens = term_ids[offsets[d] : offsets[d + 1]].copy()
+        sort(tokens)
+        stream = document_key(tokens, key)
         bits = np.empty(len(tokens), np.uint64)
         for i in range(len(tokens)):
             bits[i] = random_bits(stream, np.uint64(i))
-        order = np.argsort(bits)
+        ordered = bits.copy()
+        sort(ordered)
         for i in range(len(tokens)):
-            marks[offsets[d] + order[i]] = i % 2 == 0
+            marks[offsets[d] + i] = rank(ordered, bits[i]) % 2 == 0
 
 
 @njit(nogil=True)
@@ -180,7 +183,8 @@ def infer(offsets, term_ids, words, chains, sweeps, burn_in, key, room, theta): 
     alpha_sum = words.alpha.sum()
     zero, one = np.uint64(0), np.uint64(1)
     for d in range(D):
-        tokens = np.sort(term_ids[offsets[d] : offsets[d + 1]])
+        tokens = term_ids[offsets[d] : offsets[d + 1]].copy()
+        sort(tokens)
         N = len(tokens)
         stream, counter = document_key(tokens, key), zero
         W = 0
@@ -272,6 +276,7 @@ def left_to_right(offsets, term_ids, words, particles, key, room, out):  # type:
     n_rows = max(1, min(longest, room // K))
     rows = np.empty(n_rows * K, np.float64)
     z, row_of = np.empty(longest, np.uint32), np.empty(longest, np.int64)
+    distinct = np.empty(longest, term_ids.dtype)  # words of the document in ascending order
     size = min(longest, K) + 1  # as in `infer`
     topic, slot = np.empty(size, np.int32), np.full(K, -1, np.int32)
     count, weight, running = np.empty(size), np.empty(size), np.empty(size)
@@ -280,15 +285,20 @@ def left_to_right(offsets, term_ids, words, particles, key, room, out):  # type:
     for d in range(len(offsets) - 1):
         tokens = term_ids[offsets[d] : offsets[d + 1]]
         N = len(tokens)
-        distinct = np.unique(tokens)
-        W = len(distinct)
-        for x in range(min(W, n_rows)):
-            fill_row(rows, x * K, distinct[x], words)
+        ordered = tokens.copy()
+        sort(ordered)
+        W = 0
         for i in range(N):
-            row_of[i] = min(np.searchsorted(distinct, tokens[i]), n_rows - 1)
+            if i == 0 or ordered[i] != ordered[i - 1]:
+                distinct[W] = ordered[i]
+                if n_rows > W:
+                    fill_row(rows, W * K, ordered[i], words)
+                W += 1
+        for i in range(N):
+            row_of[i] = min(rank(distinct[:W], tokens[i]), n_rows - 1)
         p = out[offsets[d] - offsets[0] : offsets[d + 1] - offsets[0]]
         p[:] = 0.0
-        stream, counter = document_key(np.sort(tokens), key), zero
+        stream, counter = document_key(ordered, key), zero
         for _ in range(particles):
             n = zero
             for here in range(N):

@@ -6,6 +6,7 @@ import numpy as np
 
 from nlpkit.kernels import njit
 from nlpkit.kernels.gibbs import COUNT_BITS, topic_width, uniform
+from nlpkit.kernels.sorting import sort
 
 
 @njit(nogil=True)
@@ -149,14 +150,19 @@ def read_lists(lists, n_docs):  # type: ignore[no-untyped-def]
     start, length, entries = lists
     shift, topic_bits = topic_width(entries)
     indptr = np.zeros(n_docs + 1, np.int64)
+    longest = 0
     for d in range(n_docs):
         indptr[d + 1] = indptr[d] + length[d]
+        longest = max(longest, length[d])
     topics = np.empty(indptr[n_docs], np.int32)
     counts = np.empty(indptr[n_docs], np.int64)
+    turned = np.empty(longest, entries.dtype)  # topic << shift | count
     for d in range(n_docs):
-        doc_entries = entries[start[d] : start[d] + length[d]]
-        order = np.argsort(doc_entries & topic_bits)
-        for j in range(len(doc_entries)):
-            topics[indptr[d] + j] = doc_entries[order[j]] & topic_bits
-            counts[indptr[d] + j] = doc_entries[order[j]] >> shift
+        for j in range(length[d]):
+            entry = entries[start[d] + j]
+            turned[j] = (entry & topic_bits) << shift | entry >> shift
+        sort(turned[: length[d]])
+        for j in range(length[d]):
+            topics[indptr[d] + j] = turned[j] >> shift
+            counts[indptr[d] + j] = turned[j] & topic_bits
     return indptr, topics, counts

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.sorting import sort
 
 MASK = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
@@ -116,10 +117,11 @@ def shingle_sets(data, text_offsets, classes, anything, width, offsets, out):  #
                 value = ((value ^ np.uint64(out[j])) * PRIME) & MASK
                 value ^= value >> QUARTER
             out[i] = mix(value, FINAL)
-        ordered = np.sort(out[at : stop - n + 1 if n else at])
-        for i in range(len(ordered)):
-            if i == 0 or ordered[i] != ordered[i - 1]:
-                out[at] = ordered[i]
+        first, last = at, stop - n + 1 if n else at
+        sort(out[first:last])
+        for i in range(first, last):
+            if i == first or out[i] != out[at - 1]:
+                out[at] = out[i]
                 at += 1
         offsets[d + 1] = at
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.sorting import sort
 
 
 @njit(nogil=True)
@@ -30,7 +31,7 @@ def count_contexts(ids, indptr, places, begin, end, weights, sums, columns, valu
                         at += 1
                     sums[v] += weights[d]
                     q += step
-        columns[start:at].sort()
+        sort(columns[start:at])
         for i in range(start, at):
             values[i] = sums[columns[i]]
             sums[columns[i]] = 0.0

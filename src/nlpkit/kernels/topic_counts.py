@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.sorting import sort
 
 
 @njit(nogil=True)
@@ -40,9 +41,8 @@ def count_topics(offsets, z, units, n_topics):  # type: ignore[no-untyped-def]
                 topics[at] = k
                 at += 1
             counts[k] += np.int64(units[i]) if len(units) else 1
-        row = np.sort(topics[indptr[r] : at])
-        for j in range(len(row)):
-            topics[indptr[r] + j] = row[j]
-            data[indptr[r] + j] = counts[row[j]]
-            counts[row[j]] = 0
+        sort(topics[indptr[r] : at])
+        for j in range(indptr[r], at):
+            data[j] = counts[topics[j]]
+            counts[topics[j]] = 0
     return indptr, topics, data
