@@ -97,6 +97,16 @@ def test_texts_end_to_end_as_on_a_gpu(
     np.testing.assert_allclose(own.encode(sentences)[0], expected, atol=1e-5)
 
 
+def test_one_long_text_among_short_ones_end_to_end(tiny: Path) -> None:
+    """They are pooled apart: padded to the long one, many short ones would take too much memory."""
+    texts = ["the cat sat on the mat and a dog", *(f"cat {'sat ' * (i % 2)}" for i in range(60))]
+    own = load_encoder(str(tiny), precision="fp32", batch_tokens=10_000)
+    expected, _ = own.encode(texts)
+    assert isinstance(own._engine, DirectEngine)
+    own._engine.model.packed = each_alone
+    np.testing.assert_allclose(own.encode(texts)[0], expected, atol=1e-5)
+
+
 @pytest.mark.parametrize("mode", ["cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"])
 def test_pooling_agrees(make_model: MakeModel, sentences: list[str], mode: str) -> None:
     folder = make_model(pooling={"embedding_dimension": 32, "pooling_mode": mode})

@@ -14,6 +14,7 @@ x stays in fp32 and so do the norms; products and attention are in the precision
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -141,7 +142,7 @@ class Bert:
         return self._through(ids, places, lambda qkv: self._attention(qkv, groups, lengths))[:n]
 
     def forward_packed(self, ids: Tensor, starts: Tensor, longest: int) -> Tensor:
-        """Return the token vectors of documents of any widths laid end to end, where `packs` says that this device can.
+        """Return the token vectors of documents of any widths laid end to end, where there is a `packed` attention.
 
         ids      (N,) int64; document after document
         starts   (B + 1,) int32, where each document begins, and N
@@ -215,10 +216,10 @@ def packed_attention(dtype: torch.dtype, device: torch.device) -> Callable[..., 
         return None
     try:
         from torch.nn.attention.varlen import varlen_attn
-    except ImportError:  # before torch 2.10
+    except ImportError:
         return None
     attention: Callable[..., Tensor] = varlen_attn
-    return attention
+    return attention if "scale" in inspect.signature(attention).parameters else None  # torch 2.11 has both
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, seen: Tensor | None) -> Tensor:

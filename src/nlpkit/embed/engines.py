@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional
 
 from nlpkit.embed import bert, use
-from nlpkit.embed.batching import Batch
+from nlpkit.embed.batching import Batch, plan_batches
 from nlpkit.embed.layout import ModelLayout, read_layout
 from nlpkit.embed.pooling import pool
 from nlpkit.embed.tokens import NO_LIMIT, IntArray, TokenIds, iterate_ids, load_tokenizer, plain, special_ids
@@ -175,16 +175,22 @@ class DirectTexts(TokenIds):
 
     def _embed_packed(self, rows: IntArray, lengths: IntArray) -> FloatArray:
         if len(rows) > MOST_PACKED:
-            parts = (slice(start, start + MOST_PACKED) for start in range(0, len(rows), MOST_PACKED))
-            return np.concatenate([self._embed_packed(rows[part], lengths[part]) for part in parts])
-        engine, longest = self._engine, int(lengths.max())
+            calls = (slice(start, start + MOST_PACKED) for start in range(0, len(rows), MOST_PACKED))
+            return np.concatenate([self._embed_packed(rows[call], lengths[call]) for call in calls])
+        engine = self._engine
         ends = torch.from_numpy(lengths.cumsum())
         starts = functional.pad(ends, (1, 0)).to(engine.device, torch.int32)
         ids = torch.from_numpy(self.lay_out(rows, lengths)).to(engine.device)
-        hidden = engine.model.forward_packed(ids, starts, longest)
-        places = (starts[:-1, None] + torch.arange(longest, device=engine.device)).clamp(max=len(ids) - 1)
-        pooled = pool(hidden[places], starts.diff(), engine.modes)
-        vectors: FloatArray = pooled.float().cpu().numpy()
+        hidden = engine.model.forward_packed(ids, starts, int(lengths.max()))
+        parts = []
+        for part in plan_batches(
+            lengths, 2 * len(ids), pad=True
+        ):  # of one long text and many short ones, each on its own
+            first, (count, width) = int(part.rows[0]), part.groups[0]
+            own = starts[first : first + count + 1]
+            places = (own[:-1, None] + torch.arange(width, device=engine.device)).clamp(max=len(ids) - 1)
+            parts.append(pool(hidden[places], own.diff(), engine.modes))
+        vectors: FloatArray = torch.cat(parts).float().cpu().numpy()
         return vectors
 
 

@@ -66,9 +66,8 @@ def cpu_has_fast_bf16() -> bool:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return False
-    facts = {
-        key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)
-    }  # of the last core
+    fields = (line.partition(":") for line in lines)
+    facts = {key.strip(): value.strip() for key, _, value in fields}  # of the last core
     flags = facts.get("flags", "").split()
     return "amx_bf16" in flags or ("avx512_bf16" in flags and facts.get("vendor_id") == "AuthenticAMD")
 
