@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from nlpkit.classify.neighbours import Vote
 
 FEW = 64  # documents of a class, on average; below, a logistic regression needs weights, and fine-tuning SetFit
-ROOM, WEAK = (
-    16,
-    10.0,
-)  # documents of a class from which on a weak penalty suits words, and its C (docs/benchmarks/classify.md)
+ROOM = 16  # documents of a class, on average, from which on a weak penalty suits words (docs/benchmarks/classify.md)
+WEAK = 10.0  # C of that penalty
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,7 @@ def run_tables(
     if 2 * empty > len(tested):
         notes.append(
             f"{empty:,} of {wording.counted(len(tested), 'test document')} get no label, since none is more probable than not; "
-            "`cost=10` or `class_weight=balanced` finds more"
+            "`cost=auto` or `class_weight=balanced` finds more"
         )
     if classifier.names and predicted.probabilities is None and classifier.features.rules is None:
         notes.append(f"{config.name} gives no probabilities; `calibrate=sigmoid` makes them")
