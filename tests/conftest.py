@@ -28,6 +28,8 @@ from tests.peer_data import SKIPPED, reason_to_skip
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A GPU would be taken by default, in another precision: what is compared to 1e-6 is compared on the CPU. make test-gpu has one.
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+# Numba paints the reasons why it passed over a rule while it compiles, a fiftieth of that time, and nobody sees them.
+os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 
 # Private parts of other packages are used here, for want of a public way. constraints.txt pins them (hypothesis 6.170.15, pytest
 # 9.2.0); a version that renames them fails at once, here, and needs another look before it is pinned.

@@ -20,7 +20,9 @@ DOCUMENTS = st.lists(st.lists(st.integers(-1, 4), max_size=40), max_size=6)
 
 def arrays(documents: list[list[int]]) -> tuple[Any, Any]:
     offsets = np.cumsum([0, *map(len, documents)]).astype(np.int64)
-    return offsets, np.array([t for terms in documents for t in terms], np.int32)
+    term_ids = np.array([t for terms in documents for t in terms], np.int32)
+    term_ids.setflags(write=False)  # as those of the program: for others the kernels would be compiled once more
+    return offsets, term_ids
 
 
 def number(documents: list[list[int]], n_min: int, n_max: int) -> tuple[list[list[int]], list[tuple[int, ...]]]:

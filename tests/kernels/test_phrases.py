@@ -23,7 +23,9 @@ DOCUMENTS = st.lists(st.lists(st.integers(-1, V - 1), max_size=30), max_size=5)
 
 def arrays(documents: list[list[int]]) -> tuple[Any, Any]:
     offsets = np.cumsum([0, *map(len, documents)]).astype(np.int64)
-    return offsets, np.array([t for terms in documents for t in terms], np.int32)
+    term_ids = np.array([t for terms in documents for t in terms], np.int32)
+    term_ids.setflags(write=False)  # as those of the program: for others the kernels would be compiled once more
+    return offsets, term_ids
 
 
 def count(

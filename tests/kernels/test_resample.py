@@ -33,7 +33,7 @@ def test_by_hand() -> None:
 @repeatable
 @given(st.integers(0, 10**6), st.integers(0, 12), st.integers(0, 5), st.sampled_from([1, 4, 64]))
 def test_equals_counting(seed: int, n_words: int, n_others: int, guides: int) -> None:
-    n_others = max(n_others, n_words == 0)
+    n_others = max(n_others, int(n_words == 0))  # for bool the kernel would be compiled once more
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.full(n_words + bool(n_others), 0.3))
     cumulative = np.cumsum(p)[:n_words]

@@ -29,7 +29,7 @@ def flat(documents: list[list[int]]) -> Any:
 
 def kinds(tokens: list[str], longest: int = 64, *, apostrophes: bool = True) -> list[str]:
     encoded = [token.encode() for token in tokens]
-    arena = np.frombuffer(b"".join(encoded), np.uint8)
+    arena = np.frombuffer(bytearray().join(encoded), np.uint8)  # may be written to, as that of the program
     ends = np.cumsum([0, *map(len, encoded)]).astype(np.int64)
     out = np.full(len(tokens), 9, np.uint8)
     plain_words(arena, ends[:-1], ends[1:], longest, apostrophes, out)

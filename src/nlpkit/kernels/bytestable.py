@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.arrays import copy_into
 
 OFFSET_BASIS = np.uint64(0xCBF29CE484222325)
 PRIME = np.uint64(0x100000001B3)
@@ -47,7 +48,7 @@ def bytes_insert(
             known = slots[slot]
             if known < 0:
                 used = places[n]
-                arena[used : used + size] = text[start : start + size]
+                copy_into(arena[used:], text[start : start + size])
                 places[n + 1] = used + size
                 hashes[n] = h
                 slots[slot] = n

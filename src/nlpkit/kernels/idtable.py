@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.arrays import copy_into
 
 # A search waits for the memory twice, for a slot and for the key of the id in it. Loops over many keys ask for the slot of a
 # key this far ahead, and for the key in that slot half as far: twice the speed once the table has left the cache.
@@ -103,7 +104,7 @@ def with_room(table, n_new):  # type: ignore[no-untyped-def]
         raise MemoryError("more than 2,147,483,648 different terms, n-grams or pairs of terms")
     slots = np.full(2 * room, np.int32(-1), np.int32)
     keys = np.empty(room, np.int64)
-    keys[:n] = table.keys[:n]
+    copy_into(keys, table.keys[:n])
     for i in range(n):
         at = first_slot(keys[i], len(slots))
         while slots[at] >= 0:

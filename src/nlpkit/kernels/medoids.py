@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.arrays import copy_into
 
 
 @njit(nogil=True)
@@ -62,7 +63,7 @@ def swap(distances, medoids, floor):  # type: ignore[no-untyped-def]
         best, place, which = -floor, -1, -1
         for j in range(n):
             gain = 0.0
-            change[:] = without
+            copy_into(change, without)
             for o in range(n):
                 d = distances[j, o]
                 if k == 1:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.arrays import copy_into
 from nlpkit.kernels.sorting import sort
 
 MASK = np.uint64(0xFFFFFFFF)
@@ -212,10 +213,11 @@ def drop_or_keep(offsets, hashes, tags, threshold, most, kept, n, asked, nearest
                 if kept.seen[other] == asked + d or kept.tags[other, band] != tags[d, b]:
                     continue
                 kept.seen[other] = asked + d
-                larger = max(size, kept.sizes[other])
-                if min(size, kept.sizes[other]) < threshold * larger - 1e-6:  # even a subset is not that similar
+                other_size = np.int64(kept.sizes[other])
+                larger = max(size, other_size)
+                if min(size, other_size) < threshold * larger - 1e-6:  # even a subset is not that similar
                     continue
-                similarity = jaccard(hashes, start, size, kept.hashes, kept.offsets[other], kept.sizes[other], most)
+                similarity = jaccard(hashes, start, size, kept.hashes, kept.offsets[other], other_size, most)
                 if similarity > highest or (similarity == highest and other < best):
                     best, highest = other, similarity
         if highest < threshold - 1e-9:
@@ -224,10 +226,10 @@ def drop_or_keep(offsets, hashes, tags, threshold, most, kept, n, asked, nearest
         similarities[d] = highest
         if size and best == EMPTY:
             held = min(size, most)
-            kept.tags[n] = tags[d]
+            copy_into(kept.tags[n], tags[d])
             kept.sizes[n] = size
             kept.seen[n] = EMPTY
-            kept.hashes[kept.offsets[n] : kept.offsets[n] + held] = hashes[start : start + held]
+            copy_into(kept.hashes[kept.offsets[n] :], hashes[start : start + held])
             kept.offsets[n + 1] = kept.offsets[n] + held
             link(kept, n)
             n += 1
@@ -252,7 +254,7 @@ def first_equals(keys, heads, nexts, known, n, nearest):  # type: ignore[no-unty
             other = nexts[other]
         nearest[d] = other
         if other == EMPTY:
-            known[n] = keys[d]
+            copy_into(known[n], keys[d])
             nexts[n] = heads[bucket]
             heads[bucket] = n
             n += 1

@@ -100,5 +100,6 @@ def spell_ngrams(stem_keys, gram_keys, ids, n_min, words, lengths):  # type: ign
                 key = -1 - prefix
         words[i, n] = -1 - key
         n += 1
-        words[i, :n] = words[i, :n][::-1].copy()
+        for j in range(n // 2):
+            words[i, j], words[i, n - 1 - j] = words[i, n - 1 - j], words[i, j]
         lengths[i] = n

@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.arrays import copy_into
 
 STEPS = 50  # of Newton's method, at most; from a path nearby two or three are taken
 LONGEST = 2.0  # that any β_t moves in one step
@@ -71,7 +72,7 @@ def climb_words(counts, exposures, rest, first, step, begin, end, paths):  # typ
             for t in range(T):
                 total += counts[v, k, t]
             if total < NOTHING:
-                paths[v, k] = rest[k]
+                copy_into(paths[v, k], rest[k])
             else:
                 climb(counts[v, k], exposures[k], first, step, paths[v, k], gradient, diagonal)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.arrays import longer
 from nlpkit.kernels.idtable import AHEAD, expect_key, expect_slot, find, insert, with_room
 from nlpkit.kernels.ngrams import LINKED
 
@@ -23,9 +24,7 @@ def count_pairs(table, counts, offsets, term_ids, connects, frequent, max_betwee
         table, counts, offsets, term_ids, connects, frequent, max_between, before, after, cursor
     ):
         table = with_room(table, max_between + 1)
-        larger = np.zeros(len(table.keys), np.int64)
-        larger[: len(counts)] = counts
-        counts = larger
+        counts = longer(counts, len(table.keys))
     return table, counts
 
 
@@ -77,9 +76,7 @@ def count_window_pairs(table, counts, offsets, term_ids, window, wanted, nodes, 
     cursor = np.array([0, 0])
     while not _count_windows_until_full(table, counts, offsets, term_ids, window, wanted, nodes, before, after, cursor):
         table = with_room(table, window)
-        larger = np.zeros(len(table.keys), np.int64)
-        larger[: len(counts)] = counts
-        counts = larger
+        counts = longer(counts, len(table.keys))
     return table, counts
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.arrays import copy_into
 
 SWEEPS = 10_000  # over the effects for one λ, at most
 ENOUGH = 0.999  # share of the deviance explained at which smaller λ are left out, as in glmnet
@@ -173,9 +174,9 @@ def fit_terms(counts, shares, cell_totals, path, begin, end, best):  # type: ign
             value = left + 2.0 * effects
             if value < criterion:
                 criterion = value
-                best.topic[v] = topic
-                best.level[v] = level
-                best.cell[v] = cell
+                copy_into(best.topic[v], topic)
+                copy_into(best.level[v], level)
+                copy_into(best.cell[v], cell)
             if 2.0 * effects >= criterion + DROPPED:
                 break
             before, explained = explained, 1.0 - left / null

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.arrays import copy_into
 from nlpkit.kernels.restricted import count, draw
 
 LEAST = 1e-300
@@ -92,7 +93,7 @@ def sweep(  # type: ignore[no-untyped-def]
         labelled = not np.isnan(y[d])
         topic_counts(z[begin:end], n_dk)
         if labelled and N > 0:
-            scores[:] = intercept
+            copy_into(scores, intercept)
             for k in range(K):
                 steps[k] = coef[k, 0] / N
                 for c in range(C):

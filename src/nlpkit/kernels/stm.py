@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.arrays import copy_into
 
 STEPS = 200  # of Newton's method, at most; from a mode nearby two or three are taken
 HALVINGS = 40  # of a step that does not descend
@@ -263,7 +264,7 @@ def infer(indptr, words, counts, model, begin, end, eta, bounds, covariance):  #
         mean = model.mean[d if len(model.mean) > 1 else 0]
         first, last = indptr[d], indptr[d + 1]
         if first == last:
-            eta[d] = mean
+            copy_into(eta[d], mean)
             bounds[d] = 0.0
             continue
         value, settled = find_mode(eta[d], mean, words[first:last], counts[first:last], model, room)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.arrays import longer
 from nlpkit.kernels.idtable import insert, with_room
 
 PIECE = 4096  # tokens between two looks at the room in the table
@@ -28,8 +29,8 @@ def tally_words(table, offsets, ids, groups, first_doc, n_tokens, cf, df, last_d
             table = with_room(table, PIECE)
             room = len(table.keys)
             if room > len(cf):
-                cf, df = _longer(cf, room), _longer(df, room)
-                last_doc, first_seen = _longer(last_doc, room), _longer(first_seen, room)
+                cf, df = longer(cf, room), longer(df, room)
+                last_doc, first_seen = longer(last_doc, room), longer(first_seen, room)
             for i in range(start, end):
                 if ids[i] < 0:
                     continue
@@ -44,10 +45,3 @@ def tally_words(table, offsets, ids, groups, first_doc, n_tokens, cf, df, last_d
                     df[slot] += 1
         n_tokens[group] = at
     return table, cf, df, last_doc, first_seen
-
-
-@njit(nogil=True)
-def _longer(values, n):  # type: ignore[no-untyped-def]
-    longer = np.zeros(n, values.dtype)
-    longer[: len(values)] = values
-    return longer

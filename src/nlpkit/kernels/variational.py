@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from nlpkit.kernels import njit
+from nlpkit.kernels.arrays import copy_into
 
 LEAST = 1e-300  # Σ_k exp(E[log θ_dk] + E[log β_kv]) below which it counts as this
 SERIES_FROM = 8.0  # where the error of the asymptotic series of ψ, 0.44 / x¹⁶, is below 2e-15
@@ -111,7 +112,7 @@ def infer(indptr, terms, counts, words, peaks, alpha, steps, tolerance, begin, e
         mine, shares, p, ratio = gamma[d], weights[d], sums[:n], ratios[first : first + n]
         bounds[d] = 0.0
         if n == 0:
-            mine[:] = alpha
+            copy_into(mine, alpha)
             expect_topics(mine, shares)
             continue
         for i in range(n):

@@ -262,7 +262,9 @@ def _average(a: FloatArray, b: FloatArray, average: Average) -> FloatArray:
 
 def _expected(counts: FloatArray) -> FloatArray:
     *leading, R, C = counts.shape
-    rows, columns = counts.sum(axis=-1).reshape(-1, R), counts.sum(axis=-2).reshape(-1, C)
+    # in the order of C, whatever that of the counts
+    rows = np.ascontiguousarray(counts.sum(axis=-1).reshape(-1, R))
+    columns = np.ascontiguousarray(counts.sum(axis=-2).reshape(-1, C))
     # looked up by the size of a row or a column, and by cells, which are no larger than either
     logs = np.log(np.maximum(np.arange(max(rows.max(), columns.max()) + 1), 1.0))
     return np.asarray(expected_information(rows, columns, logs, _FLOOR), np.float64).reshape(leading)
