@@ -11,7 +11,9 @@ from nlpkit.kernels import njit
 
 @njit(nogil=True)
 def copy_into(target: Any, values: Any) -> None:
-    """Write values (n,) to the first n places of target."""
+    """Write values (n,) to the first n places of target. Raises IndexError where it has fewer."""
+    if len(values) > len(target):
+        raise IndexError("more values than places")
     for i in range(len(values)):
         target[i] = values[i]
 
