@@ -187,9 +187,9 @@ class DirectTexts(TokenIds):
             lengths, 2 * len(ids), pad=True
         ):  # of one long text and many short ones, each on its own
             first, (count, width) = int(part.rows[0]), part.groups[0]
-            own = starts[first : first + count + 1]
-            places = (own[:-1, None] + torch.arange(width, device=engine.device)).clamp(max=len(ids) - 1)
-            parts.append(pool(hidden[places], own.diff(), engine.modes))
+            bounds = starts[first : first + count + 1]
+            places = (bounds[:-1, None] + torch.arange(width, device=engine.device)).clamp(max=len(ids) - 1)
+            parts.append(pool(hidden[places], bounds.diff(), engine.modes))
         vectors: FloatArray = torch.cat(parts).float().cpu().numpy()
         return vectors
 
