@@ -183,9 +183,8 @@ class DirectTexts(TokenIds):
         ids = torch.from_numpy(self.lay_out(rows, lengths)).to(engine.device)
         hidden = engine.model.forward_packed(ids, starts, int(lengths.max()))
         parts = []
-        for part in plan_batches(
-            lengths, 2 * len(ids), pad=True
-        ):  # of one long text and many short ones, each on its own
+        # of one long text and many short ones, each on its own: padded together they would take too much memory
+        for part in plan_batches(lengths, 2 * len(ids), pad=True):
             first, (count, width) = int(part.rows[0]), part.groups[0]
             bounds = starts[first : first + count + 1]
             places = (bounds[:-1, None] + torch.arange(width, device=engine.device)).clamp(max=len(ids) - 1)
