@@ -181,3 +181,16 @@ def test_same_bytes_on_1_2_and_3_threads() -> None:
 
 def test_any_seed_will_do() -> None:
     assert np.isfinite(layout_of(seed=10**30, n_epochs=2)[0]).all()
+
+
+def test_threads_of_torch_stay_as_many_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before, the first layout set them to all cores, for all that came after it in the process."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    monkeypatch.setattr(
+        "numba.get_num_threads", lambda: torch.set_num_threads(before + 1)
+    )  # as when Numba starts its own
+    graph = fuzzy_graph(nearest_neighbours(planted([20] * 3, seed=1).embeddings, k=5))
+    assert torch.get_num_threads() == before
+    umap_layout(graph, np.zeros((60, 2), np.float32), n_epochs=1)
+    assert torch.get_num_threads() == before

@@ -34,6 +34,7 @@ def fuzzy_graph(neighbours: Neighbours) -> CsrMatrix:
     D, k = neighbours.index.shape
     distances = np.maximum(1.0 - neighbours.similarity.astype(np.float64), 0.0)
     rho, sigma = np.empty(D), np.empty(D)
+    _start_threads()
     bandwidths(distances, rho, sigma)
     u = np.exp(-np.maximum(distances - rho[:, None], 0.0) / sigma[:, None]).astype(np.float32)
     rows = np.repeat(np.arange(D, dtype=np.int32), k)
@@ -42,6 +43,14 @@ def fuzzy_graph(neighbours: Neighbours) -> CsrMatrix:
     graph = sparse.csr_array(directed + transposed - directed * transposed)
     graph.sort_indices()
     return graph
+
+
+def _start_threads() -> None:
+    """Start the threads of Numba; it sets those of OpenMP, also for PyTorch, to all cores, and this sets them back."""
+    import numba
+
+    with threadpool_limits(user_api="openmp"):
+        numba.get_num_threads()
 
 
 def low_dimensional_curve(min_dist: float, spread: float = 1.0) -> tuple[float, float]:
@@ -109,6 +118,7 @@ def umap_layout(
     period: FloatArray = np.where(weights * n_epochs < top, np.inf, top / np.maximum(weights, 1e-12)).astype(np.float64)
     import numba
 
+    _start_threads()
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS) if D >= PARALLEL_FROM else 1)
     step = max(n_epochs // 50, 1)
     draws = seed * 1_000_003 % 2**62  # of 64 bits, whatever the seed
