@@ -19,7 +19,8 @@ from nlpkit.embed import bert, use
 from nlpkit.embed.batching import Batch, plan_batches
 from nlpkit.embed.layout import ModelLayout, read_layout
 from nlpkit.embed.pooling import pool
-from nlpkit.embed.tokens import NO_LIMIT, IntArray, TokenIds, iterate_ids, load_tokenizer, plain, special_ids
+from nlpkit.embed.token_ids import TokenIds, TokenReader
+from nlpkit.embed.tokens import NO_LIMIT, IntArray, iterate_ids, load_tokenizer, plain, special_ids
 from nlpkit.errors import MissingError, UsageError, missing_extra
 
 FloatArray = npt.NDArray[np.float32]
@@ -98,6 +99,7 @@ class BertEngine:
             self.tokenizer = load_tokenizer(layout)
         except Exception as error:  # tokenizers raises plain Exception
             raise MissingError(f"{layout.folder / 'tokenizer.json'} cannot be read: {error}") from None
+        self.reader = TokenReader(self.tokenizer)
         positions = bert.max_positions(layout.config)
         specials = sum(map(len, special_ids(self.tokenizer)))
         self.max_tokens = checked_max_tokens(max_tokens, layout.max_tokens, positions, specials)
@@ -144,7 +146,7 @@ class DirectTexts(TokenIds):
     """Token ids that the engine's model embeds."""
 
     def __init__(self, engine: DirectEngine, texts: Sequence[str]) -> None:
-        super().__init__(engine.tokenizer, texts, engine.max_tokens)
+        super().__init__(engine.reader, texts, engine.max_tokens)
         self._engine = engine
 
     def on(self, engine: DirectEngine) -> DirectTexts:
@@ -204,11 +206,12 @@ class UseEngine:
             self.model = use.UniversalSentenceEncoder(path / use.WEIGHTS, device)
         except Exception as error:  # zip, NumPy, struct and tokenizers have classes of their own for a damaged file
             raise MissingError(f"the model in {path} cannot be read: {error}") from None
+        self.reader = TokenReader(self.tokenizer)
         self.max_tokens = checked_max_tokens(max_tokens, None, NO_LIMIT, sum(map(len, special_ids(self.tokenizer))))
         self.dim = self.model.dim
 
     def read(self, texts: Sequence[str]) -> Texts:
-        return use.UseTexts(self.model, self.tokenizer, texts, self.max_tokens)
+        return use.UseTexts(self.model, self.reader, texts, self.max_tokens)
 
 
 class FallbackEngine:

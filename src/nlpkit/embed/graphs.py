@@ -21,7 +21,8 @@ from nlpkit.embed.batching import Batch
 from nlpkit.embed.engines import BertEngine, Texts, bert_weights
 from nlpkit.embed.layout import ModelLayout
 from nlpkit.embed.pooling import pool
-from nlpkit.embed.tokens import IntArray, TokenIds
+from nlpkit.embed.token_ids import TokenIds
+from nlpkit.embed.tokens import IntArray
 
 FloatArray = npt.NDArray[np.float32]
 Run = Callable[[IntArray, IntArray], FloatArray]  # ids (B, T), lengths (B,) → token vectors (B, T, H)
@@ -56,7 +57,7 @@ class GraphTexts(TokenIds):
     """Token ids that the engine's graph embeds."""
 
     def __init__(self, engine: GraphEngine, texts: Sequence[str]) -> None:
-        super().__init__(engine.tokenizer, texts, engine.max_tokens)
+        super().__init__(engine.reader, texts, engine.max_tokens)
         self._engine = engine
 
     def embed(self, batch: Batch) -> FloatArray:

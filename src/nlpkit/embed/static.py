@@ -24,7 +24,8 @@ from nlpkit.embed.encoder import STATIC_BATCH_TOKENS, Encoder, encodable, unit_l
 from nlpkit.embed.models import ModelFiles
 from nlpkit.embed.options import LEAST_SAMPLE
 from nlpkit.embed.static_engine import StaticEngine
-from nlpkit.embed.tokens import iterate_ids
+from nlpkit.embed.token_ids import TokenIds, TokenReader
+from nlpkit.embed.tokens import NO_LIMIT
 from nlpkit.errors import InputError, MissingError
 from nlpkit.metrics.clustering import adjusted_mutual_information
 from nlpkit.types import CsrMatrix, Float32Array, IntArray
@@ -320,13 +321,9 @@ def static_tokenizer(teacher: Encoder) -> Tokenizer:
 
 def token_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> CsrMatrix:
     """Return how often each text has each token, (D, V)."""
-    lengths, flat = [0], []
-    for ids in iterate_ids(tokenizer, texts):
-        lengths.append(len(ids))
-        flat.append(np.array(ids, np.int32))
-    indices = np.concatenate(flat) if flat else np.empty(0, np.int32)
+    ids = TokenIds(TokenReader(tokenizer), texts, NO_LIMIT, specials=False)
     shape = (len(texts), tokenizer.get_vocab_size())
-    matrix = sp.csr_matrix((np.ones(len(indices), np.float32), indices, np.cumsum(lengths)), shape=shape)
+    matrix = sp.csr_matrix((np.ones(len(ids.flat), np.float32), ids.flat, ids.starts), shape=shape)
     matrix.sum_duplicates()
     return matrix
 

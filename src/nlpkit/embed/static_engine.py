@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from nlpkit.embed.tokens import NO_LIMIT, IntArray, iterate_ids, plain
+from nlpkit.embed.token_ids import TokenIds, TokenReader
+from nlpkit.embed.tokens import NO_LIMIT, plain
 from nlpkit.errors import MissingError, UsageError
+from nlpkit.ranges import ranges
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -50,6 +51,7 @@ class StaticEngine:
         if vectors.ndim != 2 or len(vectors) < tokenizer.get_vocab_size() or not np.isfinite(vectors).all():
             raise ValueError(f"{tokenizer.get_vocab_size():,} vectors of numbers were needed, found {vectors.shape}")
         self.tokenizer, self.vectors = plain(tokenizer), np.ascontiguousarray(vectors, np.float32)
+        self.reader = TokenReader(self.tokenizer)
         if max_tokens is not None and max_tokens < 1:
             raise UsageError(f"`max_tokens={max_tokens}`: at least 1 is needed", parameter="max_tokens")
         self.max_tokens, self.dim = max_tokens or NO_LIMIT, vectors.shape[1]
@@ -85,29 +87,21 @@ class StaticEngine:
         return StaticTexts(self, texts)
 
 
-class StaticTexts:
+class StaticTexts(TokenIds):
     """Texts as token ids, end to end; see `nlpkit.embed.engines.Texts`."""
 
     def __init__(self, engine: StaticEngine, texts: Sequence[str]) -> None:
-        self._engine, keep = engine, engine.max_tokens
-        flat = array("i")
-        self.counts = np.empty(len(texts), np.int64)
-        for i, ids in enumerate(iterate_ids(engine.tokenizer, texts)):
-            self.counts[i] = len(ids)
-            flat.extend(ids[:keep])
-        self.cut = np.maximum(self.counts - keep, 0)
-        self.lengths: IntArray = np.maximum(self.counts - self.cut, 1)
-        self._starts = np.concatenate([[0], np.cumsum(self.counts - self.cut)])
-        self._flat = np.frombuffer(flat, np.intc) if flat else np.empty(0, np.intc)
+        super().__init__(engine.reader, texts, engine.max_tokens, specials=False)
+        self._engine = engine
 
     def embed(self, batch: Batch) -> FloatArray:
         """Return the mean vectors of the texts `batch.rows`, (B, E) float32, summed in the order of the tokens."""
         import scipy.sparse as sp  # here: other engines are loaded without it
 
-        starts, stops = self._starts[batch.rows], self._starts[batch.rows + 1]
-        indptr = np.concatenate([[0], np.cumsum(stops - starts)])
-        at = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], stops - starts)
+        sizes = np.diff(self.starts)[batch.rows]
+        ids = self.flat[ranges(self.starts[batch.rows], sizes)]
         vectors = self._engine.vectors
-        bag = sp.csr_matrix((np.ones(len(at), np.float32), self._flat[at], indptr), shape=(len(starts), len(vectors)))
-        means: FloatArray = (bag @ vectors) / np.maximum(stops - starts, 1)[:, None].astype(np.float32)
+        shape = (len(sizes), len(vectors))
+        bag = sp.csr_matrix((np.ones(len(ids), np.float32), ids, np.concatenate([[0], np.cumsum(sizes)])), shape=shape)
+        means: FloatArray = (bag @ vectors) / np.maximum(sizes, 1)[:, None].astype(np.float32)
         return means

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -55,43 +54,6 @@ def special_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
     return probe.ids[:first], probe.ids[last:]
 
 
-class TokenIds:
-    """The ids of texts, cut to a length: one flat int32 array, so a million texts are no million objects.
-
-    flat     (Σ lengths,) int32, the ids of all texts, end to end
-    counts   (U,) int64, tokens of each text before the cut, without special tokens
-    cut      (U,) int64, how many of them the cut took
-    lengths  (U,) int64, tokens after the cut, with special tokens, at least 1
-    """
-
-    def __init__(self, tokenizer: Tokenizer, texts: Sequence[str], max_tokens: int) -> None:
-        before, after = special_ids(tokenizer)
-        keep = max_tokens - len(before) - len(after)
-        nothing = [0]  # a text without a single token, where the model has no special ones either
-        flat = array("i")
-        counts = np.empty(len(texts), np.int64)
-        lengths = np.empty(len(texts), np.int64)
-        for i, ids in enumerate(iterate_ids(tokenizer, texts)):
-            counts[i] = len(ids)
-            whole = [*before, *ids[:keep], *after] or nothing
-            lengths[i] = len(whole)
-            flat.extend(whole)
-        self.counts, self.lengths = counts, lengths
-        self.cut = np.maximum(counts - keep, 0)
-        self.flat = np.frombuffer(flat, dtype=np.intc) if flat else np.empty(0, np.intc)
-        self._starts = np.concatenate([[0], np.cumsum(lengths)])
-
-    def lay_out(self, rows: IntArray, widths: IntArray) -> IntArray:
-        """Return the ids of `rows` (B,) end to end, each filled up with zeros to its width (B,): (Σ widths,) int64."""
-        out = np.zeros(int(widths.sum()), np.int64)
-        at = 0
-        for row, width in zip(rows.tolist(), widths.tolist(), strict=True):
-            start, stop = self._starts[row], self._starts[row + 1]
-            out[at : at + stop - start] = self.flat[start:stop]
-            at += width
-        return out
-
-
 def windows(tokenizer: Tokenizer, text: str, size: int) -> list[str]:
     """Return a text in parts of at most `size` tokens, which together are the text.
 
@@ -132,12 +94,18 @@ def unknown_share(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
 
 def iterate_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[list[int]]:
     """Yield the ids of each text, without special tokens, holding few texts' encodings at a time."""
+    for part in chunks(texts):
+        for encoding in tokenizer.encode_batch_fast(part, add_special_tokens=False):
+            yield encoding.ids
+
+
+def chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield texts in parts of moderate length, of one text at least."""
     start = 0
     while start < len(texts):
         stop, chars = start, 0
         while stop < len(texts) and stop - start < _CHUNK_TEXTS and (stop == start or chars < _CHUNK_CHARS):
             chars += len(texts[stop])
             stop += 1
-        for encoding in tokenizer.encode_batch_fast(texts[start:stop], add_special_tokens=False):
-            yield encoding.ids
+        yield texts[start:stop]
         start = stop

@@ -19,7 +19,8 @@ import torch
 from torch.nn.functional import layer_norm, relu
 
 from nlpkit.embed.batching import Batch
-from nlpkit.embed.tokens import IntArray, TokenIds, plain
+from nlpkit.embed.token_ids import TokenIds, TokenReader
+from nlpkit.embed.tokens import IntArray, plain
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -39,8 +40,8 @@ def is_use(folder: Path) -> bool:
 class UseTexts(TokenIds):
     """Token ids that the encoder embeds."""
 
-    def __init__(self, model: UniversalSentenceEncoder, tokenizer: Tokenizer, texts: Sequence[str], most: int) -> None:
-        super().__init__(tokenizer, texts, most)
+    def __init__(self, model: UniversalSentenceEncoder, reader: TokenReader, texts: Sequence[str], most: int) -> None:
+        super().__init__(reader, texts, most)
         self._model = model
 
     def embed(self, batch: Batch) -> FloatArray:

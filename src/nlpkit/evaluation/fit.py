@@ -12,7 +12,7 @@ from nlpkit.evaluation.results import ScoreDifference, TargetResult
 from nlpkit.metrics.bootstrap import Statistic, compare, ratio_of
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.topics.mixtures.heldout import HeldOut
-from nlpkit.types import LongArray, TokenTable
+from nlpkit.types import LongArray
 
 GROUPS = 500  # of documents, when there are more of them
 
@@ -67,11 +67,3 @@ def compare_perplexity(
         comparison = compare(*pair, units, level=uncertainty.level, seed=uncertainty.seed, over="documents")
         out.append(ScoreDifference("perplexity", results[0].name, result.name, comparison))
     return out
-
-
-def documents_of(tokens: TokenTable, rows: LongArray) -> TokenTable:
-    """Return some of the documents."""
-    lengths = np.diff(tokens.offsets)[rows]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    at = np.arange(offsets[-1]) + np.repeat(tokens.offsets[rows] - offsets[:-1], lengths)
-    return TokenTable(offsets, tokens.term_ids[at], tokens.terms)

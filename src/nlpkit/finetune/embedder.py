@@ -14,7 +14,8 @@ from torch import Tensor
 from nlpkit.embed import bert
 from nlpkit.embed.engines import checked_max_tokens, load_sentence_transformer, quiet
 from nlpkit.embed.layout import read_layout
-from nlpkit.embed.tokens import NO_LIMIT, TokenIds, plain, special_ids
+from nlpkit.embed.token_ids import TokenIds, TokenReader
+from nlpkit.embed.tokens import NO_LIMIT, plain, special_ids
 from nlpkit.errors import UsageError, first_line
 from nlpkit.finetune.engine import autocast_if_supported
 from nlpkit.finetune.peft_methods import apply_peft
@@ -52,6 +53,7 @@ class Embedder:
             )
         self.model, self.device = model.float().eval(), model.device
         self._tokenizer = plain(Tokenizer.from_str(backend.to_str()))
+        self._reader = TokenReader(self._tokenizer)
         self.padding = int(first.tokenizer.pad_token_id or 0)
         self._lower = bool(getattr(first, "do_lower_case", False))
         specials = sum(map(len, special_ids(self._tokenizer)))
@@ -121,7 +123,7 @@ class Embedder:
     def read(self, texts: Sequence[str]) -> EmbedderTexts:
         """Tokenise texts, cut to `max_tokens`."""
         prompted = [self.as_read(text)[0] for text in texts] if self._lower or self._prompt else texts
-        return EmbedderTexts(self, TokenIds(self._tokenizer, prompted, self.max_tokens))
+        return EmbedderTexts(self, TokenIds(self._reader, prompted, self.max_tokens))
 
     @property
     def tokenizer(self) -> Any:
@@ -161,7 +163,7 @@ class Embedder:
     def _reached(self) -> tuple[frozenset[str], int]:
         """Return the names of the parameters that vectors depend on, and E."""
         trainable = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
-        ids, mask = self.pad(TokenIds(self._tokenizer, ["a"], self.max_tokens), np.zeros(1, np.int64))
+        ids, mask = self.pad(TokenIds(self._reader, ["a"], self.max_tokens), np.zeros(1, np.int64))
         with torch.enable_grad():
             vectors = self.forward(ids, mask)
             gradients = torch.autograd.grad(vectors.sum(), list(trainable.values()), allow_unused=True)

@@ -37,11 +37,9 @@ class BytesTable:
         while room < strings:
             room *= 2
         if room > len(self.hashes):
-            self.hashes = _grown(self.hashes, room)
-            self.places = _grown(self.places, room + 1)
+            self.hashes, self.places = with_room(self.hashes, room), with_room(self.places, room + 1)
             self.slots = bytes_rehash(self.hashes, self.n, 2 * room)
-        if size > len(self.arena):
-            self.arena = _grown(self.arena, max(size, 2 * len(self.arena)))
+        self.arena = with_room(self.arena, size)
 
     def insert(self, text: ByteArray, starts: LongArray, ends: LongArray) -> IntArray:
         """Return the numbers (T,) int32 of strings text[starts[t]:ends[t]], new ones numbered on."""
@@ -63,7 +61,10 @@ class BytesTable:
         return [data[a - ends[0] : b - ends[0]].decode() for a, b in pairwise(ends)]
 
 
-def _grown(array: Any, size: int) -> Any:
-    bigger = np.empty(size, array.dtype)
+def with_room(array: Any, size: int) -> Any:
+    """Return an array of at least `size` places that begins as the old one, which it is where that is large enough."""
+    if size <= len(array):
+        return array
+    bigger = np.empty(max(size, 2 * len(array)), array.dtype)
     bigger[: len(array)] = array
     return bigger

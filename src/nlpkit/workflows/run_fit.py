@@ -12,7 +12,7 @@ from scipy import sparse
 
 from nlpkit import reporting
 from nlpkit.errors import InputError, UsageError
-from nlpkit.evaluation.fit import HeldOutScores, bootstrap_groups, documents_of, perplexity_statistic
+from nlpkit.evaluation.fit import HeldOutScores, bootstrap_groups, perplexity_statistic
 from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.mixture_tables import read_model
@@ -24,6 +24,7 @@ from nlpkit.parameters import Execution
 from nlpkit.topics.lda.residuals import residual_dispersion
 from nlpkit.topics.mixtures.heldout import Method, hold_out, merged, perplexity
 from nlpkit.topics.mixtures.model import MixtureModel
+from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.types import CsrMatrix, FloatArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
@@ -129,7 +130,7 @@ def _add_perplexity(result: TargetResult, target: TopicTarget, run: Run, setting
             try:
                 scores = perplexity(
                     model,
-                    tokens if len(some) == tokens.n_docs else documents_of(tokens, some),
+                    tokens if len(some) == tokens.n_docs else select_documents(tokens, some),
                     seed=uncertainty.seed,
                     threads=settings.threads,
                     method=cast(Method, options.method),
@@ -194,7 +195,7 @@ def _add_residuals(result: TargetResult, target: TopicTarget, run: Run, settings
             f"residuals of {run.path} are of its {len(known):,} documents, {len(ids):,} were read; leave `limit` out"
         )
     chosen = np.flatnonzero(hold_out(len(ids), min(1.0, RESIDUAL_DOCS / len(ids)), settings.uncertainty.seed))
-    counts = _counts_in(model, documents_of(tokens, chosen))
+    counts = _counts_in(model, select_documents(tokens, chosen))
     theta = _theta(run, model, ids.take(pa.array(chosen)))
     residuals = residual_dispersion(counts, lambda r: theta[r], model.phi, share=len(chosen) / len(known))
     parameters = {

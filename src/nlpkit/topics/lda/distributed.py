@@ -22,6 +22,7 @@ from nlpkit.actors import Actors, Start, ThreadActors
 from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs, gibbs_layout
 from nlpkit.kernels.topic_counts import count_topics
+from nlpkit.ranges import ranges
 from nlpkit.topics.lda.arguments import UNIT, as_units, check_arguments, checked_priors
 from nlpkit.topics.lda.likelihood import log_words
 from nlpkit.topics.lda.priors import TopicHistogram
@@ -82,7 +83,11 @@ class Shard(GibbsSampler):
     def packed_state(self) -> dict[str, np.ndarray]:
         """Return a copy of `state`, without the room that lists do not fill."""
         length, entries = self._lists.length, self._lists.entries
-        return {"z": self._z.copy(), "list_length": length.copy(), "list_entries": entries[self._places(length)]}
+        return {
+            "z": self._z.copy(),
+            "list_length": length.copy(),
+            "list_entries": entries[ranges(self._lists.start[:-1], length)],
+        }
 
     def restore_packed(self, state: Mapping[str, np.ndarray], sweep: int) -> None:
         """Continue from a `packed_state`. Raises UsageError as `restore` does."""
@@ -91,16 +96,8 @@ class Shard(GibbsSampler):
         fits = length.shape == room.shape and bool(((length >= 0) & (length <= room)).all())
         if not fits or len(state["list_entries"]) != length.sum():
             raise UsageError("the saved state belongs to another corpus or another number of topics")
-        entries[self._places(length)] = state["list_entries"]
+        entries[ranges(self._lists.start[:-1], length)] = state["list_entries"]
         self.restore({**state, "list_entries": entries}, sweep)
-
-    def _places(self, length: IntArray) -> LongArray:
-        """Return where the entries are that lists of some lengths fill."""
-        ends = np.cumsum(length, dtype=np.int64)
-        places: LongArray = np.arange(ends[-1] if len(ends) else 0) + np.repeat(
-            self._lists.start[:-1] - (ends - length), length
-        )
-        return places
 
 
 class DistributedSampler:

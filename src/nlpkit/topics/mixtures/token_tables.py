@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from nlpkit.ranges import ranges
 from nlpkit.types import LongArray, TokenTable
 
 
 def select_documents(tokens: TokenTable, documents: LongArray) -> TokenTable:
     """Return some documents of a table, in the order of their numbers."""
     lengths = np.diff(tokens.offsets)[documents]
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    places = np.arange(offsets[-1]) + np.repeat(tokens.offsets[documents] - offsets[:-1], lengths)
-    return TokenTable(offsets, tokens.term_ids[places], tokens.terms)
+    term_ids = tokens.term_ids[ranges(tokens.offsets[documents], lengths)]
+    return TokenTable(np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), term_ids, tokens.terms)
 
 
 def with_used_terms(tokens: TokenTable) -> TokenTable:
