@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -90,23 +91,31 @@ def topics(paths: list[str], encoder: Encoder) -> None:
 
 
 def speed(paths: list[str], encoder: Encoder) -> None:
-    """Print documents per CPU second, by tokens that are as many as those of the encoder and vectors drawn at random."""
+    """Print documents per CPU second with random vectors: texts new to the encoder, the same again, and sentence-transformers."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+
     tokenizer = static.static_tokenizer(encoder)
     vectors = np.random.default_rng(0).normal(size=(tokenizer.get_vocab_size(), encoder.dim)).astype(np.float32)
-    facts = {"teacher": {"encoder": "random"}}
-    model = static.StaticModel(tokenizer, vectors, facts["teacher"], 0, *[static.StaticScores(0, 0, 0, 0, 0)] * 2)
-    fast = model.encoder(threads=1)
-    for path in paths:
-        texts, _ = corpus(path)
-        fast.encode(texts[:100])
+    scores = [static.StaticScores(0, 0, 0, 0, 0)] * 2
+    model = static.StaticModel(tokenizer, vectors, {"encoder": "random"}, 0, *scores)
+    peer = SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=vectors)], device="cpu")
+
+    def per_second(embed: Callable[[list[str]], Any], texts: list[str]) -> float:
         start = time.process_time()
-        fast._engine.read(texts)
-        read = time.process_time()
-        _, report = fast.encode(texts)
-        done = time.process_time()
+        embed(texts)
+        return len(texts) / (time.process_time() - start)
+
+    for path in paths:
+        texts = [text for text in nk.read_corpus(path).table()["text"].to_pylist() if text]
+        fast = model.encoder(threads=1)
+        tokens = fast.encode(texts[:100])[1].tokens / 100
+        new, again = per_second(fast.encode, texts), per_second(fast.encode, texts)
+        other = per_second(lambda texts: peer.encode(texts, batch_size=512, show_progress_bar=False), texts)
         print(
-            f"{Path(path).name}: {report.tokens / len(texts):.0f} tokens each, {len(texts) / (done - read):,.0f} documents per CPU "
-            f"second, {len(texts) / (read - start):,.0f} only tokenised"
+            f"{Path(path).name}: {len(texts):,} texts, {tokens:.0f} tokens each, documents per CPU second: {new:,.0f} new, {again:,.0f} "
+            f"again, {other:,.0f} by sentence-transformers",
+            flush=True,
         )
 
 

@@ -50,7 +50,7 @@ def test_a_batch_that_has_no_room_is_halved(tiny: Path, caplog: pytest.LogCaptur
     torch.cuda.empty_cache()
     whole = torch.cuda.get_device_properties(0).total_memory
     try:
-        torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + 256 * 2**20) / whole)
+        torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + 32 * 2**20) / whole)
         with caplog.at_level(logging.WARNING):
             halved, _ = encoder.encode(texts)
     finally:

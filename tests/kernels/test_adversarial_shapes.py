@@ -20,10 +20,15 @@ import pyarrow as pa
 import pytest
 from numba import config
 from scipy import sparse
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
 
 import nlpkit.kernels
 from nlpkit.classify.hand_features import hand_features
 from nlpkit.classify.logistic import fit_label_logistic, fit_logistic
+from nlpkit.embed import token_ids
 from nlpkit.kernels import (
     biterm,
     bytestable,
@@ -50,6 +55,7 @@ from nlpkit.kernels import (
     ngrams,
     paths,
     phrases,
+    pieces,
     poisson_lasso,
     resample,
     restricted,
@@ -230,6 +236,23 @@ def test_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
                 kept = prune_batch(batch, np.where(np.arange(vocabulary.n_terms) % 2, -1, 0).astype(np.int32))
                 assert kept.offsets[-1] == len(kept.term_ids)
             assert len(vocabulary.terms) == len(vocabulary.cf)
+
+
+@exercises(pieces.split_words)
+def test_words_of_tokenizers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token_ids, "_WORTH", 0)
+    monkeypatch.setattr(token_ids, "_TOGETHER", 3)
+    monkeypatch.setattr(byte_strings, "_FIRST_STRINGS", 1)
+    monkeypatch.setattr(byte_strings, "_BYTES_EACH", 1)
+    tokenizer = Tokenizer(WordPiece({"[UNK]": 0, "a": 1, "##a": 2, "b": 3, "?": 4, ".": 5}, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = BertNormalizer(), BertPreTokenizer()
+    reader = token_ids.TokenReader(tokenizer)
+    for texts in TEXTS:
+        strings = [text or "" for text in texts]
+        ids = token_ids.TokenIds(reader, strings, 1 << 20, specials=False)
+        whole = [tokenizer.encode(text).ids for text in strings]
+        assert ids.flat.tolist() == [i for of_text in whole for i in of_text]
+        assert ids.counts.tolist() == [len(of_text) for of_text in whole]
 
 
 @exercises(characters.count_characters)

@@ -195,18 +195,20 @@ class Encoder:
                 known[part], counts[part], vectors[part] = self.cache.get(texts[part])
                 if progress is not None and known[part].any():
                     progress(int(documents[part][known[part]].sum()))
-            missing = part.start + np.flatnonzero(~known[part])
-            if not len(missing):
+            new, of_new, where = texts[part], documents[part], part
+            if known[part].any():
+                missing = part.start + np.flatnonzero(~known[part])
+                new, of_new, where = [texts[i] for i in missing.tolist()], documents[missing], missing
+            if not new:
                 continue
 
-            def done(rows: IntArray, missing: IntArray = missing) -> None:
+            def done(rows: IntArray, of_new: IntArray = of_new) -> None:
                 if progress is not None:
-                    progress(int(documents[missing[rows]].sum()))
+                    progress(int(of_new[rows].sum()))
 
-            new = [texts[i] for i in missing.tolist()]
-            counts[missing], vectors[missing] = self._embed_texts(new, done)
+            counts[where], vectors[where] = made = self._embed_texts(new, done)
             if self.cache is not None:
-                self.cache.put(new, counts[missing], vectors[missing])
+                self.cache.put(new, *made)
         return known, counts, vectors
 
     def _parts(self, n: int) -> Iterator[slice]:
