@@ -206,9 +206,9 @@ class Encoder:
                 if progress is not None:
                     progress(int(of_new[rows].sum()))
 
-            counts[where], vectors[where] = made = self._embed_texts(new, done)
+            counts[where], vectors[where] = embedded = self._embed_texts(new, done)
             if self.cache is not None:
-                self.cache.put(new, *made)
+                self.cache.put(new, *embedded)
         return known, counts, vectors
 
     def _parts(self, n: int) -> Iterator[slice]:
