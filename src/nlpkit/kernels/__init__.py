@@ -1,9 +1,10 @@
 """Numba loops: arrays in, arrays out. They trust the shapes and types their callers fixed.
 
-`njit` is Numba's with two differences. Numba itself, a third of a second, is loaded when a kernel is first called, so that a
+`njit` is Numba's with three differences. Numba itself, a third of a second, is loaded when a kernel is first called, so that a
 command that runs none never loads it, and the rules by which it compiles, half as much again, when a kernel must be compiled.
-And compiled kernels are kept on the disk so that processes that compile at the same time, or after the source has changed,
-never find the code of one kernel under the name of another.
+Until then kernels over the words of texts run as plain Python while there is less to do than would take that long. And compiled
+kernels are kept on the disk so that processes that compile at the same time, or after the source has changed, never find the code
+of one kernel under the name of another.
 """
 
 from __future__ import annotations
@@ -11,25 +12,47 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import sys
 import threading
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
 _loading = threading.RLock()
+_here = threading.local()  # `plain`: a kernel runs as plain Python in this thread, and so do those that it calls
+_left = [20_000]  # elements that this process may still go over in plain Python, some .2 s
 
 
 class Kernel:
     """A plain function that Numba compiles when it is called, or when a kernel that calls it is."""
 
-    def __init__(self, function: FunctionType, options: dict[str, Any]) -> None:
+    def __init__(self, function: FunctionType, options: dict[str, Any], work: str | None) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self._options = options
+        self._work = None if work is None else function.__code__.co_varnames.index(work)
         self._compiled: Any = None
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        if self._compiled is None and self._is_little(args):
+            return self._run_plainly(*args, **named)
         return (self._compiled or self.compiled())(*args, **named)
+
+    def _is_little(self, args: tuple[Any, ...]) -> bool:
+        """Whether Numba would take longer to load than Python to run this."""
+        if "numba" in sys.modules:
+            return False
+        if self._work is None:
+            return getattr(_here, "plain", False)
+        _left[0] -= len(args[self._work])
+        return _left[0] >= 0
+
+    def _run_plainly(self, *args: Any, **named: Any) -> Any:
+        before, _here.plain = getattr(_here, "plain", False), True
+        try:
+            return self.py_func(*args, **named)
+        finally:
+            _here.plain = before
 
     def __getattr__(self, name: str) -> Any:
         """Return what Numba's function has under a name, such as `signatures`."""
@@ -46,9 +69,13 @@ class Kernel:
             return self._compiled
 
 
-def njit(**options: Any) -> Callable[[Any], Any]:
-    """Return a decorator that makes a `Kernel` of a function; the options are those of `numba.njit`, with `cache` on."""
-    return lambda function: Kernel(function, options)
+def njit(*, work: str | None = None, **options: Any) -> Callable[[Any], Any]:
+    """Return a decorator that makes a `Kernel` of a function; the options are those of `numba.njit`, with `cache` on.
+
+    work: the array, given by place, that a loop over integers goes over once, for kernels that are worth running as plain Python
+    while that is short.
+    """
+    return lambda function: Kernel(function, options, work)
 
 
 def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Any:

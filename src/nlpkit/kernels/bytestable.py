@@ -31,7 +31,7 @@ def bytes_rehash(hashes: Any, n: int, size: int) -> Any:
     return slots
 
 
-@njit(nogil=True)
+@njit(nogil=True, work="starts")
 def bytes_insert(
     slots: Any, hashes: Any, arena: Any, places: Any, n: int, text: Any, starts: Any, ends: Any, ids: Any
 ) -> int:

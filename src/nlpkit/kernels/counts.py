@@ -9,7 +9,7 @@ import numpy as np
 from nlpkit.kernels import njit
 
 
-@njit(nogil=True)
+@njit(nogil=True, work="ids")
 def count_rows(offsets: Any, ids: Any, n_terms: int) -> Any:
     """Return indptr (D+1,), indices and counts of the term counts of D documents; terms of a document ascend.
 

@@ -257,7 +257,7 @@ def _at_sign(text: Any, i: int, end: int, classes: Any) -> Any:
     return at, start, after
 
 
-@njit(nogil=True)
+@njit(nogil=True, work="codes")
 def scan_tokens(
     text: Any, offsets: Any, classes: Any, fold: Any, junk: bool, least: int,
     slots: Any, types: Any, arena: Any, codes: Any, doc_ends: Any, state: Any,

@@ -11,7 +11,7 @@ from nlpkit.kernels.idtable import insert, with_room
 PIECE = 4096  # tokens between two looks at the room in the table
 
 
-@njit(nogil=True)
+@njit(nogil=True, work="ids")
 def tally_words(table, offsets, ids, groups, first_doc, n_tokens, cf, df, last_doc, first_seen):  # type: ignore[no-untyped-def]
     """Count the words of documents offsets (D+1,), ids (N,), groups (D,); return the table and the arrays, grown if need be.
 

@@ -9,7 +9,7 @@ from nlpkit.kernels import njit
 WORD, NOTHING, OTHER = 1, 0, 2
 
 
-@njit(nogil=True)
+@njit(nogil=True, work="starts")
 def plain_words(arena: Any, starts: Any, ends: Any, longest: int, apostrophes: bool, out: Any) -> None:
     """Classify each string (T,): a word as it stands, nothing, or other.
 
@@ -34,7 +34,7 @@ def plain_words(arena: Any, starts: Any, ends: Any, longest: int, apostrophes: b
         out[t] = kind
 
 
-@njit(nogil=True)
+@njit(nogil=True, work="raw_ids")
 def local_terms(
     raw_ids: Any, starts: Any, terms: Any, raw_cf: Any, raw_df: Any, users: Any, out: Any, cf: Any, df: Any
 ) -> int:
@@ -62,7 +62,7 @@ def local_terms(
     return n_tokens
 
 
-@njit(nogil=True)
+@njit(nogil=True, work="codes")
 def expand_terms(
     offsets: Any, codes: Any, local: Any, raw_ids: Any, starts: Any, terms: Any,
     cf: Any, df: Any, last_doc: Any, first_doc: int, out_offsets: Any, out: Any,
@@ -89,7 +89,7 @@ def expand_terms(
     return n
 
 
-@njit(nogil=True)
+@njit(nogil=True, work="ids")
 def count_ids(offsets: Any, ids: Any, cf: Any, df: Any, last_doc: Any, first_doc: int) -> None:
     """Add the ids (N,) of documents that end at offsets (D+1,) to cf and df (V,)."""
     for d in range(len(offsets) - 1):
@@ -101,7 +101,7 @@ def count_ids(offsets: Any, ids: Any, cf: Any, df: Any, last_doc: Any, first_doc
                 df[v] += 1
 
 
-@njit(nogil=True)
+@njit(nogil=True, work="ids")
 def map_ids(offsets: Any, ids: Any, new_ids: Any, out_offsets: Any, out: Any) -> int:
     """Write new_ids[ids] into out without those that are -1; return how many are left."""
     n = 0

@@ -1,0 +1,47 @@
+"""Kernels that run as plain Python while there is little to do and Numba is not loaded: same bytes, and a quick start."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="kernels are plain Python then")
+
+PIPELINE = """
+import hashlib, sys
+from pathlib import Path
+before, n, folder = sys.argv[1:]
+if before == "compiled":
+    import numba
+import nlpkit as nk
+texts = ["The cats sat, don't-stop, U.S. state-of-the-art 3.5 &amp; a@b.c http://x.y/z <b>é</b> Straße", "", "日本語 and 中文", "a b a"]
+tokens = nk.preprocess([f"{texts[i % 4]} word{i % 7}" for i in range(int(n))], stem="auto", min_df=1)
+weights = nk.tfidf(tokens)
+for name, result in (("tokens", tokens), ("weights", weights)):
+    path = f"{folder}/{name}-{before}.parquet"
+    result.save(path)
+    print(hashlib.sha256(Path(path).read_bytes()).hexdigest())
+print("numba" in sys.modules)
+"""
+
+
+def run(folder: Path, before: str, n: int) -> list[str]:
+    """Return the hashes of what a pipeline writes, and whether it has loaded Numba."""
+    command = [sys.executable, "-W", "error", "-c", PIPELINE, before, str(n), str(folder)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+
+
+def test_little_is_done_without_numba_and_is_the_same(tmp_path: Path) -> None:
+    plain, compiled = run(tmp_path, "plain", 40), run(tmp_path, "compiled", 40)
+    assert plain[:-1] == compiled[:-1]
+    assert (plain[-1], compiled[-1]) == ("False", "True")
+
+
+def test_more_is_compiled(tmp_path: Path) -> None:
+    plain, compiled = run(tmp_path, "plain", 4000), run(tmp_path, "compiled", 4000)
+    assert plain == compiled
+    assert plain[-1] == "True"
