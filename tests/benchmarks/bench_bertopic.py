@@ -49,7 +49,7 @@ def prepare(name: str) -> Path:
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     texts = [row["text"] or "" for row in rows]
-    vectors, _ = load_encoder().encode(texts)
+    vectors, _ = load_encoder(long="truncate").encode(texts)
     tokens, _ = tokens_of(pa.table({"text": pa.array(texts, pa.large_string())}), PreprocessOptions())
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "embeddings.npy", vectors)

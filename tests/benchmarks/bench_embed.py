@@ -76,7 +76,7 @@ def engines(names: list[str], threads: int) -> dict[str, Embed]:
     for engine, precision in ENGINES:
         name = f"{engine}, {precision}"
         if wanted(name):
-            encoder = load_encoder(engine=engine, precision=precision, offline=True, threads=threads)
+            encoder = load_encoder(engine=engine, precision=precision, offline=True, threads=threads, long="truncate")
             out[name] = lambda texts, encoder=encoder: encoder.encode(texts)[0]
     return out
 
@@ -164,7 +164,9 @@ def roofline(device: str, precision: str, n: int, encoder_name: str) -> None:
     from nlpkit.embed.loading import load_encoder
     from nlpkit.workflows.encoders import EmbedTotals, encode_ahead
 
-    encoder = load_encoder(encoder_name, engine="torch", precision=precision, device=device, offline=True, threads=1)
+    encoder = load_encoder(
+        encoder_name, engine="torch", precision=precision, device=device, offline=True, threads=1, long="truncate"
+    )
     cpu, model = device == "cpu", encoder._engine.model  # type: ignore[attr-defined]
     clock = time.process_time if cpu else time.perf_counter
     torch.set_num_threads(1)

@@ -109,7 +109,7 @@ def _write_stripped(folder: Path, *, octis: bool) -> None:
         ids = np.array([place[w] for row in kept for w in row], np.int32)
         offsets = np.cumsum([0, *map(len, kept)]).astype(np.int64)
     else:
-        vectors, _ = load_encoder().encode(texts)
+        vectors, _ = load_encoder(long="truncate").encode(texts)
         tokens, _ = tokens_of(pa.table({"text": pa.array(texts, pa.large_string())}), PreprocessOptions())
         offsets, ids, terms = tokens.offsets, tokens.term_ids, list(tokens.terms)
     np.save(folder / "embeddings.npy", vectors)

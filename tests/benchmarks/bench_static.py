@@ -120,4 +120,6 @@ def speed(paths: list[str], encoder: Encoder) -> None:
 
 
 if __name__ == "__main__":
-    {"constants": constants, "topics": topics, "speed": speed}[sys.argv[1]](sys.argv[2:], load_encoder(threads=2))
+    {"constants": constants, "topics": topics, "speed": speed}[sys.argv[1]](
+        sys.argv[2:], load_encoder(threads=2, long="truncate")
+    )

@@ -219,7 +219,7 @@ def test_new_documents_are_embedded_as_those_of_the_run(tiny: Path, corpus: Path
     run_cli("classify", "labelled.jsonl", "--model", "knn", "--on", "embedding", "--encoder", tiny, *how, "-o", "run")
     embed(tiny, corpus, "same.parquet", *how)
     embed(tiny, corpus, "other.parquet", *how[:4], "--truncate-dim", "8")
-    embed(tiny, corpus, "cut.parquet", *how[2:])
+    embed(tiny, corpus, "cut.parquet", "--long", "truncate", *how[2:])
     run_cli("predict", "run", corpus, "-o", "a.parquet")
     run_cli("predict", "run", "same.parquet", "-o", "b.parquet")
     assert read("a.parquet")["prediction_prob"].equals(read("b.parquet")["prediction_prob"])

@@ -35,7 +35,7 @@ MakeModel = Callable[..., Path]
 
 @pytest.fixture(scope="module")
 def encoder(tiny: Path) -> Encoder:
-    return load_encoder(str(tiny), precision="fp32")
+    return load_encoder(str(tiny), precision="fp32", long="truncate")
 
 
 # A fake engine whose vectors are known: text "3 1" is a document of 3 tokens whose vector is (3, 1).
@@ -174,7 +174,7 @@ def test_an_error_on_one_of_several_gpus_ends_the_work(broken: int) -> None:
 
 def test_a_model_on_two_devices_gives_the_same_vectors(tiny: Path, sentences: list[str]) -> None:
     """The real engine twice, on the CPU as a stand-in, with the padded batches of GPUs."""
-    one = load_encoder(str(tiny), precision="fp32", batch_tokens=60)
+    one = load_encoder(str(tiny), precision="fp32", batch_tokens=60, long="truncate")
     files = ModelFiles("tiny", tiny, "path")
     engines = [load_engine(tiny, device=torch.device("cpu"), precision="fp32", max_tokens=None) for _ in range(2)]
     for engine in engines:
@@ -263,10 +263,12 @@ def test_a_cut_text_is_its_first_tokens(encoder: Encoder) -> None:
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_bytes_depend_on_the_text_alone(tiny: Path, sentences: list[str], precision: str) -> None:
-    alone = load_encoder(str(tiny), precision=precision, threads=1)
+    alone = load_encoder(str(tiny), precision=precision, threads=1, long="truncate")
     expected = np.concatenate([alone.encode([text])[0] for text in sentences])
     for threads, batch_tokens in ((1, 10_000), (2, 40), (5, 1)):
-        other = load_encoder(str(tiny), precision=precision, threads=threads, batch_tokens=batch_tokens)
+        other = load_encoder(
+            str(tiny), precision=precision, threads=threads, batch_tokens=batch_tokens, long="truncate"
+        )
         vectors, _ = other.encode(sentences)
         np.testing.assert_array_equal(vectors, expected)
         backwards, _ = other.encode(sentences[::-1])
@@ -285,7 +287,7 @@ def test_threads_of_torch_are_given_back(encoder: Encoder, sentences: list[str])
 
 
 def test_bf16_is_close_to_fp32(tiny: Path, encoder: Encoder, sentences: list[str]) -> None:
-    short = load_encoder(str(tiny), precision="bf16")
+    short = load_encoder(str(tiny), precision="bf16", long="truncate")
     assert short.precision == "bf16"
     cosines = (short.encode(sentences)[0] * encoder.encode(sentences)[0]).sum(axis=1)
     assert cosines.mean() > 0.999
@@ -376,14 +378,14 @@ def test_a_plain_transformers_folder_gets_mean_pooling(make_model: MakeModel, en
     folder = make_model()
     (folder / "modules.json").unlink()
     (folder / "sentence_bert_config.json").unlink()
-    plain = load_encoder(str(folder), precision="fp32")
+    plain = load_encoder(str(folder), precision="fp32", long="truncate")
     assert plain.max_tokens == 40
     np.testing.assert_array_equal(plain.encode(["the cat sat"])[0], encoder.encode(["the cat sat"])[0])
 
 
 def test_pooling_is_the_one_of_the_config(make_model: MakeModel, encoder: Encoder) -> None:
     both = make_model(pooling={"embedding_dimension": 32, "pooling_mode": ["cls", "mean"]})
-    own = load_encoder(str(both), precision="fp32")
+    own = load_encoder(str(both), precision="fp32", long="truncate")
     assert own.dim == 64
     raw, _ = own.encode(["the cat sat"], normalize=False)
     np.testing.assert_array_equal(raw[:, 32:], encoder.encode(["the cat sat"], normalize=False)[0])
@@ -393,11 +395,11 @@ def test_lowercase_is_the_one_of_the_configs(make_model: MakeModel, encoder: Enc
     folder = make_model()
     config = json.loads((folder / "tokenizer_config.json").read_text())
     (folder / "tokenizer_config.json").write_text(json.dumps(config | {"do_lower_case": False}))
-    cased = load_encoder(str(folder), precision="fp32")
+    cased = load_encoder(str(folder), precision="fp32", long="truncate")
     expected, _ = encoder.encode(["the cat"])
     assert not np.allclose(cased.encode(["The CAT"])[0], expected)
     (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 12, "do_lower_case": True}))
-    lowered = load_encoder(str(folder), precision="fp32")
+    lowered = load_encoder(str(folder), precision="fp32", long="truncate")
     np.testing.assert_array_equal(lowered.encode(["The CAT"])[0], expected)
 
 

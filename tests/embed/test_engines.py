@@ -72,13 +72,13 @@ def add_dense(folder: Path, *, normalize: bool) -> None:
 
 
 def test_run_here_agrees(tiny: Path, sentences: list[str]) -> None:
-    own = load_encoder(str(tiny), precision="fp32")
+    own = load_encoder(str(tiny), precision="fp32", long="truncate")
     assert isinstance(own._engine, DirectEngine)
     np.testing.assert_allclose(own.encode(sentences)[0], peer_vectors(tiny, sentences), atol=1e-5)
 
 
 def test_padded_batches_as_on_a_gpu(tiny: Path, sentences: list[str]) -> None:
-    own = load_encoder(str(tiny), precision="fp32", batch_tokens=50)
+    own = load_encoder(str(tiny), precision="fp32", batch_tokens=50, long="truncate")
     expected, _ = own.encode(sentences)
     own._engine.pads = True
     np.testing.assert_allclose(own.encode(sentences)[0], expected, atol=1e-5)
@@ -90,7 +90,7 @@ def test_texts_end_to_end_as_on_a_gpu(
 ) -> None:
     monkeypatch.setattr(engines, "MOST_PACKED", 3)
     folder = make_model(pooling={"embedding_dimension": 32, "pooling_mode": mode})
-    own = load_encoder(str(folder), precision="fp32", batch_tokens=50)
+    own = load_encoder(str(folder), precision="fp32", batch_tokens=50, long="truncate")
     expected, _ = own.encode(sentences)
     assert isinstance(own._engine, DirectEngine)
     own._engine.model.packed = each_alone
@@ -100,7 +100,7 @@ def test_texts_end_to_end_as_on_a_gpu(
 def test_one_long_text_among_short_ones_end_to_end(tiny: Path) -> None:
     """They are pooled apart: padded to the long one, many short ones would take too much memory."""
     texts = ["the cat sat on the mat and a dog", *(f"cat {'sat ' * (i % 2)}" for i in range(60))]
-    own = load_encoder(str(tiny), precision="fp32", batch_tokens=10_000)
+    own = load_encoder(str(tiny), precision="fp32", batch_tokens=10_000, long="truncate")
     expected, _ = own.encode(texts)
     assert isinstance(own._engine, DirectEngine)
     own._engine.model.packed = each_alone
@@ -110,13 +110,13 @@ def test_one_long_text_among_short_ones_end_to_end(tiny: Path) -> None:
 @pytest.mark.parametrize("mode", ["cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"])
 def test_pooling_agrees(make_model: MakeModel, sentences: list[str], mode: str) -> None:
     folder = make_model(pooling={"embedding_dimension": 32, "pooling_mode": mode})
-    own = load_encoder(str(folder), precision="fp32")
+    own = load_encoder(str(folder), precision="fp32", long="truncate")
     np.testing.assert_allclose(own.encode(sentences)[0], peer_vectors(folder, sentences), atol=1e-5)
 
 
 def test_the_layout_of_version_6_is_the_same_model(tiny: Path, tmp_path: Path, sentences: list[str]) -> None:
-    new = load_encoder(str(as_saved_by_version_6(tiny, tmp_path / "new")), precision="fp32")
-    old = load_encoder(str(tiny), precision="fp32")
+    new = load_encoder(str(as_saved_by_version_6(tiny, tmp_path / "new")), precision="fp32", long="truncate")
+    old = load_encoder(str(tiny), precision="fp32", long="truncate")
     assert isinstance(new._engine, DirectEngine)
     assert new.max_tokens == old.max_tokens == 12
     np.testing.assert_array_equal(new.encode(sentences)[0], old.encode(sentences)[0])
@@ -128,26 +128,26 @@ def test_a_dense_module_is_left_to_sentence_transformers(
 ) -> None:
     folder = make_model()
     add_dense(folder, normalize=normalize)
-    own = load_encoder(str(folder), precision="fp32", batch_tokens=60, threads=2)
+    own = load_encoder(str(folder), precision="fp32", batch_tokens=60, threads=2, long="truncate")
     assert isinstance(own._engine, FallbackEngine)
     assert (own.dim, own.max_tokens, own.precision) == (5, 12, "fp32")
     vectors, report = own.encode(sentences)
     assert capfd.readouterr() == ("", "")
     np.testing.assert_allclose(vectors, peer_vectors(folder, sentences, normalize_embeddings=True), atol=1e-5)
-    one_thread = load_encoder(str(folder), precision="fp32", batch_tokens=60, threads=1)
+    one_thread = load_encoder(str(folder), precision="fp32", batch_tokens=60, threads=1, long="truncate")
     np.testing.assert_array_equal(one_thread.encode(sentences)[0], vectors)
     raw, _ = own.encode(sentences, normalize=False)
     assert not np.allclose(np.linalg.norm(raw, axis=1), 1)
     assert own.encode([])[0].shape == (0, 5)
     assert np.isfinite(own.encode(["", " ", "a\ud800b"])[0]).all()
-    here = load_encoder(str(make_model("plain")), precision="fp32").encode(sentences)[1]
+    here = load_encoder(str(make_model("plain")), precision="fp32", long="truncate").encode(sentences)[1]
     assert (report.tokens, report.tokens_cut, report.docs_cut) == (here.tokens, here.tokens_cut, here.docs_cut)
 
 
 def test_options_of_a_model_left_to_others(make_model: MakeModel) -> None:
     folder = make_model()
     add_dense(folder, normalize=False)
-    assert load_encoder(str(folder), precision="bf16").precision == "bf16"
+    assert load_encoder(str(folder), precision="bf16", long="truncate").precision == "bf16"
     short = load_encoder(str(folder), precision="fp32", max_tokens=5)
     _, report = short.encode(["dog " * 8])
     assert (report.max_tokens, report.tokens_cut) == (5, 5)
@@ -195,7 +195,7 @@ def test_static_embeddings(tmp_path: Path, tiny: Path) -> None:
     save_file({"embedding.weight": table}, place / "model.safetensors")
     modules = [{"idx": 0, "name": "0", "path": place.name, "type": "sentence_transformers.models.StaticEmbedding"}]
     (folder / "modules.json").write_text(json.dumps(modules))
-    own = load_encoder(str(folder), precision="bf16")
+    own = load_encoder(str(folder), precision="bf16", long="truncate")
     assert (own.dim, own.precision) == (6, "fp32")
     vectors, report = own.encode(["cat dog", "cat " * 50, "cat dog", ""], normalize=False)
     ids = [tokenizer.token_to_id(word) for word in ("cat", "dog")]

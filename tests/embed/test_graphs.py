@@ -31,7 +31,7 @@ GRAPHS = [
 
 
 def vectors(folder: Path, texts: list[str], engine: str, precision: str = "fp32", **options: Any) -> Any:
-    encoder = load_encoder(str(folder), engine=engine, precision=precision, device="cpu", **options)
+    encoder = load_encoder(str(folder), engine=engine, precision=precision, device="cpu", **options, long="truncate")
     assert (encoder.engine, encoder.precision) == (engine, precision)
     return encoder.encode(texts)[0]
 
@@ -124,7 +124,7 @@ def test_a_candidate_that_is_not_close_is_left_out(
 def test_what_is_named_is_taken_with_a_warning(tiny: Path, caplog: pytest.LogCaptureFixture) -> None:
     pytest.importorskip("onnxruntime")
     with caplog.at_level(logging.WARNING, logger="nlpkit.embed"):
-        encoder = load_encoder(str(tiny), precision="int8")
+        encoder = load_encoder(str(tiny), precision="int8", long="truncate")
     assert (encoder.engine, encoder.precision, encoder.device) == ("onnx", "int8", "cpu")
     assert 0.5 < encoder.cosine < choice.CLOSE
     assert f"{encoder.cosine:.5f}" in caplog.text
@@ -137,7 +137,7 @@ def test_engines_that_cannot(tiny: Path, make_model: MakeModel, monkeypatch: pyt
         load_encoder(str(tiny), engine="tensorrt")
     for engine, precision in (("onnx", "bf16"), ("openvino", "int8"), ("openvino", "fp16"), ("torch", "int8")):
         with refuses("precision"):
-            load_encoder(str(tiny), engine=engine, precision=precision)
+            load_encoder(str(tiny), engine=engine, precision=precision, long="truncate")
     folder = make_model()
     add_dense(folder, normalize=False)
     for options in ({"engine": "openvino"}, {"engine": "onnx"}, {"precision": "int8"}):

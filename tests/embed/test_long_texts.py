@@ -25,7 +25,7 @@ TEXTS = ["a cat", LONG, "", "the dog sat on the mat and the old bird ran on the 
 
 
 def tiny_encoder(tiny: Path, **options: Any) -> Encoder:
-    return load_encoder(str(tiny), precision="fp32", threads=1, **options)
+    return load_encoder(str(tiny), precision="fp32", threads=1, **{"long": "truncate", **options})
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,19 @@ def test_short_texts_have_the_vector_that_they_have_without_windows(tiny: Path) 
         assert not np.allclose(vectors[1], plain[1])
         assert (report.tokens_cut, report.docs_cut) == (0, 0)
         assert report.tokens == tiny_encoder(tiny).encode(TEXTS)[1].tokens
+
+
+def test_long_texts_are_read_to_their_end_unless_tokens_are_limited(tiny: Path) -> None:
+    encoder = load_encoder(str(tiny), precision="fp32")
+    assert encoder.long == "mean"
+    vectors, report = encoder.encode(TEXTS)
+    np.testing.assert_array_equal(vectors, tiny_encoder(tiny, long="mean").encode(TEXTS)[0])
+    assert (report.docs_long, report.docs_cut) == (2, 0)
+    limited = load_encoder(str(tiny), precision="fp32", max_tokens=8)
+    assert limited.long == "truncate"
+    report = limited.encode(TEXTS)[1]
+    assert (report.docs_long, report.docs_cut) == (2, 2)
+    assert load_encoder(str(tiny), max_tokens=8, long="mean").long == "mean"
 
 
 def test_mean_and_max_are_those_of_the_windows(tiny: Path, tokenizer: Any) -> None:

@@ -36,7 +36,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def fp32() -> Encoder:
-    return load_encoder("minilm", precision="fp32", offline=True)
+    return load_encoder("minilm", precision="fp32", offline=True, long="truncate")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_agrees_with_sentence_transformers(fp32: Encoder, peer: Any) -> None:
     vectors, report = fp32.encode(TEXTS)
     np.testing.assert_allclose(vectors, expected, atol=1e-5)
     assert (report.docs_cut, report.tokens_cut) == (1, 400 - 254)
-    short, _ = load_encoder("minilm", precision="bf16", offline=True).encode(TEXTS)
+    short, _ = load_encoder("minilm", precision="bf16", offline=True, long="truncate").encode(TEXTS)
     cosines = (short * expected).sum(axis=1)
     assert cosines.mean() > 0.9999
     assert cosines.min() > 0.999
@@ -79,7 +79,7 @@ def test_sts_benchmark(precision: str, peer: Any) -> None:
     from scipy.stats import spearmanr
 
     left, right, scores = stsb_pairs("test", 1000)
-    encoder = load_encoder("minilm", precision=precision, offline=True)
+    encoder = load_encoder("minilm", precision=precision, offline=True, long="truncate")
     vectors, report = encoder.encode([*left, *right])
     found = spearmanr((vectors[:1000] * vectors[1000:]).sum(axis=1), scores).statistic
     expected = peer.encode([*left, *right], show_progress_bar=False)
@@ -98,8 +98,8 @@ def test_sts_benchmark(precision: str, peer: Any) -> None:
 def test_bytes_of_real_sentences_depend_on_the_text_alone(precision: str) -> None:
     articles = [json.loads(line)["text"] for line in NEWS.read_text(encoding="utf-8").splitlines()]
     texts = list(dict.fromkeys(sentence for text in articles[::4] for sentence in text.split(". ")))[:300]
-    one = load_encoder("minilm", precision=precision, offline=True, threads=1)
-    two = load_encoder("minilm", precision=precision, offline=True, threads=2, batch_tokens=700)
+    one = load_encoder("minilm", precision=precision, offline=True, threads=1, long="truncate")
+    two = load_encoder("minilm", precision=precision, offline=True, threads=2, batch_tokens=700, long="truncate")
     vectors, _ = one.encode(texts)
     np.testing.assert_array_equal(two.encode(texts[::-1])[0][::-1], vectors)
     np.testing.assert_array_equal(np.concatenate([one.encode([text])[0] for text in texts]), vectors)

@@ -38,7 +38,6 @@ IntArray = npt.NDArray[np.int64]
 logger = logging.getLogger("nlpkit.embed")
 
 LONG = ("truncate", "mean", "max")
-DEFAULT_LONG = "truncate"
 BATCH_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 STATIC_BATCH_TOKENS = 16384
 REVISION = 1  # of what a vector depends on besides the model and its settings: raise it, and caches are no longer used
@@ -57,6 +56,7 @@ class EncodeReport:
     tokens: int
     tokens_cut: int  # tokens the model did not see
     docs_cut: int
+    docs_long: int  # that have more tokens than the model reads at once
     seconds: float
     precision: str  # "fp32" | "bf16" | "fp16"
     device: str
@@ -91,7 +91,7 @@ class Encoder:
         threads: int,
         cosine: float = 1.0,
         others: Sequence[EncoderEngine] = (),
-        long: str = DEFAULT_LONG,
+        long: str = "truncate",
         prompt: str = "",
         truncate_dim: int | None = None,
     ) -> None:
@@ -178,6 +178,7 @@ class Encoder:
             tokens=int(counts[:, 0] @ documents),
             tokens_cut=int(counts[:, 1] @ documents),
             docs_cut=int(documents[counts[:, 1] > 0].sum()),
+            docs_long=int(documents[counts[:, 0] > self.max_tokens].sum()),
             seconds=time.perf_counter() - start,
             precision=self.precision,
             device=self.device,

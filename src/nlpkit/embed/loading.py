@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 
-from nlpkit.embed.encoder import BATCH_TOKENS, DEFAULT_LONG, LONG, STATIC_BATCH_TOKENS, Encoder
+from nlpkit.embed.encoder import BATCH_TOKENS, LONG, STATIC_BATCH_TOKENS, Encoder
 from nlpkit.embed.kinds import ENGINES, GRAPHS, PRECISIONS
 from nlpkit.embed.models import DEFAULT_MODEL, find_model
+from nlpkit.embed.tokens import NO_LIMIT
 from nlpkit.errors import OutOfMemoryError, UsageError, missing_extra, unknown_value
 
 
@@ -37,7 +38,8 @@ def load_encoder(
     threads       CPU threads; None takes all this process may use. The embeddings do not depend on it
     offline       never ask the hub
     long          a text longer than the model reads is cut ("truncate"), or embedded in windows whose vectors are averaged by their
-                  tokens ("mean") or of which the maximum of each number is taken ("max"); None takes DEFAULT_LONG
+                  tokens ("mean") or of which the maximum of each number is taken ("max"); None takes the mean, and cuts with
+                  `max_tokens` and where a model has no tokenizer that tells where tokens begin
     prompt        is put before every text
     truncate_dim  keep the first numbers of each vector (Kusupati et al. 2022, Matryoshka Representation Learning)
 
@@ -47,8 +49,7 @@ def load_encoder(
         raise unknown_value("engine", engine, ENGINES)
     if precision not in PRECISIONS:
         raise unknown_value("precision", precision, PRECISIONS)
-    long = DEFAULT_LONG if long is None else long
-    if long not in LONG:
+    if long is not None and long not in LONG:
         raise unknown_value("long", long, LONG)
     for option, value in (
         ("batch_tokens", batch_tokens),
@@ -80,6 +81,9 @@ def load_encoder(
         raise OutOfMemoryError(f"no memory on {where} to load {files.name}; take a smaller model") from None
     if truncate_dim is not None and truncate_dim > loaded.dim:
         raise UsageError(f"`truncate_dim={truncate_dim}`: the vectors of {files.name} have {loaded.dim} numbers")
+    if long is None:
+        windows = max_tokens is None and loaded.tokenizer is not None and loaded.max_tokens < NO_LIMIT
+        long = "mean" if windows else "truncate"
     static = loaded.name == "static"
     usual = STATIC_BATCH_TOKENS if static else BATCH_TOKENS.get(where.type, BATCH_TOKENS["cpu"])
     return Encoder(

@@ -50,14 +50,14 @@ class EncoderOptions:
     ] = "auto"
     max_tokens: Annotated[
         int | None,
-        Param("Tokens of a text that the model sees; default: its own.", min=2),
+        Param("Tokens of a text that the model sees, the rest is cut; default: its own, and all of a text (--long).", min=2),
     ] = None
     offline: Annotated[bool, Param("Never ask the hub.")] = False
     long: Annotated[
         str | None,
         Param(
             "Texts longer than the model reads: truncate, or windows whose vectors are averaged (mean, by tokens) or maximised (max); "
-            "default: truncate.",
+            "default: mean, with --max-tokens truncate.",
             metavar="HOW",
         ),
     ] = None

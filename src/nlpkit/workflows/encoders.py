@@ -38,6 +38,7 @@ class EmbedTotals:
     tokens: int = 0
     tokens_cut: int = 0
     docs_cut: int = 0
+    docs_long: int = 0  # longer than the model reads at once
     seconds: float = 0.0
 
     def add(self, report: Any) -> None:
@@ -47,12 +48,18 @@ class EmbedTotals:
         self.tokens += report.tokens
         self.tokens_cut += report.tokens_cut
         self.docs_cut += report.docs_cut
+        self.docs_long += report.docs_long
         self.seconds += report.seconds
 
     def describe(self, encoder: Encoder) -> str:
         """Return one line on what was encoded and how much the model never saw."""
         cut = ""
-        if self.tokens_cut:
+        if self.docs_long and encoder.long != "truncate":
+            cut = (
+                f"; {wording.counted(self.docs_long, 'document')} longer than the {wording.counted(encoder.max_tokens, 'token')} that the "
+                "model reads at once, read in parts (`long=truncate` is faster and reads the beginning alone)"
+            )
+        elif self.tokens_cut:
             cut = (
                 f"; the model reads the first {wording.counted(encoder.max_tokens, 'token')} of a text: "
                 f"{wording.counted(self.docs_cut, 'document')} cut off, {wording.percent(self.tokens_cut / self.tokens)} of all tokens "
