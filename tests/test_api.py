@@ -249,6 +249,29 @@ def test_columns_of_other_names_are_named_where_documents_are_read(tmp_path: Pat
     assert nk.read_corpus(tmp_path / "x.csv", text_col="body").table().column("text").to_pylist() == ["cats like dogs"]
 
 
+def test_a_fit_warns_once_of_documents_without_a_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    words = (("cats", "dogs", "rabbits", "horses"), ("stocks", "bonds", "markets", "banks"))
+    texts = [f"{' '.join(group[:n])} like {group[n]}" for group in words for n in range(4)] * 3
+    rows = {"text": [*texts, None], "label": ["a"] * 12 + ["b"] * 13, "date": [f"202{i % 3}-01-01" for i in range(25)]}
+    corpus = nk.Corpus.from_frame(pa.table(rows))
+    vectors = np.random.default_rng(1).normal(size=(25, 8)).astype(np.float32)
+    embedded = pa.table({**rows, "embedding": pa.FixedSizeListArray.from_arrays(vectors.ravel(), 8)})
+    settings: dict[str, Any] = {"min_df": 1, "stop_words": "none"}
+    fits = [
+        lambda: nk.fit_lda(corpus, k=2, sweeps=5, **settings), lambda: nk.fit_plsa(corpus, k=2, **settings),
+        lambda: nk.fit_dtm(corpus, k=2, iterations=2, **settings), lambda: nk.fit_language_model(corpus),
+        lambda: nk.train_classifier(corpus, model="nb"), lambda: nk.fit_bertopic(embedded, k=2, **settings),
+    ]  # fmt: skip
+    caplog.set_level("INFO")
+    for n, fit in enumerate(fits):
+        caplog.clear()
+        model = fit()
+        assert caplog.text.count("1 row could not be used, such as row:25: text is null") == 1
+        model.save(tmp_path / str(n))
+        assert caplog.text.count("could not be used") == 1
+        assert f"rows that were left out are listed in {tmp_path / str(n) / 'dropped.parquet'}" in caplog.text
+
+
 def test_a_saved_model_stands_for_its_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     texts = ["cats like dogs", "dogs like cats", "stocks fell hard", "hard stocks fell"] * 5
     fitted = nk.fit_lda(texts, k=2, sweeps=20, min_df=1, stop_words="none")

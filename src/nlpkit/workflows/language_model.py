@@ -26,7 +26,7 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import finite_or_none
 from nlpkit.text.options import CountOptions, PreprocessOptions
 from nlpkit.types import IntArray, LongArray
-from nlpkit.workflows.corpus import Corpus, as_corpus
+from nlpkit.workflows.corpus import Corpus, as_corpus, warn_dropped
 from nlpkit.workflows.encoded import EncodedDocuments, encode
 from nlpkit.workflows.model import Predictions, RunModel
 from nlpkit.workflows.predict_options import PredictOptions
@@ -201,6 +201,7 @@ def fit_language_model(
         finally:
             encoded.close()
         pa.default_memory_pool().release_unused()  # the copy of the texts makes room for the model
+        warn_dropped(stream, None)
         report = None if fitted is None else fitted.report
         reporting.note(
             f"{wording.counted(kept.n_docs, 'document')}: {wording.counted(encoded.n_docs, options.unit if report else 'sequence')}"
