@@ -249,6 +249,22 @@ def test_columns_of_other_names_are_named_where_documents_are_read(tmp_path: Pat
     assert nk.read_corpus(tmp_path / "x.csv", text_col="body").table().column("text").to_pylist() == ["cats like dogs"]
 
 
+def test_whole_records_of_options_are_of_their_kind() -> None:
+    """Before, `execution=3` ended in a TypeError of dataclasses."""
+    texts = ["cats like dogs"] * 3
+    for call, message in (
+        (lambda: nk.fit_lda(texts, execution=3), r"`execution` takes Execution\(…\), got 3; .*`seed=1`"),
+        (lambda: nk.fit_lda(texts, options={"k": 2}), r"`options` takes LdaOptions\(…\), got {'k': 2}"),
+        (lambda: nk.fit_plsa(texts, tokens=nk.Execution()), r"`tokens` takes TopicTokenOptions\(…\), got Execution\(seed=42"),
+        (lambda: nk.train_classifier(texts, execution=nk.Execution), r"`execution` takes Execution\(…\), got <class"),
+        (lambda: nk.stats(texts, execution=0), r"`execution` takes Execution\(…\), got 0"),
+        (lambda: nk.preprocess(texts, tokens="de"), r"`tokens` takes TextOptions\(…\), got 'de'"),
+        (lambda: nk.cluster(texts, execution=3), r"`execution` takes a record of options, got 3"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=message):
+            call()  # type: ignore[no-untyped-call]
+
+
 def test_a_fit_warns_once_of_documents_without_a_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     words = (("cats", "dogs", "rabbits", "horses"), ("stocks", "bonds", "markets", "banks"))
     texts = [f"{' '.join(group[:n])} like {group[n]}" for group in words for n in range(4)] * 3

@@ -7,6 +7,7 @@ writes it (`min_df`, `min_df=5`, `lower=False`); the command line shows it as th
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -18,6 +19,7 @@ from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from nlpkit.errors import ROLES, UsageError
+from nlpkit.wording import truncated
 
 MOST = 2**31 - 1  # of whole numbers
 
@@ -99,10 +101,10 @@ def with_settings(
 
     Raises:
         TypeError: a name is none of the options; the nearest one is named.
-        UsageError: a value is no number where one is needed, or outside its limits.
+        UsageError: a record is of another type, or a value is no number where one is needed, or outside its limits.
     """
-    if kinds:
-        records = [kind() if record is None else record for record, kind in zip(records, kinds, strict=True)]
+    of_kinds = kinds or [object] * len(records)
+    records = [_record(record, kind) for record, kind in zip(records, of_kinds, strict=True)]
     left = dict(settings)
     filled = tuple(_filled(record, left) for record in records)
     if left:
@@ -115,6 +117,32 @@ def with_settings(
             hint = f"; columns are named as documents are read: read_corpus(FILE, {name}=…) or Corpus.from_frame(data, {role}=…)"
         raise TypeError(f"'{name}' is no option here{hint}")
     return filled
+
+
+def _record(record: Any, kind: Callable[[], Any]) -> Any:
+    """Return a record of options, that of the defaults for None. Raises UsageError where it is none, or of another kind."""
+    if record is None:
+        return kind()
+    if is_dataclass(record) and (not isinstance(kind, type) or isinstance(record, kind)):
+        return record
+    needed = f"{kind.__name__}(…)" if isinstance(kind, type) and is_dataclass(kind) else "a record of options"
+    argument = _argument(record)
+    takes = "an argument takes" if argument is None else f"`{argument}` takes"
+    raise UsageError(
+        f"{takes} {needed}, got {truncated(repr(record), 60)}; single options go by their names, such as `seed=1`",
+        parameter=argument,
+    )
+
+
+def _argument(value: Any) -> str | None:
+    """Return the name of the argument by which the outermost function of nlpkit was given a value."""
+    frame, name = inspect.currentframe(), None
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("nlpkit."):
+        code = frame.f_code
+        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        name = next((one for one in arguments if frame.f_locals.get(one) is value), name)
+        frame = frame.f_back
+    return name
 
 
 def _filled(record: Any, left: dict[str, Any]) -> Any:

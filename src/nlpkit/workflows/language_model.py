@@ -127,7 +127,7 @@ class LanguageModel(RunModel):
         Raises:
             UsageError: the prompt has a word that the model does not have.
         """
-        options, execution = with_settings((options or GenerateOptions(), execution or Execution()), settings)
+        options, execution = with_settings((options, execution), settings, (GenerateOptions, Execution))
         words = self.prompt_words(prompt or options.prompt)
         texts = generate(self.model, [self.model.ids[w] for w in words], options, seed=execution.seed)
         return [(" ".join([*words, *(self.model.words[i] for i in one.words)]), one) for one in texts]
@@ -173,8 +173,8 @@ def fit_language_model(
     Raises:
         UsageError: options that contradict each other; InputError: no documents, or none with a word.
     """
-    records = (options or NgramModelOptions(), words or CountOptions(), execution or Execution())
-    options, words, execution = with_settings(records, settings)
+    records = (options, words, execution)
+    options, words, execution = with_settings(records, settings, (NgramModelOptions, CountOptions, Execution))
     if held_out is not None and not 0 < held_out < 1:
         raise UsageError(
             f"`held_out={held_out:g}`: a share of the documents between 0 and 1 is needed", parameter="held_out"
