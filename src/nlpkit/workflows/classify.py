@@ -246,9 +246,10 @@ def _train(
     if curve is not None:
         tables["learning_curve"] = curve
     decisions = training.decisions(dataset, Uncertainty(chosen.report.level, seed))
+    title = title_of(dataset, training.config.name, fitted.classifier, parameters["options"]["C"])
     return TrainedClassifier(
-        fitted.classifier, model_config, title_of(dataset, training.config.name, fitted.classifier), parameters, tables, evaluation,
-        scores, training.candidates, decisions, notes, data.provenance, execution, seconds,
+        fitted.classifier, model_config, title, parameters, tables, evaluation, scores, training.candidates, decisions, notes,
+        data.provenance, execution, seconds,
     )  # fmt: skip
 
 
