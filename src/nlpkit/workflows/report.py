@@ -251,9 +251,9 @@ def _topic_sections(
 
 def _model_tree(run: Run) -> str:
     """Return the tree that a model has learnt as a table, topics below their parents."""
-    of = {row["topic"]: row for row in run.table("layers").to_pylist()}
-    rows = tree_rows({topic: row["parent"] for topic, row in of.items()})
-    listed = [["\u2003" * level + of[topic]["label"], wording.count(of[topic]["size"])] for topic, level in rows]
+    rows = {row["topic"]: row for row in run.table("layers").to_pylist()}
+    order = tree_rows({topic: row["parent"] for topic, row in rows.items()})
+    listed = [["\u2003" * level + rows[topic]["label"], wording.count(rows[topic]["size"])] for topic, level in order]
     return paragraphs([MODEL_TREE]) + table(["Topic", "Documents"], listed, numeric=(1,))
 
 
