@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -247,6 +249,33 @@ def test_columns_of_other_names_are_named_where_documents_are_read(tmp_path: Pat
         nk.read_corpus(frame)  # type: ignore[arg-type]
     (tmp_path / "x.csv").write_text("body\ncats like dogs\n")
     assert nk.read_corpus(tmp_path / "x.csv", text_col="body").table().column("text").to_pylist() == ["cats like dogs"]
+
+
+def test_results_can_be_pickled_and_copied(tmp_path: Path) -> None:
+    """Before, what preprocess and fit_bertopic gave, a fit of the former, and a classifier with scores could not."""
+    words = (("cats", "dogs", "rabbits", "horses"), ("stocks", "bonds", "markets", "banks"))
+    texts = [f"{' '.join(group[:n])} like {group[n]}" for group in words for n in range(4)] * 3
+    rows = {"text": texts, "label": ["a"] * 12 + ["b"] * 12}
+    vectors = np.random.default_rng(1).normal(size=(24, 8)).astype(np.float32)
+    embedded = pa.table({**rows, "embedding": pa.FixedSizeListArray.from_arrays(vectors.ravel(), 8)})
+    frame, settings = pa.table(rows), {"min_df": 1, "stop_words": "none"}
+    documents = nk.preprocess(frame, ngrams=(1, 2), phrases="npmi", **settings)
+    for again in (pickle.loads(pickle.dumps(documents)), copy.deepcopy(documents)):
+        assert again.head(None) == documents.head(None)
+        assert again.removed().equals(documents.removed())
+        assert again.tokens.terms == documents.tokens.terms
+        again.save(tmp_path / "again.parquet", force=True)
+    model: Any
+    for model in (
+        nk.fit_lda(documents, k=2, sweeps=5), nk.fit_bertopic(embedded, k=2, **settings),
+        nk.cross_validate(frame, model="nb", folds=2).classifier, nk.fit_language_model(frame),
+    ):  # fmt: skip
+        again = pickle.loads(pickle.dumps(model))
+        assert all(table.equals(again.tables()[name]) for name, table in model.tables().items())
+        again.save(tmp_path / "run", force=True)
+        assert repr(nk.load(tmp_path / "run"))
+    with nk.Corpus.from_frame(frame).open() as stream, pytest.raises(InputError, match="the copy of a stream"):
+        copy.deepcopy(stream).read_all()
 
 
 def test_whole_records_of_options_are_of_their_kind() -> None:
