@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -247,6 +249,72 @@ def test_columns_of_other_names_are_named_where_documents_are_read(tmp_path: Pat
         nk.read_corpus(frame)  # type: ignore[arg-type]
     (tmp_path / "x.csv").write_text("body\ncats like dogs\n")
     assert nk.read_corpus(tmp_path / "x.csv", text_col="body").table().column("text").to_pylist() == ["cats like dogs"]
+
+
+def test_results_can_be_pickled_and_copied(tmp_path: Path) -> None:
+    """Before, what preprocess and fit_bertopic gave, a fit of the former, and a classifier with scores could not."""
+    words = (("cats", "dogs", "rabbits", "horses"), ("stocks", "bonds", "markets", "banks"))
+    texts = [f"{' '.join(group[:n])} like {group[n]}" for group in words for n in range(4)] * 3
+    rows = {"text": texts, "label": ["a"] * 12 + ["b"] * 12}
+    vectors = np.random.default_rng(1).normal(size=(24, 8)).astype(np.float32)
+    embedded = pa.table({**rows, "embedding": pa.FixedSizeListArray.from_arrays(vectors.ravel(), 8)})
+    frame, settings = pa.table(rows), {"min_df": 1, "stop_words": "none"}
+    documents = nk.preprocess(frame, ngrams=(1, 2), phrases="npmi", **settings)
+    for again in (pickle.loads(pickle.dumps(documents)), copy.deepcopy(documents)):
+        assert again.head(None) == documents.head(None)
+        assert again.removed().equals(documents.removed())
+        assert again.tokens.terms == documents.tokens.terms
+        again.save(tmp_path / "again.parquet", force=True)
+    model: Any
+    for model in (
+        nk.fit_lda(documents, k=2, sweeps=5), nk.fit_bertopic(embedded, k=2, **settings),
+        nk.cross_validate(frame, model="nb", folds=2).classifier, nk.fit_language_model(frame),
+    ):  # fmt: skip
+        again = pickle.loads(pickle.dumps(model))
+        assert all(table.equals(again.tables()[name]) for name, table in model.tables().items())
+        again.save(tmp_path / "run", force=True)
+        assert repr(nk.load(tmp_path / "run"))
+    with nk.Corpus.from_frame(frame).open() as stream, pytest.raises(InputError, match="the copy of a stream"):
+        copy.deepcopy(stream).read_all()
+
+
+def test_whole_records_of_options_are_of_their_kind() -> None:
+    """Before, `execution=3` ended in a TypeError of dataclasses."""
+    texts = ["cats like dogs"] * 3
+    for call, message in (
+        (lambda: nk.fit_lda(texts, execution=3), r"an argument takes Execution\(…\), got 3; .*`seed=1`"),
+        (lambda: nk.fit_lda(texts, options={"k": 2}), r"`options` takes LdaOptions\(…\), got {'k': 2}"),
+        (lambda: nk.fit_plsa(texts, tokens=nk.Execution()), r"`tokens` takes TopicTokenOptions\(…\), got Execution\(seed=42"),
+        (lambda: nk.train_classifier(texts, execution=nk.Execution), r"an argument takes Execution\(…\), got <class"),
+        (lambda: nk.stats(texts, execution=0), r"an argument takes Execution\(…\), got 0"),
+        (lambda: nk.preprocess(texts, tokens="de"), r"`tokens` takes TextOptions\(…\), got 'de'"),
+        (lambda: nk.cluster(texts, execution=3), r"an argument takes a record of options, got 3"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=message):
+            call()  # type: ignore[no-untyped-call]
+
+
+def test_a_fit_warns_once_of_documents_without_a_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    words = (("cats", "dogs", "rabbits", "horses"), ("stocks", "bonds", "markets", "banks"))
+    texts = [f"{' '.join(group[:n])} like {group[n]}" for group in words for n in range(4)] * 3
+    rows = {"text": [*texts, None], "label": ["a"] * 12 + ["b"] * 13, "date": [f"202{i % 3}-01-01" for i in range(25)]}
+    corpus = nk.Corpus.from_frame(pa.table(rows))
+    vectors = np.random.default_rng(1).normal(size=(25, 8)).astype(np.float32)
+    embedded = pa.table({**rows, "embedding": pa.FixedSizeListArray.from_arrays(vectors.ravel(), 8)})
+    settings: dict[str, Any] = {"min_df": 1, "stop_words": "none"}
+    fits = [
+        lambda: nk.fit_lda(corpus, k=2, sweeps=5, **settings), lambda: nk.fit_plsa(corpus, k=2, **settings),
+        lambda: nk.fit_dtm(corpus, k=2, iterations=2, **settings), lambda: nk.fit_language_model(corpus),
+        lambda: nk.train_classifier(corpus, model="nb"), lambda: nk.fit_bertopic(embedded, k=2, **settings),
+    ]  # fmt: skip
+    caplog.set_level("INFO")
+    for n, fit in enumerate(fits):
+        caplog.clear()
+        model = fit()
+        assert caplog.text.count("1 row could not be used, such as row:25: text is null") == 1
+        model.save(tmp_path / str(n))
+        assert caplog.text.count("could not be used") == 1
+        assert f"rows that were left out are listed in {tmp_path / str(n) / 'dropped.parquet'}" in caplog.text
 
 
 def test_a_saved_model_stands_for_its_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

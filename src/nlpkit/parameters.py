@@ -18,6 +18,7 @@ from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from nlpkit.errors import ROLES, UsageError
+from nlpkit.wording import truncated
 
 MOST = 2**31 - 1  # of whole numbers
 
@@ -99,10 +100,10 @@ def with_settings(
 
     Raises:
         TypeError: a name is none of the options; the nearest one is named.
-        UsageError: a value is no number where one is needed, or outside its limits.
+        UsageError: a record is of another type, or a value is no number where one is needed, or outside its limits.
     """
-    if kinds:
-        records = [kind() if record is None else record for record, kind in zip(records, kinds, strict=True)]
+    of_kinds = kinds or [object] * len(records)
+    records = [_record(record, kind) for record, kind in zip(records, of_kinds, strict=True)]
     left = dict(settings)
     filled = tuple(_filled(record, left) for record in records)
     if left:
@@ -115,6 +116,18 @@ def with_settings(
             hint = f"; columns are named as documents are read: read_corpus(FILE, {name}=…) or Corpus.from_frame(data, {role}=…)"
         raise TypeError(f"'{name}' is no option here{hint}")
     return filled
+
+
+def _record(record: Any, kind: Callable[[], Any]) -> Any:
+    """Return a record of options, that of the defaults for None. Raises UsageError where it is none, or of another kind."""
+    if record is None:
+        return kind()
+    if is_dataclass(record) and (not isinstance(kind, type) or isinstance(record, kind)):
+        return record
+    needed = f"{kind.__name__}(…)" if isinstance(kind, type) and is_dataclass(kind) else "a record of options"
+    raise UsageError(
+        f"an argument takes {needed}, got {truncated(repr(record), 60)}; single options go by their names, such as `seed=1`"
+    )
 
 
 def _filled(record: Any, left: dict[str, Any]) -> Any:

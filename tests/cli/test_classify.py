@@ -78,8 +78,9 @@ def metrics(run: Path | str) -> dict[str, float]:
 def test_the_penalty_is_weak_for_words_of_many_documents(times: int, options: tuple[str, ...], C: float) -> None:
     """Of 20 documents a class 16 are in the training part of a fold, of 12 none has as many."""
     write_jsonl(Path("train.jsonl"), [{**row, "size": i} for i, row in enumerate(rows(times))])
-    run_cli("classify", "train.jsonl", *options, "-q", "-o", "run")
+    shown = run_cli("classify", "train.jsonl", *options, "-q", "-o", "run").out
     assert json.loads(Path("run/manifest.json").read_text())["parameters"]["options"]["C"] == C
+    assert f"training documents, cost {C:g}), cross-validation" in shown
 
 
 def test_a_run_has_what_was_promised(trained: Path) -> None:
@@ -128,6 +129,7 @@ def test_shown_on_stdout_and_told_on_stderr(tmp_path: Path) -> None:
     done = run_cli("classify", "t.jsonl", "--model", "nb", "-o", "run")
     for part in ("macro_f1", "majority baseline", "Most telling words", "cross-validation in 5 folds"):
         assert part in done.out
+    assert "cost" not in done.out  # Naive Bayes has none
     assert "wrote run/" in done.err
     assert "macro_f1" not in done.err
     one = run_cli("classify", "t.jsonl", "--model", "nb", "--force", "--json", "-q", "-o", "run").json()

@@ -98,6 +98,27 @@ def test_one_json_object(kind: str, request: pytest.FixtureRequest) -> None:
     assert value["documents"][0]["topics"][0].keys() == {"topic", "prob"}
 
 
+def test_info_says_what_each_export_is(planted_run: Path) -> None:
+    """Before, it took the object for a corpus, and asked for the format of the network and the script."""
+    kinds = {"t.json": "topics of a run (bertopic)", "t.gexf": "network (GEXF)", "t.xlsx": "Excel workbook"}
+    for name in kinds:
+        run_cli("export", planted_run, "-q", "-o", name)
+    for form in ("csv", "r", "bertopic"):
+        run_cli("export", planted_run, "--to", form, "-q", "-o", form)
+    kinds |= {
+        "csv": "run (export)",
+        "r": "run (export)",
+        "r/load.R": "R script that loads an export",
+        "bertopic": "run (export)",
+    }
+    facts = {name: run_cli("info", name, "--json").json() for name in kinds}
+    assert {name: one["kind"] for name, one in facts.items()} == kinds
+    assert (facts["t.json"]["n_topics"], facts["t.json"]["documents"]) == (4, 120)
+    graph = Path("t.gexf").read_text(encoding="utf-8")
+    assert (facts["t.gexf"]["nodes"], facts["t.gexf"]["edges"]) == (graph.count("<node "), graph.count("<edge "))
+    assert facts["r/load.R"]["loads"] == ["beta.csv", "documents.csv", "gamma.csv", "topics.csv"]
+
+
 @BOTH
 def test_a_folder_of_tables_that_is_replaced_with_force_alone(kind: str, request: pytest.FixtureRequest) -> None:
     run = request.getfixturevalue(kind)

@@ -10,6 +10,7 @@ import pytest
 
 import nlpkit as nk
 from tests.cli.conftest import read, run_cli, write_jsonl
+from tests.cli.test_report import container
 
 LAYERS = ["layer_0", "layer_1", "layer_2"]
 
@@ -74,7 +75,16 @@ def test_every_command_reads_the_run(run: Path, planted: Path) -> None:
 export RUN -o t.xlsx|export RUN --to r -o r/|convert RUN -o t.csv"""
     for line in lines.replace("\n", "|").split("|"):
         run_cli(*(run if word == "RUN" else word for word in line.split()))
-    assert "Griffiths, T. L." in Path("r.html").read_text(encoding="utf-8")
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert "Griffiths, T. L." in page
+    layers = read(run / "layers.parquet").to_pylist()
+    tree = page[page.index('id="tree"') : page.index('id="distances"')]  # before, topics joined by how alike they are
+    assert tree.count("<tr>") == 1 + len(layers)
+    for row in layers:
+        assert (
+            f'<th scope="row">{chr(0x2003) * row["layer"]}{row["label"]}</th><td class="n">{row["size"]:,}</td>' in tree
+        )
+    assert "tree" not in container(page, "data")[0]["relations"]
 
 
 def test_a_loaded_model_is_the_one_that_was_saved(run: Path, planted: Path) -> None:

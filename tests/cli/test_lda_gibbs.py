@@ -320,6 +320,7 @@ def test_rows_that_cannot_be_used_are_listed(tmp_path: Path) -> None:
     rows[3]["text"] = None
     done = run_cli("lda-gibbs", write_jsonl(tmp_path / "x.jsonl", rows), *CHAIN, "-o", "run")
     assert read("run/dropped.parquet")["id"].to_pylist() == ["p003"]
+    assert done.err.count("could not be used") == 1
     assert "warning: 1 row could not be used, such as p003" in done.err
     assert "run/dropped.parquet" in done.err
     assert len(topics_of(Path("run"))) == 119

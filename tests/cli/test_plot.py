@@ -11,7 +11,8 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError, UsageError
-from nlpkit.report.figures import leaf_order
+from nlpkit.report import figures
+from nlpkit.report.figures import draw_figure, draw_numbers, leaf_order, merges_among
 from nlpkit.report.fonts import choose_font
 from nlpkit.report.network_figure import classical_scaling
 from nlpkit.topics.map import spread_colours
@@ -62,6 +63,39 @@ def test_size_and_number_of_topics(runs: Path) -> None:
     assert size
     assert [round(float(v) / 72 * 2.54, 1) for v in size.groups()] == [20.0, 5.0]
     assert nk.plot(runs / "lda", "topics", topics=1).draws("svg") != nk.plot(runs / "lda", "topics").draws("svg")
+
+
+@pytest.mark.parametrize("what", ["tree", "similarity"])
+def test_the_number_of_topics_counts_in_pictures_of_all(what: str, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: dict[str, Any] = {}
+    monkeypatch.setattr(figures, f"draw_{what}", lambda figure, **data: drawn.update(data))
+    nk.plot(runs / "lda", what).draws("svg")
+    n, everything = len(drawn.get("order", drawn["names"])), list(drawn["names"])
+    assert n == nk.load(runs / "lda").topics.num_rows >= 3
+    nk.plot(runs / "lda", what, topics=2).draws("svg")
+    if what == "tree":
+        assert drawn["names"] == everything[:2]
+        assert len(drawn["merges"]) == len(drawn["merges"][0]) - 2 == 1
+    else:
+        assert sorted(drawn["order"]) == [0, 1]
+
+
+def test_lines_across_a_dark_picture_are_dark_and_the_names_of_curves_beside_it() -> None:
+    """Before, they were nearly white on black, and names could lie on the curves."""
+    evidence = [{"k": k, "score": k / 9, "npmi": 1 - k / 9, "chosen": k == 3} for k in range(1, 9)]
+    seen: dict[str, Any] = {}
+
+    def draw(figure: Any) -> None:
+        draw_numbers(figure, evidence)
+        (axes,) = figure.axes
+        seen.update(axes=axes, line=axes.yaxis.get_gridlines()[0].get_color())
+        figure.draw_without_rendering()
+
+    for style, bright in (("dark", False), ("plain", True)):
+        draw_figure(draw, "png", width=16, height=8, style=style, characters="")
+        assert (int(seen["line"][1:3], 16) > 128) == bright
+        axes = seen["axes"]
+        assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1
 
 
 def test_a_map_of_documents_in_one_place(tmp_path: Path) -> None:
@@ -157,6 +191,11 @@ def test_the_tree_of_hlda_is_that_of_the_model(monkeypatch: pytest.MonkeyPatch) 
     assert drawn["parents"] == {row["topic"]: row["parent"] for row in layers}
     assert drawn["sizes"] == {row["topic"]: row["size"] for row in layers}
     assert [drawn["names"][row["topic"]] for row in layers] == [row["label"] for row in layers]
+    nk.plot("run", "tree", topics=3).draws("svg")
+    least = sorted(row["size"] for row in layers)[-3]
+    assert len(drawn["parents"]) == 3
+    assert all(row["size"] >= least for row in layers if row["topic"] in drawn["parents"])
+    assert set(drawn["parents"].values()) - {None} <= set(drawn["parents"])
 
 
 def test_the_command(runs: Path) -> None:
@@ -180,6 +219,14 @@ def test_colours_of_neighbours_differ() -> None:
 def test_leaves_of_a_tree_stand_so_that_no_branches_cross() -> None:
     assert leaf_order([[0, 2, 0.1], [1, 3, 0.2], [4, 5, 0.5]], 4) == [0, 2, 1, 3]
     assert leaf_order([], 1) == [0]
+
+
+def test_a_tree_of_some_leaves_keeps_their_distances() -> None:
+    merges = [[0, 2, 0.1], [1, 3, 0.2], [4, 5, 0.5]]
+    assert merges_among([0, 1, 2, 3], merges) == merges
+    assert merges_among([3, 2, 0], merges) == [[2, 1, 0.1], [3, 0, 0.5]]
+    assert merges_among([1, 2], merges) == [[1, 0, 0.5]]
+    assert merges_among([1], merges) == []
 
 
 def test_places_of_a_network_keep_distances() -> None:

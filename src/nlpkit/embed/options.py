@@ -50,7 +50,10 @@ class EncoderOptions:
     ] = "auto"
     max_tokens: Annotated[
         int | None,
-        Param("Tokens of a text that the model sees, the rest is cut; default: its own, and all of a text (--long).", min=2),
+        Param(
+            "Tokens of a text that the model sees, the rest is cut; default: its own, and all of a text (--long).",
+            min=2,
+        ),
     ] = None
     offline: Annotated[bool, Param("Never ask the hub.")] = False
     long: Annotated[

@@ -70,9 +70,8 @@ class DocumentStream:
         self.share: Share | None = None
         self.opening: Sequence[pa.RecordBatch] = ()
         counted = options.sample is not None or options.limit is not None
-        self.starts: list[tuple[int, int]] | None = (
-            None if counted else []
-        )  # input and row of it at which each batch begins
+        # input and row of it at which each batch begins
+        self.starts: list[tuple[int, int]] | None = None if counted else []
         readers = [one.reader for one in inputs]
         self.blocks = [r.metadata if isinstance(r, ArrowInput) else None for r in readers]  # the footer of each input
         self.metadata: dict[str, Any] | None = self.blocks[0] if len(inputs) == 1 else None
@@ -90,6 +89,10 @@ class DocumentStream:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield batches of at most `batch_rows` rows, fewer when documents are long."""
         return self._batches
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle holds, such as that of a fitted model: not the documents, which have been read."""
+        return self.__dict__ | {"_readers": [], "_read_from": None, "_batches": map(_not_copied, [self.where])}
 
     def __enter__(self) -> Self:
         return self
@@ -356,6 +359,10 @@ def open_table(
         return _stream([one], options, ReadingNotes(), name)
 
     return open_whole() if options.shard is None else _shared(open_whole, options.shard, scan)
+
+
+def _not_copied(where: str) -> pa.RecordBatch:
+    raise InputError(f"this is the copy of a stream, without its documents; open {where} again")
 
 
 def open_batches(

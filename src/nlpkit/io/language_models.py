@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def model_files(model: NgramModel, token_info: dict[str, Any] | None, vocabulary
         fields = fields[: fields.index(_PROB)]
     words = pa.table({"word": pa.array(model.words, pa.string()), "count": pa.array(model.counts[:V])})
     config = {"kind": KIND, "options": asdict(model.options), "tokens": token_info}
-    ngrams = BatchedTable(pa.schema(fields), lambda: _ngram_batches(model))
+    ngrams = BatchedTable(pa.schema(fields), partial(_ngram_batches, model))
     return RunTables({"vocab": vocabulary}, {"words": words, "ngrams": ngrams}, config)
 
 

@@ -25,6 +25,7 @@ from nlpkit.io.tasks import KEY_FORMAT
 _CHUNK, _HEAD = 1 << 22, 1 << 12
 COMPARISON = "comparison.json"  # of a directory of `compare_models`
 _OF_RUNS = ("metrics.json", "config.json")
+EXPORT_HEAD = '{\n "run":'  # as `write_json_export` begins
 
 
 def is_comparison(path: Any) -> bool:
@@ -135,7 +136,8 @@ def _xlsx(path: Path) -> dict[str, Any]:
 def _json(path: Path) -> dict[str, Any] | None:
     with path.open(encoding="utf-8-sig") as file:
         head = file.read(_HEAD)
-    if not any(f'"{key}"' in head for key in ("nlpkit_version", "format", "mdsDat")) and path.name not in _OF_RUNS:
+    keys = any(f'"{key}"' in head for key in ("nlpkit_version", "format", "mdsDat"))
+    if not keys and not head.startswith(EXPORT_HEAD) and path.name not in _OF_RUNS:
         return None  # a corpus may be large
     value = json.loads(path.read_text(encoding="utf-8-sig"))
     if not isinstance(value, dict):
@@ -150,6 +152,9 @@ def _json(path: Path) -> dict[str, Any] | None:
         return {"kind": "scores", **origin, **gates, "scores": targets}
     if {"mdsDat", "tinfo", "topic.order"} <= value.keys():
         return {"kind": "data for pyLDAvis", "n_topics": len(value["topic.order"])}
+    if {"run", "kind", "topics", "documents"} <= value.keys():
+        counts = {"n_topics": len(value["topics"]), "documents": len(value["documents"])}
+        return {"kind": f"topics of a run ({value['kind']})", "run": value["run"], **counts}
     if {"nlpkit_version", "outputs", "kind", "command_line"} <= value.keys():
         return {
             "kind": f"manifest of a run ({value['kind']})",
@@ -180,6 +185,22 @@ def _xml(path: Path) -> dict[str, Any] | None:
     root = ET.parse(path).getroot()
     counts = {k: int(root.attrib[k]) for k in ("tests", "failures")}
     return {"kind": "gates as JUnit XML", **counts, "suites": [suite.attrib["name"] for suite in root]}
+
+
+def _gexf(path: Path) -> dict[str, Any]:
+    counts = dict.fromkeys(("node", "edge"), 0)
+    for _, element in ET.iterparse(path):
+        name = element.tag.rpartition("}")[2]
+        if name in counts:
+            counts[name] += 1
+    return {"kind": "network (GEXF)", "nodes": counts["node"], "edges": counts["edge"]}
+
+
+def _r(path: Path) -> dict[str, Any]:
+    if path.name != "load.R" or not (path.parent / MANIFEST).exists():
+        return {"kind": "R script"}
+    tables = sorted(file.name for file in path.parent.glob("*.csv"))
+    return {"kind": "R script that loads an export", "loads": tables}
 
 
 def _gz(path: Path) -> dict[str, Any] | None:
@@ -222,6 +243,8 @@ _BY_SUFFIX: dict[str, Callable[[Path], dict[str, Any] | None]] = {
     ".arrow": _arrow,
     ".feather": _arrow,
     ".xlsx": _xlsx,
+    ".gexf": _gexf,
+    ".r": _r,
 }
 _BY_BEGINNING: dict[str, Callable[[Path], dict[str, Any] | None]] = {
     ".json": _json,

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pyarrow as pa
 
@@ -46,6 +46,10 @@ class Spool:
         self._writer.close()
         self._file.seek(0)
         yield from pa.ipc.open_stream(self._file)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle holds: all batches, in memory."""
+        return {**self.__dict__, "_held": list(self), "_file": None, "_writer": None}
 
     def close(self) -> None:
         """Remove the file."""

@@ -54,11 +54,10 @@ class Kernel:
         finally:
             _here.plain = before
 
-    def __getattr__(self, name: str) -> Any:
-        """Return what Numba's function has under a name, such as `signatures`."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.compiled(), name)
+    @property
+    def signatures(self) -> Any:
+        """The types it was compiled for. Any other name is unknown: whoever looks for one, as pytest does, loads no Numba."""
+        return self.compiled().signatures
 
     def compiled(self) -> Any:
         """Return the function that Numba makes of it: a dispatcher, or with NUMBA_DISABLE_JIT=1 the plain function."""

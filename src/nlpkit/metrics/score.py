@@ -30,7 +30,7 @@ class Score:
     """One score of one target.
 
     value: None where it is not defined, and why says why. values: of each unit (topics, classes), NaN where not defined.
-    over: what it is a mean of. parameters: the definition in force, as plain values. statistic, counts: for the bootstrap.
+    over: what it is a mean of. parameters: the definition in force, as plain values.
     """
 
     metric: Metric
@@ -42,8 +42,6 @@ class Score:
     median: float | None = None
     interval: Interval | None = None
     why: str = ""
-    statistic: Statistic | None = None
-    counts: Any = None
 
     @property
     def name(self) -> str:
@@ -120,8 +118,6 @@ def mean_score(
         values,
         float(np.median(known_values)),
         bounds(metric, statistic, counts, uncertainty, over, value=float(known_values.mean()), n=len(known_values)),
-        statistic=statistic,
-        counts=counts,
     )
 
 
@@ -159,8 +155,6 @@ def statistic_score(
         values,
         None,
         value_bounds,
-        statistic=statistic,
-        counts=counts,
     )
 
 

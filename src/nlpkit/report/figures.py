@@ -23,6 +23,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "dark": {
         "figure.facecolor": "#14171a", "axes.facecolor": "#14171a", "savefig.facecolor": "#14171a", "text.color": "#e8eaed",
         "axes.labelcolor": "#e8eaed", "axes.edgecolor": "#a2abb5", "xtick.color": "#e8eaed", "ytick.color": "#e8eaed",
+        "grid.color": "#4a525b",
     },
 }  # fmt: skip
 
@@ -48,7 +49,8 @@ def draw_figure(
     settings: dict[str, Any] = {
         "svg.hashsalt": "nlpkit", "svg.fonttype": "path", "pdf.fonttype": 42, "axes.unicode_minus": False, "font.size": 8,
         "text.parse_math": False,  # names of topics and values of columns may hold a $
-        "font.family": ["DejaVu Sans"], "axes.linewidth": 0.6, "axes.titlesize": 8, "legend.fontsize": 7, **STYLES[style],
+        "font.family": ["DejaVu Sans"], "axes.linewidth": 0.6, "axes.titlesize": 8, "legend.fontsize": 7,
+        "grid.color": GRID, **STYLES[style],
     }  # fmt: skip
     choice = choose_font(characters)
     if choice.path.rsplit("/", 1)[-1] != "DejaVuSans.ttf":
@@ -158,6 +160,19 @@ def draw_tree(figure: Any, merges: Sequence[Sequence[float]], names: Sequence[st
     bare(axes, right=True)
 
 
+def merges_among(leaves: Sequence[int], merges: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return the merges of a tree of which some leaves are left, numbered anew in the order given."""
+    node, left_over = {k: i for i, k in enumerate(leaves)}, list[list[float]]()
+    for n, (left, right, distance) in enumerate(merges, len(merges) + 1):
+        below = [node[int(k)] for k in (left, right) if int(k) in node]
+        if len(below) == 2:
+            node[n] = len(leaves) + len(left_over)
+            left_over.append([*below, distance])
+        elif below:
+            node[n] = below[0]
+    return left_over
+
+
 def leaf_order(merges: Sequence[Sequence[float]], n_leaves: int) -> list[int]:
     """Return the leaves of a tree in an order in which no branches cross, the larger branch first."""
     below: dict[int, list[int]] = {k: [k] for k in range(n_leaves)}
@@ -209,7 +224,7 @@ def draw_numbers(figure: Any, evidence: Sequence[Mapping[str, Any]]) -> None:
         axes.minorticks_off()
     else:
         axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.legend(frameon=False)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)  # beside the lines, never on them
     bare(axes, grid="y")
 
 
@@ -287,7 +302,7 @@ def bare(axes: Any, *, grid: str = "", right: bool = False) -> None:
     for side in ("top", *(("left", "right") if right else ("right",))):
         axes.spines[side].set_visible(False)
     if grid:
-        axes.grid(True, axis=grid, color=GRID, lw=0.5, alpha=0.7)
+        axes.grid(True, axis=grid, lw=0.5, alpha=0.7)
         axes.set_axisbelow(True)
 
 

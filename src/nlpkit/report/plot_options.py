@@ -25,7 +25,14 @@ class PlotOptions:
         None
     )
     style: Annotated[str, Param("Look: plain, serif or dark.", metavar="NAME")] = "plain"
-    topics: Annotated[int, Param("Number of topics to draw, the largest first.", metavar="N", min=1)] = 12
+    topics: Annotated[
+        int | None,
+        Param(
+            "Number of topics to draw, the largest first; default: 12, in map, similarity and tree all.",
+            metavar="N",
+            min=1,
+        ),
+    ] = None
     words: Annotated[int, Param("Number of words of a topic.", metavar="N", min=1, max=30)] = 10
     topic: Annotated[
         int | None, Param("Topic of the word cloud; default: all words of the corpus.", metavar="K", min=0)

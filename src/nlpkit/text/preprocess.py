@@ -246,7 +246,7 @@ class Preprocessor:
             stopped &= ~lexicon.known(terms)
         n_stop_tokens, n_terms_seen = int(cf[stopped].sum()), len(terms)
         stages: list[Stage] = []
-        strings: Callable[[LongArray], list[str]] = lambda ids: [terms[i] for i in ids.tolist()]  # noqa: E731
+        strings: Callable[[LongArray], list[str]] = partial(_terms_at, terms)
         phrases: PhraseTable | None = None
         n_phrases = 0
         if options.phrases is not None or options.phrase_table is not None:
@@ -288,15 +288,13 @@ class Preprocessor:
                 grams.encode(_through(stages, batch))
             cf, df = grams.freeze()
             stages.append(grams.encode)
-            unigrams, separator = terms, "" if options.tokenizer.startswith("chars") else " "
-            strings = lambda ids: grams.terms(unigrams, ids, separator)  # noqa: E731
+            strings = partial(grams.terms, terms, sep="" if options.tokenizer.startswith("chars") else " ")
             stopped = np.zeros(len(cf), bool)
         elif lexicon is not None and lexicon.replace:
             assert again is not None
             stages.append(lexicon.replacement(terms))
             cf, df = _counted(again(), stages, len(lexicon.names))
-            names = lexicon.names
-            strings = lambda ids: [names[i] for i in ids.tolist()]  # noqa: E731
+            strings = partial(_terms_at, lexicon.names)
             stopped = np.zeros(len(cf), bool)
         elif stages:
             assert again is not None
@@ -304,8 +302,7 @@ class Preprocessor:
             before = (cf, df)
             cf, df = _counted(again(), stages, len(terms))
             cf[gone], df[gone] = before[0][gone], before[1][gone]
-            with_phrases = terms
-            strings = lambda ids: [with_phrases[i] for i in ids.tolist()]  # noqa: E731
+            strings = partial(_terms_at, terms)
         pruned = prune(cf, df, stopped, options, n_docs=n_docs, strings=strings)
         kept = pruned.kept[pruned.kept >= 0]
         report = PreprocessReport(
@@ -371,6 +368,10 @@ def first_texts(texts: pa.Array, n: int) -> list[str]:
     return list(islice((t[:SAMPLE_CHARS] for text in texts if (t := text.as_py())), n))
 
 
+def _terms_at(terms: Sequence[str], ids: LongArray) -> list[str]:
+    return [terms[i] for i in ids.tolist()]
+
+
 def _through(stages: list[Stage], batch: EncodedBatch) -> EncodedBatch:
     for stage in stages:
         batch = stage(batch)
@@ -388,4 +389,4 @@ def _counted(batches: Iterable[EncodedBatch], stages: list[Stage], n_terms: int)
 def _without(stopped: BoolArray) -> Stage:
     """Stop words go."""
     new_ids = np.where(stopped, -1, np.arange(len(stopped))).astype(np.int32)
-    return lambda batch: prune_batch(batch, new_ids)
+    return partial(prune_batch, new_ids=new_ids)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
+from nlpkit.ranges import ranges
 from nlpkit.text.vocab import EncodedBatch, Stage
-from nlpkit.types import BoolArray
+from nlpkit.types import BoolArray, IntArray, LongArray
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,11 @@ class TermCategories:
         sizes = np.fromiter(map(len, categories), np.int64, len(categories))
         flat = np.fromiter((c for places in categories for c in places), np.int32, int(sizes.sum()))
         starts = np.cumsum(sizes) - sizes
+        return partial(_replaced, sizes=sizes, starts=starts, flat=flat)
 
-        def apply(batch: EncodedBatch) -> EncodedBatch:
-            n = sizes[batch.term_ids]
-            ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(n)])
-            within = np.arange(ends[-1]) - np.repeat(ends[:-1], n)
-            return EncodedBatch(ends[batch.offsets], flat[np.repeat(starts[batch.term_ids], n) + within])
 
-        return apply
+def _replaced(batch: EncodedBatch, sizes: LongArray, starts: LongArray, flat: IntArray) -> EncodedBatch:
+    """Return a batch with the categories of each term in its place: sizes[v] of them, from flat[starts[v]] on."""
+    n = sizes[batch.term_ids]
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(n)])
+    return EncodedBatch(ends[batch.offsets], flat[ranges(starts[batch.term_ids], n)])

@@ -86,8 +86,8 @@ def make_task(
         UsageError: unknown kind, an output that is not .html, or a target without topics; OutputExistsError: it is there;
             InputError: no question can be made.
     """
-    records = (options or EvaluationOptions(), read or ReadOptions(), execution or Execution())
-    options, read, execution = with_settings(records, settings)
+    records = (options, read, execution)
+    options, read, execution = with_settings(records, settings, (EvaluationOptions, ReadOptions, Execution))
     kind = task_kind(kind)
     output = Path(output)
     task_paths(output)

@@ -144,7 +144,7 @@ def attention(
     Raises:
         UsageError: a text without a token; InputError: a model without attention, or a damaged run; MissingError: there is no such model.
     """
-    options, execution = with_settings((options or AttentionOptions(), execution or Execution()), settings)
+    options, execution = with_settings((options, execution), settings, (AttentionOptions, Execution))
     if not text.strip():
         raise UsageError("the text has no token; give some words", parameter="text")
     network, tokenizer = _loaded(model, options, execution)

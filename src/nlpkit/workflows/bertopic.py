@@ -48,7 +48,7 @@ from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.weighting.dtm import count_terms, document_frequency
 from nlpkit.workflows.bertopic_notes import note_sample
 from nlpkit.workflows.bertopic_predict import Bound, TopicPredictions
-from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words
+from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words, warn_dropped
 from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
 from nlpkit.workflows.guidance import knowledge_of, note_debiased, note_predefined
 from nlpkit.workflows.model import TopicRun
@@ -298,6 +298,7 @@ def fit_bertopic(
         table = stream.read_all()
     if not table.num_rows:
         raise no_documents(stream)
+    warn_dropped(stream, None)
     for name in table.column_names:
         if name in TOPIC_COLUMNS:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")

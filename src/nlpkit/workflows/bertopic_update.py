@@ -41,7 +41,7 @@ from nlpkit.topics.update import UpdatedTopics, updated_topics
 from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms, group_rows, without_terms
 from nlpkit.workflows.bertopic import FittedBertopic
-from nlpkit.workflows.corpus import as_corpus, has_text, no_documents
+from nlpkit.workflows.corpus import as_corpus, has_text, no_documents, warn_dropped
 from nlpkit.workflows.edit import ancestors_of, open_topic_run, parent_of, topics_of_run
 from nlpkit.workflows.edit_bertopic import StoredFit, generated_names, read_fit, sample_of
 from nlpkit.workflows.embeddings import RunEmbeddings
@@ -138,6 +138,7 @@ def update_bertopic(
         if not batches:
             raise no_documents(stream)
         table = pa.Table.from_batches(batches)
+    warn_dropped(stream, None)
     _check_new_ids(fit, table, str(run))
     with stopwatch(seconds, "tokens"):
         words = _words(fit, table, cut)

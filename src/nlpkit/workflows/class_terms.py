@@ -192,7 +192,7 @@ def ctfidf(
         ColumnError: a column is not there, or has no dates; InputError: no documents, no words, or fewer than two classes.
     """
     options, tokens, execution = with_settings(
-        (options or ClassTermOptions(), tokens or TokenOptions(), execution or Execution()), settings
+        (options, tokens, execution), settings, (ClassTermOptions, TokenOptions, Execution)
     )
     _weights(sparse.csr_array((1, 1)), options)  # a number that cannot be meant is told before reading
     corpus, token_options = as_corpus(data), preprocess_options(tokens)

@@ -40,7 +40,7 @@ from nlpkit.workflows.classify_features import add_features
 from nlpkit.workflows.classify_fit import Training, curve_table, fit_and_predict
 from nlpkit.workflows.classify_notes import find_overlap, note_dataset, run_tables, title_of
 from nlpkit.workflows.classify_rules import rule_tables
-from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus
+from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus, warn_dropped
 from nlpkit.workflows.tokens import note_tokens, token_parameters
 
 DEFAULT_FOLDS = 5
@@ -194,6 +194,7 @@ def _train(
             corpus, _test_corpus(splits.test, corpus), options, splits, chosen.tokens, words=sees == "words", folds=folds, seed=seed,
             threads=threads,
         )  # fmt: skip
+    warn_dropped(data.provenance, None)
     dataset = data.dataset
     check_wanted(config.wanted, dataset.labels.names, multiple=dataset.labels.multiple)
     if costs is not None:
@@ -245,9 +246,10 @@ def _train(
     if curve is not None:
         tables["learning_curve"] = curve
     decisions = training.decisions(dataset, Uncertainty(chosen.report.level, seed))
+    title = title_of(dataset, training.config.name, fitted.classifier, parameters["options"]["C"])
     return TrainedClassifier(
-        fitted.classifier, model_config, title_of(dataset, training.config.name, fitted.classifier), parameters, tables, evaluation,
-        scores, training.candidates, decisions, notes, data.provenance, execution, seconds,
+        fitted.classifier, model_config, title, parameters, tables, evaluation, scores, training.candidates, decisions, notes,
+        data.provenance, execution, seconds,
     )  # fmt: skip
 
 

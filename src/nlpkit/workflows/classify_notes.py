@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.classify.classifier import Fitted, TextClassifier
+from nlpkit.classify.configs import LINEAR
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.predicted import Predicted
 from nlpkit.classify.splits import TEST, TRAIN
@@ -101,8 +102,8 @@ def find_overlap(dataset: LabelledDataset, threshold: float) -> NearDuplicates |
     return overlap
 
 
-def title_of(dataset: LabelledDataset, name: str, classifier: TextClassifier) -> str:
-    """Return the headline of the scores: the model, what it sees, and how it was tested."""
+def title_of(dataset: LabelledDataset, name: str, classifier: TextClassifier, C: float) -> str:
+    """Return the headline of the scores: the model, what it sees, its penalty where it has one, and how it was tested."""
     features = classifier.features
     sees = "embeddings" if features.sees == "embedding" else f"{len(features.names):,} features"
     if features.rules is not None:
@@ -110,7 +111,8 @@ def title_of(dataset: LabelledDataset, name: str, classifier: TextClassifier) ->
     n, labels = len(dataset.train), dataset.labels
     what = "" if labels.numbers is not None else f", {len(labels.names):,} {'ordered ' if labels.scale else ''}classes"
     where = f"cross-validation in {dataset.n_folds} folds" if dataset.n_folds else "on test documents"
-    return f"{name} ({sees}{what}, {wording.counted(n, 'training document')}), {where}"
+    penalty = f", cost {C:g}" if name in LINEAR else ""
+    return f"{name} ({sees}{what}, {wording.counted(n, 'training document')}{penalty}), {where}"
 
 
 def run_tables(

@@ -118,8 +118,8 @@ def collocations(
     Raises:
         UsageError: options that are unknown; InputError: there are no documents or words, or the node is not among them.
     """
-    records = (options or CollocationOptions(), words or CountOptions(), execution or Execution())
-    options, words, execution = with_settings(records, settings)
+    records = (options, words, execution)
+    options, words, execution = with_settings(records, settings, (CollocationOptions, CountOptions, Execution))
     cut = replace(preprocess_options(words.tokens()), lists_must_match=False)
     keep_all = replace(cut, stop_words="none", extra_stop_words=frozenset(), stop_patterns=())
     with as_corpus(data).open() as stream:

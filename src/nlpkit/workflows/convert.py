@@ -72,7 +72,9 @@ def convert(
         UsageError: the source cannot become that. InputError: it cannot be read, or the run does not hold what is needed.
     """
     options, description, execution = with_settings(
-        (options or ConvertOptions(), description or DescriptionOptions(), execution or Execution()), settings
+        (options, description, execution),
+        settings,
+        (ConvertOptions, DescriptionOptions, Execution),
     )
     path = Path(target)
     to = _target_kind(source, path, options)

@@ -208,7 +208,7 @@ def read_corpus(
                 "is; Corpus.from_frame names the columns of one, Corpus.from_texts gives texts labels and dates",
                 parameter="inputs",
             )
-    (options,) = with_settings((options or ReadOptions(),), settings)
+    (options,) = with_settings((options,), settings, (ReadOptions,))
     directory = None if beside is None or str(beside) == "-" else Path(beside).resolve().parent
     return Corpus(tuple(map(str, inputs)), None, options, directory)
 

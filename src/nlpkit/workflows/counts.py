@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from nlpkit import reporting, wording
 from nlpkit.errors import missing_column
 from nlpkit.io.topic_tables import TEXT_HASH, text_hashes
 from nlpkit.parallel import map_ahead
-from nlpkit.text.preprocess import PreprocessOptions, PreprocessReport
+from nlpkit.text.preprocess import FittedVocabulary, PreprocessOptions, PreprocessReport
 from nlpkit.text.pruning import no_vocabulary_match
 from nlpkit.text.vocab import EncodedBatch, prune_batch
 from nlpkit.types import CsrMatrix, IntArray, LongArray, TokenTable
@@ -151,12 +152,16 @@ def _kept(batch: pa.RecordBatch, columns: list[str], text_chars: int | None, has
     return kept.set_column(columns.index("text"), kept.schema.field("text"), short)
 
 
+def _left_out(fitted: FittedVocabulary) -> Sequence[str]:
+    return fitted.removed().terms
+
+
 def _sorted(documents: EncodedDocuments, options: PreprocessOptions, where: str, threads: int) -> CountedCorpus:
     """Number the terms alphabetically, an order that does not depend on which document comes first; a given vocabulary keeps its own."""
     fitted = documents.fitted
     if fitted is not None:
         order = np.arange(len(fitted.terms)) if options.vocab else None
-        return _counted(documents, order, threads, fitted.report, left_out=lambda: fitted.removed().terms)
+        return _counted(documents, order, threads, fitted.report, left_out=partial(_left_out, fitted))
     V, terms, cf = documents.n_listed, documents.terms, documents.cf
     outside = int(cf[V:].sum())
     if options.vocab is not None:

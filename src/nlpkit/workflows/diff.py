@@ -183,7 +183,7 @@ def diff(
     Raises:
         InputError: no run of a topic model, or no document in common where documents are asked for.
     """
-    options, execution = with_settings((options or DiffOptions(), execution or Execution()), settings)
+    options, execution = with_settings((options, execution), settings, (DiffOptions, Execution))
     runs = [topic_run(run, execution) for run in (a, b)]
     tables = [run.table("documents", ["id", "topic"]) for run in runs]
     K, L = (len(labels_of(run)) for run in runs)

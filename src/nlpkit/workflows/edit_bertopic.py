@@ -41,7 +41,7 @@ from nlpkit.topics.options import BertopicOptions
 from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, FloatArray, IntArray, TokenTable
 from nlpkit.weighting.dtm import count_terms, group_rows, without_terms
 from nlpkit.workflows.bertopic import FittedBertopic
-from nlpkit.workflows.corpus import has_text
+from nlpkit.workflows.corpus import has_text, warn_dropped
 from nlpkit.workflows.edit_documents import (
     check_ids,
     check_texts,
@@ -141,6 +141,7 @@ def read_fit(
         counted = debiased_tokens(
             words, groups_of(table, debias, usable, where=str(run.path)), seed=execution.seed
         ).tokens
+    warn_dropped(stream, None)
     return StoredFit(
         run,
         table,

@@ -49,8 +49,8 @@ def estimate_effects(
     Raises:
         UsageError: there are no covariates; InputError: one cannot be used, or the run is of another kind.
     """
-    records = (options or EffectOptions(), execution or Execution())
-    options, execution = with_settings(records, settings)
+    records = (options, execution)
+    options, execution = with_settings(records, settings, (EffectOptions, Execution))
     data = effect_data(run, options, verify=execution.verify)
     opened, design, rows = data.run, data.design, data.rows
     with threadpool_limits(1, user_api="blas"):

@@ -161,7 +161,7 @@ def explain_transformer(
     Raises:
         InputError: an example that cannot be read or whose matrices do not fit together; UsageError: an example and `text`.
     """
-    options, execution = with_settings((options or TransformerOptions(), execution or Execution()), settings)
+    options, execution = with_settings((options, execution), settings, (TransformerOptions, Execution))
     usual = TransformerOptions()
     named = next((n for n in ("text", "target", "d", "d_k", "heads") if getattr(options, n) != getattr(usual, n)), None)
     if example is not None and named is not None:

@@ -93,7 +93,7 @@ def export(
         UsageError: a form that the run cannot have, or a name that does not fit it; OutputExistsError: the target is there;
         InputError: texts are asked for and the corpus is gone.
     """
-    options, execution = with_settings((options or ExportOptions(), execution or Execution()), settings)
+    options, execution = with_settings((options, execution), settings, (ExportOptions, Execution))
     path, form = Path(target), export_form(target, options)
     check_target(path, force=force, directory=form in FOLDERS)
     opened = topic_run(run, execution)

@@ -124,7 +124,7 @@ def generate_texts(
         UsageError: the prompt has a word that the model does not have, or does not fit its window; InputError, MissingError: there is
             no model.
     """
-    options, execution = with_settings((options or GenerateOptions(), execution or Execution()), settings)
+    options, execution = with_settings((options, execution), settings, (GenerateOptions, Execution))
     writer = load_writer(model, execution) if isinstance(model, str | Path) else model
     if isinstance(writer, LanguageModel):
         texts = writer.generate(options=options, execution=execution)

@@ -29,7 +29,7 @@ def info(path: str | Path, *, read: ReadOptions | None = None, **settings: Any) 
     Raises:
         InputError: it is not there, or cannot be read.
     """
-    (read,) = with_settings((read or ReadOptions(),), settings)
+    (read,) = with_settings((read,), settings, (ReadOptions,))
     target = Path(path)
     if not target.exists():
         raise InputError(missing_path(target))

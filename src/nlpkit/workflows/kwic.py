@@ -273,7 +273,7 @@ def search(
     Raises:
         UsageError: the pattern is empty or no regular expression; ColumnError: there is no such column of classes.
     """
-    (options,) = with_settings((options or SearchOptions(),), settings)
+    (options,) = with_settings((options,), settings, (SearchOptions,))
     options.pattern(pattern)  # a bad pattern is told before anything is read
     with as_corpus(data).open() as stream:
         yield Concordance(stream, pattern, options, places=places)

@@ -26,7 +26,7 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import finite_or_none
 from nlpkit.text.options import CountOptions, PreprocessOptions
 from nlpkit.types import IntArray, LongArray
-from nlpkit.workflows.corpus import Corpus, as_corpus
+from nlpkit.workflows.corpus import Corpus, as_corpus, warn_dropped
 from nlpkit.workflows.encoded import EncodedDocuments, encode
 from nlpkit.workflows.model import Predictions, RunModel
 from nlpkit.workflows.predict_options import PredictOptions
@@ -127,7 +127,7 @@ class LanguageModel(RunModel):
         Raises:
             UsageError: the prompt has a word that the model does not have.
         """
-        options, execution = with_settings((options or GenerateOptions(), execution or Execution()), settings)
+        options, execution = with_settings((options, execution), settings, (GenerateOptions, Execution))
         words = self.prompt_words(prompt or options.prompt)
         texts = generate(self.model, [self.model.ids[w] for w in words], options, seed=execution.seed)
         return [(" ".join([*words, *(self.model.words[i] for i in one.words)]), one) for one in texts]
@@ -173,8 +173,8 @@ def fit_language_model(
     Raises:
         UsageError: options that contradict each other; InputError: no documents, or none with a word.
     """
-    records = (options or NgramModelOptions(), words or CountOptions(), execution or Execution())
-    options, words, execution = with_settings(records, settings)
+    records = (options, words, execution)
+    options, words, execution = with_settings(records, settings, (NgramModelOptions, CountOptions, Execution))
     if held_out is not None and not 0 < held_out < 1:
         raise UsageError(
             f"`held_out={held_out:g}`: a share of the documents between 0 and 1 is needed", parameter="held_out"
@@ -201,6 +201,7 @@ def fit_language_model(
         finally:
             encoded.close()
         pa.default_memory_pool().release_unused()  # the copy of the texts makes room for the model
+        warn_dropped(stream, None)
         report = None if fitted is None else fitted.report
         reporting.note(
             f"{wording.counted(kept.n_docs, 'document')}: {wording.counted(encoded.n_docs, options.unit if report else 'sequence')}"

@@ -177,7 +177,7 @@ class RunModel(FittedModel):
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the run directory. Raises OutputExistsError when it is there and `force` was not given."""
-        return save_run(self.run, path, force=force)
+        return save_run(self.run, path, force=force, drops_told=True)
 
 
 def opened_run(run: str | Path | Run | RunModel, execution: Execution, kinds: Sequence[str] | None = None) -> Run:

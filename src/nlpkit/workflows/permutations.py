@@ -49,7 +49,7 @@ def permutation_effects(
         UsageError: no column is named, or the model has no covariates; InputError: the column has other than two values, the documents are
             gone or have changed, or the run is of another kind.
     """
-    options, execution = with_settings((options or EffectOptions(), execution or Execution()), settings)
+    options, execution = with_settings((options, execution), settings, (EffectOptions, Execution))
     options = replace(options, permutations=options.permutations or PERMUTATIONS)
     data = effect_data(run, options, verify=execution.verify)
     opened, column, count = data.run, str(options.column), int(options.permutations or 0)

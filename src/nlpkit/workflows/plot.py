@@ -51,6 +51,7 @@ ALIASES = {
     "time": "over-time",
 }
 FORMATS = (".svg", ".pdf", ".png")
+USUAL_TOPICS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +165,11 @@ def _topic_plot(
     shown = ReportOptions(no_texts=True, max_points=options.max_points, over=options.over)
     content = topics.read_content(run, shown, ReadOptions(), execution)
     names = content.topics.column("label").to_pylist()
-    order = np.argsort(-content.topics.column("size").to_numpy(), kind="stable")[: options.topics].tolist()
+    n_shown = options.topics or (len(names) if what in ("map", "similarity", "tree") else USUAL_TOPICS)
+    order = np.argsort(-content.topics.column("size").to_numpy(), kind="stable")[:n_shown].tolist()
     labels = [names[k] for k in order]
     if what == "map":
-        return _map_plot(content, names, options, execution)
+        return _map_plot(content, names, order, options, execution)
     relations = topics.topic_relations(content)
     colours = topic_colours(content, relations)
     colour = [colours[k] for k in order]
@@ -183,12 +185,12 @@ def _topic_plot(
         if not merges:
             raise InputError(f"{run.path} has one topic, of which there is no {what}")
         if what == "tree" and run.manifest["kind"] == "hlda":
-            return _model_tree_plot(run, names, colours)
+            return _model_tree_plot(run, len(order), names, colours)
         if what == "tree":
-            draw = partial(figures.draw_tree, merges=merges, names=names, colours=colours)
-            return draw, 2.0 + 0.42 * len(names), names
+            draw = partial(figures.draw_tree, merges=figures.merges_among(order, merges), names=labels, colours=colour)
+            return draw, 2.0 + 0.42 * len(order), labels
         similarity = 1.0 - np.asarray(relations["distances"])
-        leaves = figures.leaf_order(merges, len(names))
+        leaves = [k for k in figures.leaf_order(merges, len(names)) if k in set(order)]
         return (
             partial(figures.draw_similarity, similarity=similarity, order=leaves, names=names),
             0.85 * options.width,
@@ -229,24 +231,30 @@ def _why_no_numbers(run: Run, K: int) -> str:
 
 
 def _model_tree_plot(
-    run: Run, names: Sequence[str], colours: Sequence[str]
+    run: Run, n: int, names: Sequence[str], colours: Sequence[str]
 ) -> tuple[figures.Draw, float, Sequence[str]]:
-    """Return what draws the tree that the model has learnt, its usual height in cm, and the texts in it."""
-    layers = run.table("layers", ["topic", "parent", "size"])
-    topic, parent, size = (layers.column(name).to_pylist() for name in ("topic", "parent", "size"))
-    parents, sizes = dict(zip(topic, parent, strict=True)), dict(zip(topic, size, strict=True))
+    """Return what draws the n largest topics of the tree that the model has learnt, its usual height in cm, and the texts in it."""
+    rows = run.table("layers", ["topic", "parent", "size", "layer"]).to_pylist()
+    shown = sorted(rows, key=lambda row: (-row["size"], row["layer"]))[:n]  # each after its parent, which is as large
+    parents = {row["topic"]: row["parent"] for row in sorted(shown, key=lambda row: row["topic"])}
+    sizes = {row["topic"]: row["size"] for row in shown}
     draw = partial(draw_topic_tree, parents=parents, sizes=sizes, names=names, colours=colours)
-    return draw, 1.0 + 0.38 * len(names), names
+    return draw, 1.0 + 0.38 * len(parents), names
 
 
 def _map_plot(
-    content: topics.TopicRunContent, names: Sequence[str], options: PlotOptions, execution: Execution
+    content: topics.TopicRunContent,
+    names: Sequence[str],
+    order: Sequence[int],
+    options: PlotOptions,
+    execution: Execution,
 ) -> tuple[figures.Draw, float, Sequence[str]]:
     arrays = map_arrays(content, execution)
     if "x" not in arrays:
         raise InputError(f"{content.run.path} does not hold the vectors of its documents, so there is no map")
     places = np.stack([arrays["x"], arrays["y"]], axis=1) / 65535
     assigned = content.documents.column("topic").to_numpy()[content.rows]
+    assigned = np.where(np.isin(assigned, order), assigned, -1)
     colours = topic_colours(content, topics.topic_relations(content))
     return (
         partial(figures.draw_map, places=places, topics=assigned, names=names, colours=colours),

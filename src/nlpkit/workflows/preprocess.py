@@ -273,8 +273,8 @@ def preprocess(
             documents, or no term is left.
     """
     corpus = as_corpus(data)
-    records = (tokens or DocumentTextOptions(), rows or RowOptions(), execution or Execution(), corpus.options)
-    tokens, rows, execution, read = with_settings(records, settings)
+    records = (tokens or DocumentTextOptions(), rows, execution, corpus.options)
+    tokens, rows, execution, read = with_settings(records, settings, (TextOptions, RowOptions, Execution, ReadOptions))
     if read.shard is not None:
         raise UsageError(
             "`shard`: which words stay depends on all documents; write the share with map_documents and put the parts together by merge",
@@ -309,6 +309,6 @@ def preprocess_plan(
     Raises:
         UsageError: options that are unknown or contradict each other.
     """
-    records = (tokens or DocumentTextOptions(), rows or RowOptions(), read or ReadOptions())
-    tokens, rows, read = with_settings(records, settings)
+    records = (tokens or DocumentTextOptions(), rows, read)
+    tokens, rows, read = with_settings(records, settings, (TextOptions, RowOptions, ReadOptions))
     return [*selection_steps(read), *plan_steps(rows.plan(), preprocess_options(tokens))]

@@ -25,6 +25,7 @@ from nlpkit.plain import shell_line
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.page import Page, Section, paragraphs, render, table
 from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
+from nlpkit.report.tree_figure import tree_rows
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
 from nlpkit.workflows.compare import load_comparison
@@ -38,7 +39,9 @@ TOPIC_KINDS = ("bertopic", *MIXTURES)
 CLASS_KINDS = ("classify", "finetune")
 MAX_COLUMNS = 12
 MAX_VALUES = 250
-TREE_OF_WORDS = "Topics joined by how alike their words are. The tree that the model has learnt: nlpkit info RUN --tree, or plot RUN tree."
+MODEL_TREE = (
+    "The tree that the model has learnt, from the root down; a topic has the documents whose path goes through it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +147,14 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         column_arrays[f"layer_{number}"] = layer.astype(np.int16)
     title = options.heading or f"{run_name(manifest)}: {content.n_topics} topics of {corpus_name(manifest)}"
     relations = topics.topic_relations(content)
+    left_out = ("distances", "tree") if manifest["kind"] == "hlda" else ("distances",)  # which has a tree of its own
     data = {
         "n": n,
         "total": D,
         "topics": rows,
         "layers": layers,
         "columns": columns,
-        "relations": {name: value for name, value in relations.items() if name != "distances"},
+        "relations": {name: value for name, value in relations.items() if name not in left_out},
         "colours": topic_colours(content, relations),
         "evidence": number_evidence(manifest),
         "over_time": None if options.no_texts else cells.over_time(run, content.documents, options, execution),
@@ -227,7 +231,7 @@ def _topic_sections(
         Section("topics", "Topics", topic_table),
         Section("time", "Over time"),
         Section("columns", "By column"),
-        Section("tree", "Tree", paragraphs([TREE_OF_WORDS]) if manifest["kind"] == "hlda" else ""),
+        Section("tree", "Tree", _model_tree(content.run) if manifest["kind"] == "hlda" else ""),
         Section("distances", "Distances and words"),
         Section(
             "left-out",
@@ -243,6 +247,14 @@ def _topic_sections(
     ]
     empty = {"tree": content.n_topics < 3, "time": not data["over_time"], "columns": not data["by_column"]}
     return [s for s in sections if not empty.get(s.id)]
+
+
+def _model_tree(run: Run) -> str:
+    """Return the tree that a model has learnt as a table, topics below their parents."""
+    rows = {row["topic"]: row for row in run.table("layers").to_pylist()}
+    order = tree_rows({topic: row["parent"] for topic, row in rows.items()})
+    listed = [["\u2003" * level + rows[topic]["label"], wording.count(rows[topic]["size"])] for topic, level in order]
+    return paragraphs([MODEL_TREE]) + table(["Topic", "Documents"], listed, numeric=(1,))
 
 
 def _cell(value: float | None) -> str:

@@ -121,7 +121,8 @@ def update_rolling_lda(
         path = Path(model) if not isinstance(model, FittedLda) else model.path
         if path is None:
             assert isinstance(model, FittedLda)
-            path = model.save(Path(stack.enter_context(TemporaryDirectory())) / "model")
+            with reporting.quiet():  # the place is of no use to anyone
+                path = model.save(Path(stack.enter_context(TemporaryDirectory())) / "model")
             model.path = None
         base = open_rolling_run(path, verify=same[-1].verify)
         _check_same(base, *same)

@@ -15,8 +15,10 @@ from nlpkit.io.tables import save_table, write_dropped
 from nlpkit.workflows.corpus import warn_dropped
 
 
-def save_run(run: Run | NewRun, path: str | Path, *, force: bool = False) -> Path:
+def save_run(run: Run | NewRun, path: str | Path, *, force: bool = False, drops_told: bool = False) -> Path:
     """Write a run directory, with a word on rows that were dropped, or a copy of one that was read.
+
+    drops_told: the fit has warned of the rows; where they are listed is all there is to say.
 
     Raises:
         OutputExistsError: it is there and `force` was not given; and what `check_target` raises.
@@ -26,7 +28,11 @@ def save_run(run: Run | NewRun, path: str | Path, *, force: bool = False) -> Pat
         copy_run(run, target, force=force)
     else:
         run.write(target, force=force)
-        warn_dropped(run.files, target / "dropped.parquet")
+        listed = target / "dropped.parquet"
+        if not drops_told:
+            warn_dropped(run.files, listed)
+        elif run.files.dropped:
+            reporting.note(f"rows that were left out are listed in {listed}")
     return target
 
 

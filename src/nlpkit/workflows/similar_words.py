@@ -188,8 +188,8 @@ def similar_words(
     Raises:
         UsageError: see `check_words`; InputError: the vocabulary cannot be read.
     """
-    records = (options or SimilarityOptions(), read or ReadOptions(), execution or Execution())
-    options, read, execution = with_settings(records, settings)
+    records = (options, read, execution)
+    options, read, execution = with_settings(records, settings, (SimilarityOptions, ReadOptions, Execution))
     check_words(words, options)
     if options.within is None:
         pairs = compare_words(list(words), n=options.n, padded=options.pad, lower=options.lower)

@@ -187,7 +187,7 @@ def correct_spelling(
     Raises:
         UsageError: a model that gives unknown words no probability; InputError: a model of stems or other changed words.
     """
-    options, execution = with_settings((options or SpellOptions(), execution or Execution()), settings)
+    options, execution = with_settings((options, execution), settings, (SpellOptions, Execution))
     with corrections(model, as_corpus(data), options=options, execution=execution) as rows:
         return pa.Table.from_batches(rows.batches())
 

@@ -213,7 +213,7 @@ def stats(
     Raises:
         UsageError: options that are unknown; InputError: there are no documents; ColumnError: there is no such column.
     """
-    words, execution = with_settings((words or CountOptions(), execution or Execution()), settings)
+    words, execution = with_settings((words, execution), settings, (CountOptions, Execution))
     options = replace(preprocess_options(words.tokens()), lists_must_match=False)
     sizes = ngram_sizes(ngrams)
     with as_corpus(data).open() as stream:

@@ -21,7 +21,7 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.chunks import Days
 from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.types import TokenTable
-from nlpkit.workflows.corpus import Corpus, no_words
+from nlpkit.workflows.corpus import Corpus, no_words, warn_dropped
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.embeddings import embedded_by
 from nlpkit.workflows.tokens import note_tokens, token_info
@@ -45,6 +45,7 @@ def read_topic_corpus(
     """
     with corpus.open() as stream, _words(stream, options, threads, with_embeddings=with_embeddings) as words:
         tokens = _with_words(words.tokens())
+        warn_dropped(stream, None)
         earlier = stream.steps
         yield TopicCorpus(
             tokens=tokens,
@@ -155,7 +156,9 @@ def read_dated_corpus(
         asked = options_for(stream)
         options = asked or PreprocessOptions()
         with _words(stream, options, threads, columns_of_run, own_tokens=asked is None) as words:
-            yield _dated(words, stream, options, column)
+            dated = _dated(words, stream, options, column)
+            warn_dropped(dated.corpus, None)
+            yield dated
 
 
 def _dated(words: CountedCorpus, stream: DocumentStream, options: PreprocessOptions, column: str) -> DatedCorpus:

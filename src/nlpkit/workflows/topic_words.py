@@ -67,7 +67,9 @@ def topic_words(
         InputError: the corpus of the run is gone or has changed; and what `topics` raises.
     """
     options, word_options, execution = with_settings(
-        (options or PrevalenceOptions(), word_options or TopicWordOptions(), execution or Execution()), settings
+        (options, word_options, execution),
+        settings,
+        (PrevalenceOptions, TopicWordOptions, Execution),
     )
     return words_of_shares(topics(run, options=options, execution=execution), word_options, execution)
 

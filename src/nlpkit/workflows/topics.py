@@ -259,7 +259,7 @@ def topics(
         InputError: no run of a topic model, or too many cells; ColumnError: a column is not there, or has no dates;
         UsageError: `over` names neither a part of a date nor whole numbers.
     """
-    options, execution = with_settings((options or PrevalenceOptions(), execution or Execution()), settings)
+    options, execution = with_settings((options, execution), settings, (PrevalenceOptions, Execution))
     opened = topic_run(run, execution)
     documents, labels = opened.table("documents"), labels_of(opened)
     mixed = options.count == "mixed" or (options.count == "auto" and opened.is_mixture)
