@@ -34,25 +34,22 @@ class Kernel:
         self._compiled: Any = None
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if self._compiled is None and self._is_little(args):
-            return self._run_plainly(*args, **named)
+        # within a plain kernel all are plain, whatever another thread has loaded meanwhile: the numbers of Numba are of other types
+        if getattr(_here, "plain", False):
+            return self.py_func(*args, **named)
+        if self._work is not None and "numba" not in sys.modules and self._is_little(args):
+            _here.plain = True
+            try:
+                return self.py_func(*args, **named)
+            finally:
+                _here.plain = False
         return (self._compiled or self.compiled())(*args, **named)
 
     def _is_little(self, args: tuple[Any, ...]) -> bool:
         """Whether Numba would take longer to load than Python to run this."""
-        if "numba" in sys.modules:
-            return False
-        if self._work is None:
-            return getattr(_here, "plain", False)
+        assert self._work is not None
         _left[0] -= len(args[self._work])
         return _left[0] >= 0
-
-    def _run_plainly(self, *args: Any, **named: Any) -> Any:
-        before, _here.plain = getattr(_here, "plain", False), True
-        try:
-            return self.py_func(*args, **named)
-        finally:
-            _here.plain = before
 
     @property
     def signatures(self) -> Any:
