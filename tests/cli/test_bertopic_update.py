@@ -187,3 +187,28 @@ def test_newer_texts_are_encoded_and_cut_as_those_of_the_run(tmp_path: Path) -> 
     assert value["topics"][-1]["is_new"]
     assert set(value["topics"][-1]["top_terms"][:3]) <= set(FOOD)
     assert {"bread", "river"} <= set(read("longer/vocab.parquet")["term"].to_pylist())
+
+
+def test_a_longer_run_is_scored_on_the_documents_of_all_its_files(planted_run: Path) -> None:
+    """Before, the number of the older documents was a limit on all: scores were counted in these alone."""
+    update(planted_run, newer_rows())
+    assert [entry.get("reading") for entry in manifest("longer")["inputs"]] == [None, None]
+    counted = run_cli("evaluate", "longer", "--metrics", "npmi", "--window", "document").out
+    n = len(topics_of(Path("longer")))
+    assert f"({n} documents" in counted
+    run_cli("export", "longer", "--texts", "-o", "longer.xlsx")
+
+
+def test_files_that_were_read_in_different_ways_are_not_read_at_once(planted_run: Path) -> None:
+    renamed = [{**row, "body": row.pop("text")} for row in newer_rows()]
+    update(planted_run, renamed, "--text-col", "body")
+    refused = run_cli("evaluate", "longer", "--metrics", "npmi", code=3).err
+    assert "longer.parquet with --text-col body) and are not read at once" in refused
+    assert "--reference" in refused
+    Path("edits.toml").write_text("[[merge]]\ntopics = [0, 1]\n")
+    assert refused.partition(";")[0] in run_cli("edit", "longer", "edits.toml", "-o", "less", code=3).err
+
+
+def manifest(run: str) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((Path(run) / "manifest.json").read_text())
+    return value

@@ -62,9 +62,24 @@ def corpus_of(run: Run) -> list[str]:
 
 
 def read_as_then(run: Run, options: ReadOptions) -> ReadOptions:
-    """Return the options with which the corpus of a run was read; those that are given here come first."""
+    """Return the options with which the corpus of a run was read; those that are given here come first.
+
+    Raises:
+        InputError: its files were read with different ones, such as those of a run and of an update of it.
+    """
     entries = run.manifest["inputs"]
-    return options.again(entries[0].get("reading") or {}) if entries else options
+    readings = [entry.get("reading") or {} for entry in entries] or [{}]
+    other = next((i for i, reading in enumerate(readings) if reading != readings[0]), None)
+    if other is not None:
+        ways = (
+            f"{entries[i]['path']} with {', '.join(f'`{k}={v}`' for k, v in readings[i].items()) or 'no options'}"
+            for i in (0, other)
+        )
+        raise InputError(
+            f"the files of {run.path} were read in different ways ({' and '.join(ways)}) and are not read at once; put its "
+            "documents into one file and name that"
+        )
+    return options.again(readings[0])
 
 
 def learned_from(run: Run, inputs: Sequence[InputInfo]) -> list[str]:

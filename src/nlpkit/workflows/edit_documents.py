@@ -59,7 +59,7 @@ def documents_of(run: Run, documents: Any, read: ReadOptions, *, parameter: str 
             f"{run.path} was fitted to documents in memory, which it does not hold; write them to a file and fit to that{name_them}",
             parameter=parameter,
         )
-    return read_corpus(*files, options=replace(read_as_then(run, read), limit=limit))
+    return read_corpus(*files, options=read_as_then(run, read))
 
 
 @contextmanager

@@ -108,14 +108,14 @@ def reference_of(
     if run.manifest["parameters"].get("from_mallet") is not None:
         return None  # made from the state of a chain, which is no corpus
     try:
-        inputs = corpus_of(run)
+        inputs, as_then = corpus_of(run), read_as_then(run, read)
     except InputError as error:
         raise InputError(f"{error}; give the corpus to count in: `reference=DOCS`") from None
     if not inputs:
         return None
     return replace(
         reference,
-        corpus=read_corpus(*inputs, options=read_as_then(run, read)),
+        corpus=read_corpus(*inputs, options=as_then),
         key=(tuple(inputs), json.dumps(run.manifest["inputs"][0].get("reading"), sort_keys=True)),
         of_fit=True,
         limit=run.manifest["results"].get("documents"),
