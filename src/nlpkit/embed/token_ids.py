@@ -29,9 +29,7 @@ _MOST_WORDS, _MOST_BYTES = 1 << 20, 1 << 25  # that are kept: some 50 MB
 _LOCAL = {"BertNormalizer", "Lowercase", "StripAccents", "NFC", "NFD", "NFKC", "NFKD"}  # change no text across a space
 _SPLIT = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}  # at every space, tab and line break
 _SPLIT_FURTHER = _SPLIT | {"Punctuation", "Digits"}
-_WORTH = (
-    1 << 20
-)  # characters from which on words are worth it: Numba takes .3 s to load, as long as the library takes for these
+_WORTH = 1 << 20  # characters from which on words are kept: Numba loads as long as the library takes for these
 _TOGETHER = 256  # new words that are tokenised as one text
 
 
