@@ -55,7 +55,7 @@ class ModelComparison:
     path: the directory with the runs. fits: a row for each fit: model, k (null for a model that finds it), seed, topics, the scores,
     stability_words (mean overlap of the ten first words of matched topics with the other fits of the same k), stability_documents (mean
     AMI with them over the documents that both have seen), seconds, memory_mb, run. summary: a row for each model and k: the number of
-    fits, means, and standard deviations as NAME_sd.
+    fits, means, and standard deviations as NAME_sd (null for the stability of two fits, which are one pair).
     """
 
     path: Path
@@ -349,7 +349,8 @@ def _compared(target: Path, rows: list[dict[str, Any]], names: Sequence[str] | N
         for name in ("topics", *scores, *OWN):
             values = [v for row in several if (v := row["scores"].get(name, row.get(name))) is not None]
             line[name] = float(np.mean(values)) if values else None
-            line[f"{name}_sd"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
+            several_values = len(values) > (2 if name in OWN[:2] else 1)  # two fits are one pair, of one stability
+            line[f"{name}_sd"] = float(np.std(values, ddof=1)) if several_values else None
         summary.append(line)
     return ModelComparison(target, _table(fits), _table(summary), scores)
 
