@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.cli.conftest import SAMPLES, Done, run_cli
+from tests.cli.conftest import SAMPLES, Done, run_cli, write_jsonl
 
 PREDICTIONS = SAMPLES / "predictions.csv"
 ACCURACY = ["evaluate", PREDICTIONS, "--metrics", "accuracy"]
@@ -126,6 +126,15 @@ def test_a_moved_target_is_the_only_one(baseline: Path, tmp_path: Path) -> None:
     run_cli("evaluate", "elsewhere.csv", "--baseline", baseline)
     message = run_cli("evaluate", PREDICTIONS, "elsewhere.csv", "--baseline", baseline, code=3).error()
     assert "has no target 'elsewhere.csv'" in message
+
+
+def test_the_scores_of_a_run_are_a_baseline_of_it(tmp_path: Path) -> None:
+    """They stand beside those of a guess, which nothing is compared with."""
+    rows = [{"id": f"{n}{i}", "text": f"{n} report {i}", "label": n} for i in range(8) for n in ("cup", "orbit")]
+    run_cli("classify", write_jsonl(tmp_path / "docs.jsonl", rows), "--model", "nb", "--twins", "0", "-q", "-o", "run")
+    assert len(json.loads(Path("run/metrics.json").read_text())["targets"]) > 1
+    done = run_cli("evaluate", "run", "--baseline", "run/metrics.json", "--metrics", "accuracy")
+    assert "run: accuracy 1 is not worse than 1 of run/metrics.json" in done.err
 
 
 @pytest.mark.parametrize(

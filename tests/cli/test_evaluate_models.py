@@ -217,7 +217,7 @@ def test_a_corpus_that_has_changed_is_no_reference(planted_lda: Path, tmp_path: 
     assert "has changed since" in run_cli("evaluate", run, "--npmi", code=3).error()
     corpus.unlink()
     assert (
-        "and beside the run); give the corpus to count in: --reference DOCS"
+        "and beside the run); its texts are read there: put it back, or give the corpus to count in: --reference DOCS"
         in run_cli("evaluate", run, "--npmi", code=3).error()
     )
     run_cli("evaluate", run, "--npmi", "--reference", NEWS)

@@ -327,6 +327,12 @@ def test_lemmas_phrases_ngrams_and_bounds_together() -> None:
     assert tokens("again.parquet") == found
 
 
+def test_numbers_and_letters_alone_are_not_nothing() -> None:
+    done = run_cli("preprocess", corpus(["7 a storm 12"]), "--lang", "none", "--min-df", 1, "-o", "n.parquet")
+    assert tokens("n.parquet") == [["storm"]]
+    assert "1 token, 1 different term (language: none)" in done.err
+
+
 def test_a_vocabulary_on_new_text() -> None:
     made(["the storm hit the sea", "storm sea"], "--ngrams", "1,2", "--min-df", 2, "--save-vocab", "v.parquet")
     assert terms_of("v.parquet") == ["sea", "storm"]

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from nlpkit.errors import InputError, OutputExistsError, SchemaError
+from nlpkit.errors import IN_MEMORY, InputError, OutputExistsError, SchemaError
 from nlpkit.io.artifacts import footer_block, read_footer
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.cost import peak_memory_mb, stopwatch
@@ -232,7 +232,8 @@ def test_the_corpus_of_a_run_is_found_again(tmp_path: Path, monkeypatch: pytest.
         corpus_of(open_run(run))
 
 
-def test_the_corpus_of_a_run_was_stdin(tmp_path: Path) -> None:
-    run = open_run(write(tmp_path / "run", inputs=[InputInfo("-", 1, "ab" * 32, "utf-8")]))
-    with pytest.raises(InputError):
+@pytest.mark.parametrize(("path", "source"), [("-", "stdin"), (IN_MEMORY, "documents in memory")])
+def test_the_corpus_of_a_run_that_was_no_file_cannot_be_put_back(path: str, source: str, tmp_path: Path) -> None:
+    run = open_run(write(tmp_path / "run", inputs=[InputInfo(path, 1, "ab" * 32, "utf-8")]))
+    with pytest.raises(InputError, match=rf"fitted to {source}, which it does not hold; write .* and fit to that$"):
         corpus_of(run)

@@ -183,8 +183,8 @@ def test_words_that_a_prompt_cannot_have(masked: str) -> None:
         given(by="prompt", model=masked, labels=["好", "music"])
     with pytest.raises(UsageError, match="'music' and 'Music' are one token"):
         given(by="prompt", model=masked, labels=["music", "Music"])
-    for labels in ("", "music", ["music"]):
-        with pytest.raises(UsageError, match="two labels or more"):
+    for labels in ("", "music", ["music"], "sports, world: politics war"):
+        with pytest.raises(UsageError, match=r"two labels or more, .* with descriptions are separated by ;"):
             given(by="prompt", model=masked, labels=labels)
 
 

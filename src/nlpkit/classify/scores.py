@@ -18,12 +18,12 @@ from nlpkit.evaluation.multilabel import add_multilabel
 from nlpkit.evaluation.ordinal import ORDINAL, add_ordinal
 from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION, add_calibration, add_classification
 from nlpkit.evaluation.regression import REGRESSION, add_numbers
-from nlpkit.evaluation.results import TargetResult
+from nlpkit.evaluation.results import MODEL, TargetResult
 from nlpkit.metrics.classification import encode_labels
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
-MODEL, MAJORITY, NO_DUPLICATES = "predictions", "majority baseline", "without near-duplicates"
+MAJORITY, NO_DUPLICATES = "majority baseline", "without near-duplicates"
 MEAN, MEDIAN = "mean of training", "median of training"
 FEW, FEW_MULTILABEL, FEW_NUMBERS = ("accuracy", "macro_f1"), ("subset_accuracy", "macro_f1"), ("rmse", "mae", "r2")
 OF_ORDERED = ("accuracy", "macro_precision", "macro_recall", "macro_f1")  # beside those of ranks

@@ -39,7 +39,8 @@ def check_labels(labels: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the labels. Raises UsageError when there are fewer than two."""
     if len(labels) < 2:
         raise UsageError(
-            f"`labels` needs two labels or more, such as 'sports,politics'; found {len(labels)}: {', '.join(labels) or 'none'}"
+            "`labels` needs two labels or more, such as 'sports,politics'; those with descriptions are separated by ; as in "
+            f"'sports: games; politics: votes'; found {len(labels)}: {', '.join(labels) or 'none'}"
         )
     return {name: list(texts) for name, texts in labels.items()}
 

@@ -170,8 +170,7 @@ class Encoder:
         vectors = vectors[:, : self.dim]
         if normalize:
             vectors = unit_length(vectors)
-        embeddings = vectors if len(unique) == len(texts) else vectors[which]
-        return embeddings, EncodeReport(
+        return vectors if len(unique) == len(texts) else vectors[which], EncodeReport(
             n_docs=int(documents.sum()),
             n_unique=len(unique),
             n_known=int(documents[known].sum()),

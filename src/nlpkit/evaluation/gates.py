@@ -9,7 +9,7 @@ from typing import Any, Literal
 from nlpkit import reporting
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.options import GateOptions
-from nlpkit.evaluation.results import ALL_TARGETS, Bound, Evaluation, Gate
+from nlpkit.evaluation.results import ALL_TARGETS, MODEL, Bound, Evaluation, Gate
 from nlpkit.metrics.catalogue import metric_of, no_metric
 from nlpkit.metrics.score import Score
 
@@ -243,10 +243,10 @@ def _compare(
 
 
 def _of_target(baseline: Baseline, name: str, n_targets: int) -> Mapping[str, Any]:
-    """Return the earlier scores of a target; where there is only one target, then and now, it may have had another name."""
+    """Return the earlier scores of a target; one alone may have had another name then, as in the metrics.json of a run."""
     before = baseline.scores.get(name)
-    if before is None and len(baseline.scores) == n_targets == 1:
-        before = next(iter(baseline.scores.values()))
+    if before is None and n_targets == 1:
+        before = next(iter(baseline.scores.values())) if len(baseline.scores) == 1 else baseline.scores.get(MODEL)
     if before is None:
         raise InputError(f"the baseline {baseline.name} has no target '{name}' (found: {', '.join(baseline.scores)})")
     return before
@@ -296,8 +296,8 @@ def _fall(baseline: Baseline, target: str, score: Score, before: Any, bound: Bou
         return Gate(target, bound, None, False, f"{where} is not defined ({score.why}), so the gate fails")
     worse = was - score.value if score.metric.better == "high" else score.value - was
     allowed = bound.value * abs(was) if bound.relative else bound.value
-    # sums of floats: a drop of exactly what is allowed passes
-    passed = worse <= allowed + 1e-12
+    # a drop of exactly what is allowed passes, also where probabilities were stored as float32 in between
+    passed = worse <= allowed + 1e-7
     limit = f"{bound.value:.4g}" if not bound.relative else f"{100 * bound.value:.4g}%"
     change = f"{'worse' if worse > 0 else 'better'} by {abs(worse):.4g} than" if worse else "not worse than"
     end = "within" if passed else "more than"

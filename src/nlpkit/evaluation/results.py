@@ -16,6 +16,7 @@ from nlpkit.metrics.score import Score
 
 FORMAT = "nlpkit.format"  # key of the metadata of a field
 ALL_TARGETS = "all targets"  # the name under which scores of all targets together stand
+MODEL = "predictions"  # the target of a classifier's own scores in its metrics.json, beside those of guesses
 SCORES_SCHEMA = pa.schema(
     [
         ("target", pa.string()),

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from nlpkit.classify.ordinal import median_class
-from nlpkit.classify.scores import MAJORITY, MEAN, MODEL, OF_ORDERED, ClassifierScores, score_predictions
+from nlpkit.classify.scores import MAJORITY, MEAN, OF_ORDERED, ClassifierScores, score_predictions
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.multilabel import SCORES
 from nlpkit.evaluation.ordinal import ORDINAL
 from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION
 from nlpkit.evaluation.regression import REGRESSION, add_numbers
-from nlpkit.evaluation.results import Bound, TargetResult
+from nlpkit.evaluation.results import MODEL, Bound, TargetResult
 from nlpkit.evaluation.token_labels import SPANS, WORDS, add_words
 from nlpkit.finetune.answers import answers_of
 from nlpkit.finetune.dataset import FinetuneDataset

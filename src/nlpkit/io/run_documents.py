@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nlpkit.errors import InputError
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.corpora import DocumentStream, open_documents
 from nlpkit.io.read_options import ReadOptions
@@ -36,11 +35,7 @@ def open_run_documents(run: Run, options: ReadOptions) -> DocumentStream:
     Raises:
         InputError: the corpus is gone or has changed.
     """
-    try:
-        files = corpus_of(run)
-    except InputError as error:
-        raise InputError(f"{error}; its texts are read there: put it back") from None
-    stream = open_documents(files, read_as_then(run, options))
+    stream = open_documents(corpus_of(run), read_as_then(run, options))
     try:
         stream.join(run.table("documents"), str(run.path))
     except BaseException:

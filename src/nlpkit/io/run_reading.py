@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.errors import InputError
+from nlpkit.errors import IN_MEMORY, InputError
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.read_options import ReadOptions
@@ -56,7 +56,7 @@ def corpus_of(run: Run) -> list[str]:
     and beside the run.
 
     Raises:
-        InputError: a file is gone, has changed, or was stdin.
+        InputError: a file is gone, has changed, or was stdin or a table in memory; what helps is the end of the message.
     """
     return [_found_input(run, str(entry["path"]), entry["sha256"]) for entry in run.manifest["inputs"]]
 
@@ -77,7 +77,7 @@ def read_as_then(run: Run, options: ReadOptions) -> ReadOptions:
         )
         raise InputError(
             f"the files of {run.path} were read in different ways ({' and '.join(ways)}) and are not read at once; put its "
-            "documents into one file and name that"
+            "documents into one file"
         )
     return options.again(readings[0])
 
@@ -95,8 +95,11 @@ def learned_from(run: Run, inputs: Sequence[InputInfo]) -> list[str]:
 
 
 def _found_input(run: Run, typed: str, sha256: str) -> str:
-    if typed == "-":
-        raise InputError(f"{run.path} was made from stdin, which is gone")
+    if typed in ("-", IN_MEMORY):
+        source = "stdin" if typed == "-" else "documents in memory"
+        raise InputError(
+            f"{run.path} was fitted to {source}, which it does not hold; write the documents to a file and fit to that"
+        )
     made_in = run.manifest.get("made_in") or {}
     folders = [run.path / made_in["from_run"], Path(made_in["folder"])] if made_in else []
     places = [Path(typed), *(folder / typed for folder in folders)]
@@ -108,7 +111,10 @@ def _found_input(run: Run, typed: str, sha256: str) -> str:
                 return typed if place == Path(typed) else os.path.normpath(place)
             changed = changed or place
     if changed is not None:
-        raise InputError(f"{os.path.normpath(changed)} has changed since {run.path} was made from it")
+        raise InputError(
+            f"{os.path.normpath(changed)} has changed since {run.path} was made from it; its texts are read there: put it back"
+        )
     raise InputError(
-        f"the corpus of {run.path} is not at {typed} any more (seen from here, from where the run was made, and beside the run)"
+        f"the corpus of {run.path} is not at {typed} any more (seen from here, from where the run was made, and beside the run); "
+        "its texts are read there: put it back"
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +26,13 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import MIXTURES, open_run
 from nlpkit.io.tables import save_table, table_sink, write_dropped
 from nlpkit.metrics.catalogue import METRICS as KNOWN
-from nlpkit.metrics.clustering import adjusted_mutual_information
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line, to_json
 from nlpkit.text.options import TextOptions
 from nlpkit.topics.compare_options import EMBEDDED, LABELLED, METRICS, CompareOptions
-from nlpkit.topics.mixtures.scores import stability
 from nlpkit.topics.streams import stream_key
 from nlpkit.version import __version__
+from nlpkit.workflows.compare_stability import TOP_TERMS, add_stability
 from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus, warn_dropped
 from nlpkit.workflows.embed import embed
 from nlpkit.workflows.evaluate import evaluate
@@ -44,8 +43,8 @@ DOCUMENTS, SCORES = "documents.parquet", "scores.jsonl"
 FITS, SUMMARY = "fits.parquet", "summary.parquet"
 WRITTEN = (COMPARISON, DOCUMENTS, SCORES, FITS, SUMMARY, "runs", "documents.dropped.parquet")
 KEYS = ("model", "k", "seed")
+RUN_NAME = re.compile(r"(.+?)-(?:k(\d+)-)?s(\d+)")
 OWN = ("stability_words", "stability_documents", "seconds", "memory_mb")
-TOP_TERMS = 10
 EMBEDDED_BY = "sentence-transformers/all-MiniLM-L6-v2"
 
 
@@ -56,7 +55,7 @@ class ModelComparison:
     path: the directory with the runs. fits: a row for each fit: model, k (null for a model that finds it), seed, topics, the scores,
     stability_words (mean overlap of the ten first words of matched topics with the other fits of the same k), stability_documents (mean
     AMI with them over the documents that both have seen), seconds, memory_mb, run. summary: a row for each model and k: the number of
-    fits, means, and standard deviations as NAME_sd.
+    fits, means, and standard deviations as NAME_sd (null for the stability of two fits, which are one pair).
     """
 
     path: Path
@@ -163,8 +162,8 @@ def _fits(
     execution: Execution,
     names: Sequence[str] | None,
 ) -> list[dict[str, Any]]:
-    """Make the fits and scores that are not there yet, and return all of them."""
-    jobs = [_Job(*fit) for fit in options.fits(execution.seed)]
+    """Make the fits and scores that are not there yet, and return all of them, also those of earlier calls."""
+    jobs = _with_earlier(target, [_Job(*fit) for fit in options.fits(execution.seed)])
     documents, done, rows = target / DOCUMENTS, _read_scores(target / SCORES), []
     with reporting.progress("fits", len(jobs)) as update:
         for n, job in enumerate(jobs):
@@ -180,6 +179,14 @@ def _fits(
             rows.append({**asdict(job), **_facts(run, target), "scores": done[key]})
         update(len(jobs))
     return rows
+
+
+def _with_earlier(target: Path, asked: Sequence[_Job]) -> list[_Job]:
+    """Return the fits that were asked for and those that are there, by model, number of topics and seed."""
+    names = sorted(path.parent.name for path in (target / "runs").glob(f"*/{MANIFEST}"))
+    earlier = [_Job(m[1], int(m[2]) if m[2] else None, int(m[3])) for m in map(RUN_NAME.fullmatch, names) if m]
+    models = list(dict.fromkeys(job.model for job in (*asked, *earlier)))
+    return sorted({*asked, *earlier}, key=lambda job: (models.index(job.model), job.k or 0, job.seed))
 
 
 def _hashes(corpus: Corpus) -> list[str]:
@@ -330,7 +337,7 @@ def _compared(target: Path, rows: list[dict[str, Any]], names: Sequence[str] | N
     for row in rows:
         groups.setdefault((row["model"], row["k"]), []).append(row)
     for several in groups.values():
-        _add_stability(several)
+        add_stability(several)
     fits = [
         {**{name: row[name] for name in (*KEYS, "topics")}, **{name: row["scores"].get(name) for name in scores},
          **{name: row[name] for name in (*OWN, "run")}}
@@ -342,7 +349,8 @@ def _compared(target: Path, rows: list[dict[str, Any]], names: Sequence[str] | N
         for name in ("topics", *scores, *OWN):
             values = [v for row in several if (v := row["scores"].get(name, row.get(name))) is not None]
             line[name] = float(np.mean(values)) if values else None
-            line[f"{name}_sd"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
+            several_values = len(values) > (2 if name in OWN[:2] else 1)  # two fits are one pair, of one stability
+            line[f"{name}_sd"] = float(np.std(values, ddof=1)) if several_values else None
         summary.append(line)
     return ModelComparison(target, _table(fits), _table(summary), scores)
 
@@ -352,35 +360,6 @@ def _table(rows: list[dict[str, Any]]) -> pa.Table:
     table = pa.Table.from_pylist(rows)
     column = table.column_names.index("k")
     return table.set_column(column, "k", table.column("k").cast(pa.int64()))
-
-
-def _add_stability(several: list[dict[str, Any]]) -> None:
-    """Add to fits of one model and k how alike they are to those from other seeds; None for a fit alone."""
-    numbers: dict[str, int] = {}
-    tops = []
-    for row in several:
-        table, top = row["words"], np.full((row["topics"], TOP_TERMS), -1, np.int32)
-        for k, rank, term in zip(*(table.column(name).to_pylist() for name in ("topic", "rank", "term")), strict=True):
-            if 0 <= k < len(top):
-                top[k, rank - 1] = numbers.setdefault(term, len(numbers))
-        tops.append(top)
-    alike: dict[int, list[tuple[float, float]]] = {}
-    for a, b in combinations(range(len(several)), 2):
-        words = stability([tops[a], tops[b]])
-        main = _agreement(several[a]["main"], several[b]["main"])
-        alike.setdefault(a, []).append((words, main))
-        alike.setdefault(b, []).append((words, main))
-    for n, row in enumerate(several):
-        means = np.mean(alike[n], axis=0) if n in alike else (None, None)
-        row["stability_words"], row["stability_documents"] = (None if v is None else float(v) for v in means)
-
-
-def _agreement(a: pa.Table, b: pa.Table) -> float:
-    """Return the AMI of the topics of the documents that two fits share."""
-    place = pc.index_in(a.column("id"), value_set=b.column("id").combine_chunks())
-    shared = pc.is_valid(place)
-    topics = b.column("topic").take(place.filter(shared))
-    return adjusted_mutual_information(a.column("topic").filter(shared).to_numpy(), topics.to_numpy())
 
 
 def check_comparison(target: Path, options: CompareOptions, *, force: bool) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.errors import IN_MEMORY, InputError
+from nlpkit.errors import InputError
 from nlpkit.io.mixture_runs import TopicCorpus
 from nlpkit.io.mixture_tables import read_left_out
 from nlpkit.io.read_options import ReadOptions
@@ -46,20 +46,11 @@ def documents_of(run: Run, documents: Any, read: ReadOptions, *, parameter: str 
     if corpus is not None:
         return corpus.with_options(limit=limit)
     name_them = "" if parameter is None else f", or name the documents with `{parameter}`"
-    in_memory = all(entry["path"] == IN_MEMORY for entry in run.manifest["inputs"])
     try:
-        files = [] if in_memory else corpus_of(run)
+        files, as_then = corpus_of(run), read_as_then(run, read)
     except InputError as error:
-        raise InputError(
-            f"{error}; words, sizes and scores of its topics are counted there: put it back{name_them}",
-            parameter=parameter,
-        ) from None
-    if not files:
-        raise InputError(
-            f"{run.path} was fitted to documents in memory, which it does not hold; write them to a file and fit to that{name_them}",
-            parameter=parameter,
-        )
-    return read_corpus(*files, options=read_as_then(run, read))
+        raise InputError(f"{error}{name_them}", parameter=parameter) from None
+    return read_corpus(*files, options=as_then)
 
 
 @contextmanager

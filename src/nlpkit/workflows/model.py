@@ -73,7 +73,7 @@ class Predictions(ABC):
 
     @property
     def learned_from(self) -> Sequence[str]:
-        """Inputs that the model learned from, so that scores of these predictions would be too good."""
+        """Inputs that the model learned from, so that scores of these predictions may be too good."""
         return ()
 
     @property

@@ -110,7 +110,7 @@ def reference_of(
     try:
         inputs, as_then = corpus_of(run), read_as_then(run, read)
     except InputError as error:
-        raise InputError(f"{error}; give the corpus to count in: `reference=DOCS`") from None
+        raise InputError(f"{error}, or give the corpus to count in: `reference=DOCS`") from None
     if not inputs:
         return None
     return replace(

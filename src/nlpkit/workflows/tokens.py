@@ -237,9 +237,10 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
         out.append(f"{wording.counted(report.n_uncategorised_terms, 'term')} in no category")
     if report.n_phrases:
         reporting.note(f"{wording.counted(report.n_phrases, 'phrase')} joined")
+    left_out = f"; left out: {', '.join(out)}" if out else ""  # numbers and short words are not counted
     reporting.note(
         f"{wording.counted(report.n_docs, 'document')}: {wording.counted(report.n_tokens, 'token')}, "
-        f"{wording.counted(report.n_terms, 'different term')} (language: {languages}; left out: {', '.join(out) or 'nothing'})"
+        f"{wording.counted(report.n_terms, 'different term')} (language: {languages}{left_out})"
     )
     if not report.n_stop_words and (options is None or options.stop_words == "auto"):
         _warn_listless([s.code for s in report.languages])
