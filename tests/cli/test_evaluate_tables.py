@@ -337,6 +337,16 @@ def test_brier_is_of_all_classes(tmp_path: Path) -> None:
     assert "the column 'probabilities' is left out" in done.err
 
 
+def test_nested_cells_of_csv_are_read_back(tmp_path: Path) -> None:
+    """Probabilities of all classes, and labels of words with a probability each, as `predict` writes them to CSV."""
+    cell = json.dumps({"a": 0.6, "b": 0.4})
+    rows = [{"label": label, "prediction": "a", "prediction_prob": 0.6, "probabilities": cell} for label in "ab"]
+    assert scores(write(tmp_path / "p.csv", rows), "--metrics", "brier")["brier"]["value"] == pytest.approx(0.52)
+    labels = json.dumps(["B-X", "O", "O"])
+    words = [{"label": labels, "prediction": labels, "prediction_prob": "[0.9, 0.5, 0.5]"}] * 3
+    assert scores(write(tmp_path / "w.csv", words))["span_f1"]["value"] == 1
+
+
 def test_an_old_brier_is_not_held_against_the_new_one(tmp_path: Path) -> None:
     """`brier` was the score of the predicted class alone; its baselines say nothing of a definition."""
     rows = [{"label": "a", "prediction": "a", "prediction_prob": 0.9, "probabilities": {"a": 0.9, "b": 0.1}}] * 3
