@@ -203,6 +203,12 @@ def test_what_cannot_be_scored(tmp_path: Path, text: str, words: list[str], code
     assert message in run_cli("evaluate", "t.csv", *words, code=code).error()
 
 
+def test_a_spreadsheet_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "t.xlsx").write_bytes(b"PK\x03\x04\0\0")
+    message = "t.xlsx is a spreadsheet; save it there as CSV (UTF-8) and name that file"
+    assert message in run_cli("evaluate", "t.xlsx", code=3).error()
+
+
 def numbers(*pairs: tuple[Any, Any]) -> str:
     """Write a table of labels and predictions, and return its name."""
     rows = [{"id": f"d{i}", "label": true, "prediction": found} for i, (true, found) in enumerate(pairs)]

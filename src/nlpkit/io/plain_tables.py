@@ -50,6 +50,12 @@ def table_format(path: Path) -> str | None:
     return split_suffix(path.name)[1]
 
 
+def refuse_spreadsheet(path: Path) -> None:
+    """Raise InputError for a file of Excel or LibreOffice, by its suffix."""
+    if path.suffix.lower() in _SPREADSHEETS:
+        raise InputError(f"{path} is a spreadsheet; save it there as CSV (UTF-8) and name that file")
+
+
 def column_names(path: Path, *, encoding: str | None = None) -> list[str]:
     """Return the columns of a table, in their order. Raises as `read_rows`."""
     reader = _open(path, encoding, hint="id", silent=True)
@@ -122,8 +128,7 @@ def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) 
     if path.is_dir():
         raise InputError(f"{path} is a directory; name the table in it")
     format = table_format(path)
-    if path.suffix.lower() in _SPREADSHEETS:
-        raise InputError(f"{path} is a spreadsheet; save it there as CSV (UTF-8) and name that file")
+    refuse_spreadsheet(path)
     if format not in TABLE_FORMATS:
         raise InputError(f"{path} is not a table by its suffix; needed is one of .{' .'.join(TABLE_FORMATS)}")
     source = Source(str(path), path.name, format)
