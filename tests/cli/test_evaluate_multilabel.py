@@ -42,6 +42,11 @@ def gaps(found: list[Row]) -> list[Row]:
 def write(path: Path, found: list[Row]) -> Path:
     if path.suffix == ".jsonl":
         write_jsonl(path, found)
+    elif path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(found[0])
+            writer.writerows([json.dumps(v) if isinstance(v, list) else v for v in row.values()] for row in found)
     else:
         pq.write_table(pa.Table.from_pylist(found), path)
     return path
@@ -73,7 +78,7 @@ def scikit_learns(found: list[Row], beta: float = 1.0) -> dict[str, float]:
     return {name: value + empty * name.startswith("samples_") for name, value in expected.items()}
 
 
-@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl"])
+@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl", "t.csv"])
 def test_scores_are_scikit_learns(tmp_path: Path, name: str) -> None:
     found = gaps(rows())
     assert any(row["label"] == [] for row in found)

@@ -203,6 +203,12 @@ def test_what_cannot_be_scored(tmp_path: Path, text: str, words: list[str], code
     assert message in run_cli("evaluate", "t.csv", *words, code=code).error()
 
 
+def test_a_spreadsheet_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "t.xlsx").write_bytes(b"PK\x03\x04\0\0")
+    message = "t.xlsx is a spreadsheet; save it there as CSV (UTF-8) and name that file"
+    assert message in run_cli("evaluate", "t.xlsx", code=3).error()
+
+
 def numbers(*pairs: tuple[Any, Any]) -> str:
     """Write a table of labels and predictions, and return its name."""
     rows = [{"id": f"d{i}", "label": true, "prediction": found} for i, (true, found) in enumerate(pairs)]
@@ -335,6 +341,16 @@ def test_brier_is_of_all_classes(tmp_path: Path) -> None:
     broken.write_parquet(tmp_path / "broken.parquet")
     done = run_cli("evaluate", "broken.parquet")
     assert "the column 'probabilities' is left out" in done.err
+
+
+def test_nested_cells_of_csv_are_read_back(tmp_path: Path) -> None:
+    """Probabilities of all classes, and labels of words with a probability each, as `predict` writes them to CSV."""
+    cell = json.dumps({"a": 0.6, "b": 0.4})
+    rows = [{"label": label, "prediction": "a", "prediction_prob": 0.6, "probabilities": cell} for label in "ab"]
+    assert scores(write(tmp_path / "p.csv", rows), "--metrics", "brier")["brier"]["value"] == pytest.approx(0.52)
+    labels = json.dumps(["B-X", "O", "O"])
+    words = [{"label": labels, "prediction": labels, "prediction_prob": "[0.9, 0.5, 0.5]"}] * 3
+    assert scores(write(tmp_path / "w.csv", words))["span_f1"]["value"] == 1
 
 
 def test_an_old_brier_is_not_held_against_the_new_one(tmp_path: Path) -> None:

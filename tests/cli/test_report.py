@@ -24,7 +24,7 @@ from nlpkit.report.page import Page, Section, render
 from nlpkit.report.prose import methods
 from nlpkit.topics.map import document_map, stratified_sample, topic_map
 from nlpkit.workflows.report_topics import relevant_terms
-from tests.cli.conftest import NEWS, needs_hdbscan, run_cli
+from tests.cli.conftest import NEWS, needs_hdbscan, run_cli, write_jsonl
 
 EVIL = '</script><script>document.title="taken"</script><img src=x onerror=alert(1)>'
 
@@ -312,6 +312,20 @@ def test_a_classifier(tmp_path: Path) -> None:
         nk.report(tmp_path / "classes", over="date:month")
     assert 'id="errors"' in page.html
     assert 'id="calibration"' in page.html
+
+
+def test_a_regression(tmp_path: Path) -> None:
+    """Errors have an axis of their own, and the test documents are not called those of the training."""
+    rows = [{"id": str(n), "text": f"{'good' if n % 3 else 'bad'} film {n}", "label": 4 * (n % 3)} for n in range(60)]
+    write_jsonl(tmp_path / "train.jsonl", rows[:40])
+    write_jsonl(tmp_path / "test.jsonl", rows[40:])
+    run_cli("classify", "train.jsonl", "--test", "test.jsonl", "--task", "regression", "-o", "run")
+    page = nk.report("run")
+    assert page.title == "Classifier of train.jsonl"
+    assert "trained on train.jsonl; scored by documents of test.jsonl." in page.html
+    data, _ = container(page.html, "data")
+    errors = {s["name"]: s["error"] for s in data["scores"]}
+    assert errors == {"rmse": True, "mae": True, "r2": False, "pearson": False, "spearman": False}
 
 
 # ---------------------------------------------------------------- parts

@@ -263,6 +263,16 @@ def test_a_classifier(pages: Path, visit: Any) -> None:
     assert len(downloaded(page, page.locator("#confusion").get_by_role("button", name="CSV")).splitlines()) == 4
 
 
+def test_errors_have_an_axis_of_their_own(pages: Path, visit: Any) -> None:
+    run_cli("classify", pages / "docs.jsonl", "--label-col", "size", "--task", "regression", "-o", pages / "sizes")
+    nk.report(pages / "sizes").save(pages / "sizes.html")
+    charts = visit(pages / "sizes.html").locator("#scores svg")
+    names = [chart.locator("g > text").all_text_contents() for chart in charts.all()]
+    assert names == [["r2", "pearson", "spearman"], ["rmse", "mae"]]
+    highest = charts.last.locator("line.grid + text").last.text_content()
+    assert float(highest) > 1
+
+
 @needs_hdbscan
 def test_names_follow_the_zoom(planted_run: Path, tmp_path: Path, visit: Any) -> None:
     nk.report(planted_run).save(tmp_path / "p.html")

@@ -207,6 +207,20 @@ def test_csv_types(tmp_path: Path) -> None:
         opened(tmp_path / "x.csv", content, types=(("id", "int"),))
 
 
+def test_lists_in_cells(tmp_path: Path) -> None:
+    """JSON lists of strings in all cells of a column are lists; a text is never one, nor a column with another cell in it."""
+    lines = ["text,labels,odd,years", '"[""a""]","[""b"", ""c""]","[""d""]",[1]', "e,,f,[2]", 'g,[],"[""h""]",[3]']
+    assert rows_of(tmp_path / "x.csv", "\n".join(lines)) == [
+        {"id": "x:1", "text": '["a"]', "labels": ["b", "c"], "odd": '["d"]', "years": "[1]"},
+        {"id": "x:2", "text": "e", "labels": None, "odd": "f", "years": "[2]"},
+        {"id": "x:3", "text": "g", "labels": [], "odd": '["h"]', "years": "[3]"},
+    ]
+    late = "text,labels\n" + 'a,"[""b""]"\n' * 1000
+    assert opened(tmp_path / "y.csv", late + "c,\n").read_all()["labels"][-1].as_py() is None
+    with pytest.raises(InputError, match=r"y\.csv:1002: column 'labels' was a list of string .* `types=labels=string`"):
+        opened(tmp_path / "y.csv", late + "c,d\n").read_all()
+
+
 def test_tsv(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "x.tsv", "text\tn\na, b; c|d\t1\n")[0] == {"id": "x:1", "text": "a, b; c|d", "n": "1"}
 

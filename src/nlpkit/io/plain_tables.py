@@ -14,6 +14,7 @@ from nlpkit.cells import text_of
 from nlpkit.errors import InputError, missing_column
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.blocks import RowBlock
+from nlpkit.io.readers.delimited import string_lists
 from nlpkit.io.readers.parquet import ParquetInput
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.sources import Source, StoredBytes, missing_path, split_suffix
@@ -49,6 +50,12 @@ def table_format(path: Path) -> str | None:
     return split_suffix(path.name)[1]
 
 
+def refuse_spreadsheet(path: Path) -> None:
+    """Raise InputError for a file of Excel or LibreOffice, by its suffix."""
+    if path.suffix.lower() in _SPREADSHEETS:
+        raise InputError(f"{path} is a spreadsheet; save it there as CSV (UTF-8) and name that file")
+
+
 def column_names(path: Path, *, encoding: str | None = None) -> list[str]:
     """Return the columns of a table, in their order. Raises as `read_rows`."""
     reader = _open(path, encoding, hint="id", silent=True)
@@ -61,7 +68,7 @@ def column_names(path: Path, *, encoding: str | None = None) -> list[str]:
 def read_columns(
     path: Path, names: Sequence[str], *, encoding: str | None = None, option: str | None = None
 ) -> dict[str, list[Any]]:
-    """Return some columns of a table with all its rows; empty strings and missing values are None.
+    """Return some columns of a table with all its rows; empty strings and missing values are None, JSON lists of strings in CSV lists.
 
     Args:
         path: csv, tsv, jsonl, json or parquet, also packed.
@@ -76,8 +83,7 @@ def read_columns(
     for name in names:
         if name not in rows.columns:
             raise missing_column(str(path), name, column_names(path, encoding=encoding), option)
-    columns = {name: rows.columns[name] for name in names}
-    return {name: [None if value == "" else value for value in values] for name, values in columns.items()}
+    return {name: _cells(rows.columns[name], path) for name in names}
 
 
 def read_rows(path: Path, *, encoding: str | None = None, hint: str = "id") -> PlainTable:
@@ -101,7 +107,8 @@ def read_rows(path: Path, *, encoding: str | None = None, hint: str = "id") -> P
 def arrow_table(path: Path, *, encoding: str | None = None) -> pa.Table:
     """Return a table whole with all rows of the file: Parquet as it is stored, of others each column as it can be typed.
 
-    A column of CSV is of strings, empty cells null; one of JSON whose values are of several kinds is of strings, too.
+    A column of CSV is of strings, or of lists of them where all cells are such JSON, empty cells null; one of JSON whose values
+    are of several kinds is of strings, too.
     Raises as `read_rows`.
     """
     if table_format(path) == "parquet" and path.is_file():
@@ -112,7 +119,7 @@ def arrow_table(path: Path, *, encoding: str | None = None) -> pa.Table:
         finally:
             reader.close()
     rows = _read(path, encoding, hint="id")
-    return pa.table({name: _arrow(values) for name, values in rows.columns.items()})
+    return pa.table({name: _arrow(_cells(values, path)) for name, values in rows.columns.items()})
 
 
 def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) -> RowInput | ParquetInput:
@@ -121,15 +128,15 @@ def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) 
     if path.is_dir():
         raise InputError(f"{path} is a directory; name the table in it")
     format = table_format(path)
-    if path.suffix.lower() in _SPREADSHEETS:
-        raise InputError(f"{path} is a spreadsheet; save it there as CSV (UTF-8) and name that file")
+    refuse_spreadsheet(path)
     if format not in TABLE_FORMATS:
         raise InputError(f"{path} is not a table by its suffix; needed is one of .{' .'.join(TABLE_FORMATS)}")
     source = Source(str(path), path.name, format)
     if format == "parquet":
         return ParquetInput(source, StoredBytes(source))
     options = ReadOptions(encoding=encoding, text_col=hint)
-    return RowInput(source, format, options, alone=True, per_file=False, on_detect=_pass_over if silent else _detected)
+    on_detect = _pass_over if silent else _detected
+    return RowInput(source, format, options, alone=True, per_file=False, on_detect=on_detect, lists=False)
 
 
 def _read(path: Path, encoding: str | None, *, hint: str, wanted: Sequence[str] | None = None) -> PlainTable:
@@ -169,8 +176,12 @@ def _pass_over(path: str, encoding: str) -> None:
     pass
 
 
-def _arrow(values: list[Any]) -> pa.Array:
-    cells = [None if value == "" else value for value in values]
+def _cells(values: list[Any], path: Path) -> list[Any]:
+    lists = string_lists(values) if table_format(path) in ("csv", "tsv") else None
+    return [None if value == "" else value for value in values] if lists is None else lists
+
+
+def _arrow(cells: list[Any]) -> pa.Array:
     try:
         return pa.array(cells)
     except (pa.ArrowInvalid, pa.ArrowTypeError):

@@ -6,8 +6,9 @@
     .csv .tsv       UTF-8 without a mark at its beginning, a head, lines that end in \\n; text in quotes, null is nothing at all
     .xlsx           one sheet; text that begins with = stays text; dates and whole numbers over 15 digits are text
 
-Cells of CSV, TSV and XLSX hold no lists: lists and structs are written there as JSON, which nlpkit reads back in the columns
-`tokens` and `embedding`. NaN and infinity are null in JSON lines; in XLSX NaN is an empty cell.
+Cells of CSV, TSV and XLSX hold no lists: lists and structs are written there as JSON, which nlpkit reads back from CSV and
+TSV: lists of strings in every column, others in `tokens`, `embedding`, `prediction_prob` and
+`probabilities`. NaN and infinity are null in JSON lines; in XLSX NaN is an empty cell.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from nlpkit.errors import InputError, first_line, unknown_value
 from nlpkit.io import topic_text_files as texts
 from nlpkit.io.encoding import decode
+from nlpkit.io.plain_tables import refuse_spreadsheet
 from nlpkit.io.readers.delimited import read_delimited
 from nlpkit.io.sources import STDIN, Source, StoredBytes, missing_path, split_suffix
 from nlpkit.io.topic_json_files import parse_json, read_json_topics
@@ -108,6 +109,7 @@ def _read(path: Path) -> tuple[str, bytes]:
         raise InputError(f"{path} is a directory, and no run of nlpkit; name a file of topics in it")
     if str(path) != STDIN and not path.exists():
         raise InputError(missing_path(path))
+    refuse_spreadsheet(path)
     parts, size = [], 0
     with StoredBytes(Source(str(path), path.name, None)) as stored:
         for chunk in stored:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from nlpkit import wording
@@ -112,9 +113,17 @@ def run_name(manifest: Mapping[str, Any]) -> str:
     return str(NAMES.get(manifest["kind"], manifest["kind"]))
 
 
+def training_paths(manifest: Mapping[str, Any]) -> list[str]:
+    """Return the inputs that a run was trained on, not those of `test` and `dev`."""
+    named = [manifest["parameters"].get(split) for split in ("test", "dev")]
+    held_out = [source for source in named if isinstance(source, str)]
+    paths = [str(entry["path"]) for entry in manifest["inputs"]]
+    return [path for path in paths if not any(PurePath(path).is_relative_to(one) for one in held_out)] or paths
+
+
 def corpus_name(manifest: Mapping[str, Any]) -> str:
-    """Return the names of the files that a run was made from, without their folders."""
-    names = [str(entry["path"]).replace("\\", "/").rsplit("/", 1)[-1] for entry in manifest["inputs"]]
+    """Return the names of the files that a run was trained on, without their folders."""
+    names = [path.replace("\\", "/").rsplit("/", 1)[-1] for path in training_paths(manifest)]
     return wording.listed(names, 3) or "documents"
 
 

@@ -10,8 +10,10 @@ import pyarrow as pa
 
 from nlpkit import wording
 from nlpkit.io.runs import Run
+from nlpkit.metrics.catalogue import METRICS, in_group
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.page import Section, paragraphs, table
+from nlpkit.report.prose import training_paths
 
 MOST_ERRORS = 100
 
@@ -20,8 +22,13 @@ def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section]
     """Return the lead, the sections and the data of the report of a model with predictions."""
     metrics = json.loads(run.file("metrics.json").read_text(encoding="utf-8"))
     target = metrics["targets"][0]
+    errors = [m for m in in_group("regression", "ordinal") if METRICS[m].better == "low"]  # which may be above 1
     scores = [
-        {"name": name, **{key: one.get(key) for key in ("value", "low", "high", "n", "interval")}}
+        {
+            "name": name,
+            "error": name in errors,
+            **{key: one.get(key) for key in ("value", "low", "high", "n", "interval")},
+        }
         for name, one in target["metrics"].items()
         if one.get("value") is not None
     ]
@@ -77,7 +84,7 @@ def _sentences(run: Run, target: Mapping[str, Any]) -> list[str]:
     )
     classes = parameters.get("classes")
     sentences = [
-        f"{model}{base}, trained on {wording.listed([i['path'] for i in run.manifest['inputs']], 3)}; scored by {scored_by}"
+        f"{model}{base}, trained on {wording.listed(training_paths(run.manifest), 3)}; scored by {scored_by}"
         + (f"; {wording.counted(len(classes), 'class', 'classes')}." if classes and isinstance(classes, list) else ".")
     ]
     return sentences + [str(note) for note in target.get("notes") or []]

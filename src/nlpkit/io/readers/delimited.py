@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -15,7 +15,8 @@ from nlpkit.io.readers.roles import text_columns
 _BLOCK_CHARS = 1 << 20
 _LONGEST_FIELD = (1 << 31) - 1  # the csv module stops at 131,072 characters unless told
 _SAMPLE_LINES = 200
-LISTS = ("tokens", "embedding")  # columns of nlpkit that hold lists, which are JSON in a cell (see `nlpkit.io.tables`)
+# columns of nlpkit that hold lists or objects, which are JSON in a cell (see `nlpkit.io.tables`)
+_NESTED = ("tokens", "embedding", "prediction_prob", "probabilities")
 
 
 def read_delimited(text: Iterator[str], path: str, *, delimiter: str | None, text_col: str) -> Iterator[RowBlock]:
@@ -117,23 +118,43 @@ def header_names(row: list[str], path: str, line: int) -> list[str]:
 
 def _block(names: list[str], rows: list[list[str]], starts: list[int], done: int, size: int) -> RowBlock:
     columns: dict[str, list[Any]] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    for name in LISTS:
+    for name in _NESTED:
         if name in columns:
-            columns[name] = _lists(columns[name])
+            columns[name] = _json_values(columns[name]) or columns[name]
     return RowBlock(columns, range(done + 1, done + len(rows) + 1), size, starts)
 
 
-def _lists(cells: list[str]) -> list[Any]:
-    """Return cells that are JSON lists as lists, empty ones as null; the cells as they are when one is anything else."""
-    lists: list[Any] = []
+def with_lists(blocks: Iterable[RowBlock], texts: Collection[str]) -> Iterator[RowBlock]:
+    """Yield blocks in which a column of JSON lists of strings holds lists, the columns of `texts` apart; the first rows decide."""
+    listed: list[str] | None = None
+    for block in blocks:
+        lists = {name: string_lists(cells) for name, cells in block.columns.items() if listed is None or name in listed}
+        if listed is None and block.numbers:
+            listed = [
+                name for name, values in lists.items() if name not in texts and any(v is not None for v in values or ())
+            ]
+        block.columns |= {name: values for name in listed or () if (values := lists[name]) is not None}
+        yield block
+
+
+def string_lists(cells: Sequence[Any]) -> list[Any] | None:
+    """Return cells that are JSON lists of strings as lists, empty ones as null; None when one is anything else."""
+    values = _json_values(cells, opening="[")
+    strings = all(item is None or isinstance(item, str) for value in values or () for item in value or ())
+    return values if strings else None
+
+
+def _json_values(cells: Sequence[Any], *, opening: str = "[{") -> list[Any] | None:
+    """Return cells that are JSON lists or objects as these, empty ones as null; None when one is anything else."""
+    values: list[Any] = []
     for cell in cells:
-        if cell and not (cell.startswith("[") and cell.endswith("]")):
-            return list(cells)
+        if cell and not (isinstance(cell, str) and cell[0] in opening and cell[-1] in "]}"):
+            return None
         try:
-            lists.append(json.loads(cell) if cell else None)
-        except ValueError:
-            return list(cells)
-    return lists
+            values.append(json.loads(cell) if cell else None)
+        except (ValueError, RecursionError):
+            return None
+    return values
 
 
 def _ragged(path: str, start: int, end: int, row: list[str], names: list[str]) -> str:

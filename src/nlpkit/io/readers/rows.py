@@ -13,7 +13,7 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.arrow_lines import ArrowLines
 from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
 from nlpkit.io.readers.columns import NULL, STRING, ValueKind, kind_of, merge
-from nlpkit.io.readers.delimited import read_delimited
+from nlpkit.io.readers.delimited import read_delimited, with_lists
 from nlpkit.io.readers.jsonlines import read_json, read_jsonl
 from nlpkit.io.readers.markup import read_markup
 from nlpkit.io.readers.plain import read_file, read_lines
@@ -41,8 +41,12 @@ class RowInput:
         on_detect: Callable[[str, str], None],
         stdin: BinaryIO | None = None,
         stored: StoredBytes | None = None,
+        lists: bool = True,
     ) -> None:
-        """Take `stored` over where the bytes are open already, because the format had to be detected from them."""
+        """Take `stored` over where the bytes are open already, because the format had to be detected from them.
+
+        lists: read columns of JSON lists of strings in CSV as lists.
+        """
         self.source = source
         self.format = format
         self.encoding = options.encoding
@@ -53,6 +57,7 @@ class RowInput:
         self._on_detect = on_detect
         self._stdin = stdin
         self._stored = stored
+        self._lists = lists
         self._blocks: Iterator[RowBlock | ArrowBlock] | None = None
         self._arrow = ArrowLines()
 
@@ -137,7 +142,8 @@ class RowInput:
                 return read_json(text, path, options.text_col)
             case "csv" | "tsv":
                 delimiter = "\t" if self.format == "tsv" else None
-                return read_delimited(text, path, delimiter=delimiter, text_col=options.text_col)
+                blocks = read_delimited(text, path, delimiter=delimiter, text_col=options.text_col)
+                return with_lists(blocks, text_columns(options.text_col)) if self._lists else blocks
             case "txt":
                 return read_file(text) if self._per_file else read_lines(text)
             case _:

@@ -149,11 +149,18 @@ function makeColumns(data) {
 function makeScores(data) {
   const host = section("scores");
   if (host && data.scores) {
-    const row = 24, width = 640, left = 190, rows = data.scores.filter((s) => s.low != null);
-    const X = (v) => left + clamp(v, 0, 1) * (width - left - 70);
-    const picture = svg("svg", { viewBox: `0 0 ${width} ${rows.length * row + 30}`, class: "chart", role: "img", "aria-label": "Scores with their intervals" }, ticks(0, 1, 5).map((t) => [svg("line", { x1: X(t), x2: X(t), y1: 0, y2: rows.length * row, class: "grid" }), svg("text", { x: X(t), y: rows.length * row + 16, "text-anchor": "middle", text: short(t) })]),
-      rows.map((s, i) => svg("g", {}, svg("text", { x: left - 10, y: i * row + 16, "text-anchor": "end", text: s.name }), svg("line", { x1: X(s.low), x2: X(s.high), y1: i * row + 12, y2: i * row + 12, stroke: PALETTE[0], "stroke-width": 3 }), svg("circle", { cx: X(s.value), cy: i * row + 12, r: 5, fill: PALETTE[0] }, svg("title", { text: `${s.name}: ${s.value.toFixed(3)} (${s.low.toFixed(3)} to ${s.high.toFixed(3)})` })))));
-    if (rows.length) host.append(picture, el("div", { class: "bar" }, svgButton("scores", () => picture), csvButton("scores", () => [["score", "value", "low", "high"], ...data.scores.map((s) => [s.name, s.value, s.low, s.high])])));
+    const row = 24, width = 640, left = 190;
+    const picture = (name, scores, most) => {
+      const rows = scores.filter((s) => s.low != null);
+      if (!rows.length) return;
+      const low = Math.min(0, ...rows.map((s) => s.low)), high = Math.max(most, ...rows.map((s) => s.high)) || 1;
+      const X = (v) => left + ((v - low) / (high - low)) * (width - left - 70);
+      const chart = svg("svg", { viewBox: `0 0 ${width} ${rows.length * row + 30}`, class: "chart", role: "img", "aria-label": name + " with their intervals" }, ticks(low, high, 5).map((t) => [svg("line", { x1: X(t), x2: X(t), y1: 0, y2: rows.length * row, class: "grid" }), svg("text", { x: X(t), y: rows.length * row + 16, "text-anchor": "middle", text: short(t) })]),
+        rows.map((s, i) => svg("g", {}, svg("text", { x: left - 10, y: i * row + 16, "text-anchor": "end", text: s.name }), svg("line", { x1: X(s.low), x2: X(s.high), y1: i * row + 12, y2: i * row + 12, stroke: PALETTE[0], "stroke-width": 3 }), svg("circle", { cx: X(s.value), cy: i * row + 12, r: 5, fill: PALETTE[0] }, svg("title", { text: `${s.name}: ${s.value.toFixed(3)} (${s.low.toFixed(3)} to ${s.high.toFixed(3)})` })))));
+      host.append(chart, el("div", { class: "bar" }, svgButton(name.toLowerCase(), () => chart), csvButton(name.toLowerCase(), () => [["score", "value", "low", "high"], ...scores.map((s) => [s.name, s.value, s.low, s.high])])));
+    };
+    picture("Scores", data.scores.filter((s) => !s.error), 1);
+    picture("Errors", data.scores.filter((s) => s.error), 0);
   }
   const confusion = section("confusion");
   if (confusion && data.confusion) {
