@@ -287,7 +287,7 @@ def test_whole_records_of_options_are_of_their_kind() -> None:
         (lambda: nk.fit_plsa(texts, tokens=nk.Execution()), r"an argument takes TopicTokenOptions\(…\), got Execution\(seed=42"),
         (lambda: nk.train_classifier(texts, execution=nk.Execution), r"an argument takes Execution\(…\), got <class"),
         (lambda: nk.stats(texts, execution=0), r"an argument takes Execution\(…\), got 0"),
-        (lambda: nk.preprocess(texts, tokens="de"), r"an argument takes TextOptions\(…\), got 'de'"),
+        (lambda: nk.preprocess(texts, tokens="de"), r"an argument takes TokenOptions\(…\), got 'de'"),
         (lambda: nk.cluster(texts, execution=3), r"an argument takes a record of options, got 3"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=message):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from nlpkit.kernels import njit
 from nlpkit.kernels.layout import bandwidths, hash_uniform, layout_epochs
 from tests.reference import layout as plain
 from tests.strategies import repeatable
@@ -22,7 +22,7 @@ def run_bandwidths(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rho, sigma
 
 
-@numba.njit
+@njit()
 def draw_bits(a: int, b: int, c: int) -> int:
     return hash_uniform(a, b, c)
 

@@ -25,7 +25,7 @@ from nlpkit.io.selection import selection_steps
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.io.vocabularies import vocabulary_table
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.text.options import DocumentTextOptions, PreprocessOptions, PreprocessReport, TextOptions
+from nlpkit.text.options import DocumentTextOptions, PreprocessOptions, PreprocessReport, TextOptions, TokenOptions
 from nlpkit.text.plan import Step, plan_steps
 from nlpkit.text.preprocess import FittedVocabulary
 from nlpkit.text.rows import RowOptions, RowPlan
@@ -274,7 +274,7 @@ def preprocess(
     """
     corpus = as_corpus(data)
     records = (tokens or DocumentTextOptions(), rows, execution, corpus.options)
-    tokens, rows, execution, read = with_settings(records, settings, (TextOptions, RowOptions, Execution, ReadOptions))
+    tokens, rows, execution, read = with_settings(records, settings, (TokenOptions, RowOptions, Execution, ReadOptions))
     if read.shard is not None:
         raise UsageError(
             "`shard`: which words stay depends on all documents; write the share with map_documents and put the parts together by merge",
@@ -310,5 +310,5 @@ def preprocess_plan(
         UsageError: options that are unknown or contradict each other.
     """
     records = (tokens or DocumentTextOptions(), rows, read)
-    tokens, rows, read = with_settings(records, settings, (TextOptions, RowOptions, ReadOptions))
+    tokens, rows, read = with_settings(records, settings, (TokenOptions, RowOptions, ReadOptions))
     return [*selection_steps(read), *plan_steps(rows.plan(), preprocess_options(tokens))]
