@@ -42,7 +42,7 @@ def test_little_is_done_without_numba_and_is_the_same(tmp_path: Path) -> None:
 
 
 def test_more_is_compiled(tmp_path: Path) -> None:
-    plain, compiled = run(tmp_path, "plain", 4000), run(tmp_path, "compiled", 4000)
+    plain, compiled = run(tmp_path, "plain", 2000), run(tmp_path, "compiled", 2000)
     assert plain == compiled
     assert plain[-1] == "True"
 
