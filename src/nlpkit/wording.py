@@ -38,8 +38,8 @@ def truncated(text: str, width: int) -> str:
 def learned_from(files: Sequence[str], model: object) -> str:
     """Return the sentence about predictions for documents that the model was trained on."""
     return (
-        f"{model} learned from {', '.join(files)}: scores of these predictions are too good where they are of documents that it "
-        f"learned from; those of documents it had not seen are in {model}/metrics.json"
+        f"{model} learned from {', '.join(files)}: scores on documents that it learned from are too good; those on documents it "
+        f"had not seen are in {model}/metrics.json"
     )
 
 

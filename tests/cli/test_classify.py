@@ -678,7 +678,7 @@ def test_predictions_for_what_the_model_learned_from_are_told(tmp_path: Path) ->
     run_cli("classify", "train.jsonl", "--model", "nb", "--test", "test.jsonl", "--twins", "0", "-q", "-o", "run")
     shutil.copy("train.jsonl", "copy.jsonl")
     done = run_cli("predict", "run", "copy.jsonl", "-o", "p.parquet")
-    said = "run learned from copy.jsonl: scores of these predictions are too good where they are of documents that it learned from"
+    said = "run learned from copy.jsonl: scores on documents that it learned from are too good"
     assert f"warning: {said}" in done.err
     assert done.err.rstrip().endswith("next: nlpkit evaluate run")
     assert said in run_cli("evaluate", "p.parquet").err

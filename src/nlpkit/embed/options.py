@@ -51,7 +51,7 @@ class EncoderOptions:
     max_tokens: Annotated[
         int | None,
         Param(
-            "Tokens of a text that the model sees, the rest is cut; default: its own, and all of a text (--long).",
+            "Tokens that the model reads at once; longer texts are then cut, unless --long says otherwise. Default: the model's own.",
             min=2,
         ),
     ] = None

@@ -25,7 +25,7 @@ IntArray = npt.NDArray[np.int64]
 Int32Array = npt.NDArray[np.int32]
 ByteArray = npt.NDArray[np.uint8]
 
-_MOST_WORDS, _MOST_BYTES = 1 << 20, 1 << 25  # that are kept: some 50 MB
+_MOST_WORDS, _MOST_BYTES = 1 << 20, 1 << 25  # that are kept: some 60 MB
 _LOCAL = {"BertNormalizer", "Lowercase", "StripAccents", "NFC", "NFD", "NFKC", "NFKD"}  # change no text across a space
 _SPLIT = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}  # at every space, tab and line break
 _SPLIT_FURTHER = _SPLIT | {"Punctuation", "Digits"}
@@ -36,7 +36,7 @@ _TOGETHER = 256  # new words that are tokenised as one text
 class TokenReader:
     """A tokenizer that keeps the tokens of words.
 
-    Most words of a text were in an earlier one: looking them up is some ten times as fast as tokenising them again.
+    Most words of a text were in an earlier one: looking them up is more than ten times as fast as tokenising them again.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -71,7 +71,7 @@ class TokenReader:
         encoded = [text.encode() for text in texts]
         data = np.frombuffer(b"".join(encoded), np.uint8)
         ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, count=len(encoded)))
-        starts, stops = np.empty((2, len(data)), np.int64)
+        starts, stops = np.empty((2, len(data)), np.int64)  # a word has a byte at least
         n_words = np.empty(len(ends), np.int64)
         n = split_words(data, ends, self.kinds, starts, stops, n_words)
         with self._lock:

@@ -37,19 +37,15 @@ class Kernel:
         # within a plain kernel all are plain, whatever another thread has loaded meanwhile: the numbers of Numba are of other types
         if getattr(_here, "plain", False):
             return self.py_func(*args, **named)
-        if self._work is not None and "numba" not in sys.modules and self._is_little(args):
-            _here.plain = True
-            try:
-                return self.py_func(*args, **named)
-            finally:
-                _here.plain = False
+        if self._work is not None and "numba" not in sys.modules:
+            _left[0] -= len(args[self._work])
+            if _left[0] >= 0:
+                _here.plain = True
+                try:
+                    return self.py_func(*args, **named)
+                finally:
+                    _here.plain = False
         return (self._compiled or self.compiled())(*args, **named)
-
-    def _is_little(self, args: tuple[Any, ...]) -> bool:
-        """Whether Numba would take longer to load than Python to run this."""
-        assert self._work is not None
-        _left[0] -= len(args[self._work])
-        return _left[0] >= 0
 
     @property
     def signatures(self) -> Any:
@@ -68,8 +64,8 @@ class Kernel:
 def njit(*, work: str | None = None, **options: Any) -> Callable[[Any], Any]:
     """Return a decorator that makes a `Kernel` of a function; the options are those of `numba.njit`, with `cache` on.
 
-    work: the array, given by place, that a loop over integers goes over once, for kernels that are worth running as plain Python
-    while that is short.
+    work: the positional argument whose length says how much there is to do, for kernels over integers that run as plain Python while
+    that is little.
     """
     return lambda function: Kernel(function, options, work)
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import UsageError
+from nlpkit.ranges import ranges
 from nlpkit.types import CsrMatrix, FloatArray, LongArray
 
 SimilarityMeasure: TypeAlias = Callable[[CsrMatrix], FloatArray]
@@ -228,8 +229,7 @@ def _shared_words(p: CsrMatrix) -> Iterator[tuple[int, LongArray, FloatArray, Fl
         terms = p.indices[row]
         after[terms] += 1
         holders = columns.indptr[terms + 1] - after[terms]
-        start = after[terms] - np.concatenate([[0], np.cumsum(holders)[:-1]]) if len(terms) else holders
-        entries = np.repeat(start, holders) + np.arange(holders.sum())
+        entries = ranges(after[terms], holders)
         yield i, columns.indices[entries], np.repeat(p.data[row], holders), columns.data[entries]
 
 
