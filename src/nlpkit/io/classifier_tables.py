@@ -12,67 +12,17 @@ from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.explain import DOWN, UP, class_terms, direction, has_weights
 from nlpkit.classify.predicted import Predicted
-from nlpkit.errors import UsageError
 from nlpkit.evaluation.results import TargetResult
+from nlpkit.io.prediction_columns import chosen_names, prediction_columns
 from nlpkit.text.near_duplicates import NearDuplicates
-from nlpkit.types import BoolArray, FloatArray, LongArray
+from nlpkit.types import FloatArray, LongArray
 
 ADDED = ("prediction", "prediction_prob", "probabilities", "fold")
 NOT_CARRIED = ("id", "text", "tokens", "embedding", "label", *ADDED)
 TEXT_CHARS = 300
-NO_PROBABILITIES = (
-    "`probabilities`: the model has none; train it with `calibrate=sigmoid`, or leave `probabilities` out"
-)
 CLASS_TERMS_SCHEMA = pa.schema(
     [("class", pa.string()), ("rank", pa.int32()), ("term", pa.string()), ("weight", pa.float64()), ("df", pa.int64())]
 )
-
-
-def prediction_columns(
-    classifier_names: Sequence[str], predicted: Predicted, *, probabilities: bool
-) -> dict[str, pa.Array]:
-    """Return the columns that a classifier adds to documents (n,): prediction, prediction_prob and, if asked for, probabilities.
-
-    A document that was not predicted (code -1) has null in all; so has prediction_prob where the model has no probabilities. Numbers
-    are a float64 and have no prediction_prob.
-
-    Raises:
-        UsageError: probabilities of a model that has none.
-    """
-    if predicted.values is not None:
-        return {"prediction": pa.array(predicted.values, pa.float64(), from_pandas=True)}
-    is_predicted: BoolArray
-    if predicted.sets is not None:
-        is_predicted = np.asarray(np.isfinite(predicted.decision).all(axis=1))
-        prediction = pa.array(
-            [
-                _names(classifier_names, chosen) if ok else None
-                for chosen, ok in zip(predicted.sets, is_predicted, strict=True)
-            ],
-            pa.list_(pa.string()),
-        )
-    else:
-        assert predicted.codes is not None
-        is_predicted = np.asarray(predicted.codes >= 0)
-        names = pa.array([*classifier_names, None], pa.string())
-        prediction = names.take(
-            pa.array(np.where(is_predicted, predicted.codes, len(classifier_names)).astype(np.int64))
-        )
-    confidence = predicted.confidence
-    prob = np.full(len(is_predicted), np.nan) if confidence is None else np.where(is_predicted, confidence, np.nan)
-    columns = {"prediction": prediction, "prediction_prob": pa.array(prob, pa.float32(), from_pandas=True)}
-    if probabilities:
-        p = predicted.probabilities
-        if p is None:
-            raise UsageError(NO_PROBABILITIES, parameter="probabilities")
-        missing = pa.array(~np.isfinite(p).all(axis=1))
-        parts = [pa.array(p[:, j].astype(np.float32), from_pandas=True) for j in range(len(classifier_names))]
-        columns["probabilities"] = pa.StructArray.from_arrays(parts, list(classifier_names), mask=missing)
-    return columns
-
-
-def _names(names: Sequence[str], chosen: Any) -> list[str]:
-    return [names[j] for j in np.flatnonzero(chosen).tolist()]
 
 
 def documents_table(
@@ -181,7 +131,7 @@ def errors_table(dataset: LabelledDataset, rows: LongArray, predicted: Predicted
     of_rows = predicted.take(rows)
     names = dataset.labels.names
     if of_rows.sets is not None:
-        assigned: list[Any] = [_names(names, s) for s in of_rows.sets]
+        assigned: list[Any] = [chosen_names(names, s) for s in of_rows.sets]
         wrong = [set(dataset.raw_labels[d] or ()) != set(p) for d, p in zip(rows, assigned, strict=True)]
     else:
         assert of_rows.codes is not None

@@ -27,9 +27,9 @@ from nlpkit.io.classifier_tables import (
     documents_table,
     errors_table,
     number_errors_table,
-    prediction_columns,
     twins_table,
 )
+from nlpkit.io.prediction_columns import prediction_columns
 from nlpkit.metrics.generation import answer_exact, answer_f1
 from nlpkit.text.near_duplicates import NearDuplicates
 from nlpkit.types import FloatArray, LongArray

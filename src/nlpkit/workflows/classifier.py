@@ -24,8 +24,8 @@ from nlpkit.classify.predicted import Predicted
 from nlpkit.classify.word_networks import WordRows
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.classifier_files import classifier_tables, read_classifier
-from nlpkit.io.classifier_tables import NO_PROBABILITIES, prediction_columns
 from nlpkit.io.documents import add_column
+from nlpkit.io.prediction_columns import NO_PROBABILITIES, prediction_columns
 from nlpkit.io.run_reading import learned_from
 from nlpkit.io.runs import NewRun, Run, RunTables, add_output, new_run, open_run
 from nlpkit.parameters import Execution

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.classify.predicted import Predicted
-from nlpkit.io.classifier_tables import prediction_columns
+from nlpkit.io.prediction_columns import prediction_columns
 from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.supervised.response import Regression
 from nlpkit.topics.supervised.slda import shares_of

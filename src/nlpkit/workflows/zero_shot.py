@@ -26,10 +26,10 @@ from nlpkit.evaluation.multilabel import add_multilabel
 from nlpkit.evaluation.options import GateOptions
 from nlpkit.evaluation.predictions import DEFAULT_CLASSIFICATION, add_classification
 from nlpkit.evaluation.results import Evaluation, TargetResult
-from nlpkit.io.classifier_tables import prediction_columns
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import add_column
 from nlpkit.io.plain_tables import column_names, read_columns
+from nlpkit.io.prediction_columns import prediction_columns
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.score_files import check_gates, read_gates
 from nlpkit.io.spool import Spool, spool_in
