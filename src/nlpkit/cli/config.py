@@ -82,6 +82,8 @@ def has_variables() -> bool:
 
 def check_environment() -> None:
     """Warn about variables NLPKIT_… that are no option of any command: a misspelt one would be ignored in silence."""
+    if not has_variables():
+        return
     known = {PREFIX + name.upper() for options in _TYPES.values() for name in options}
     for name in sorted(os.environ):
         if name.startswith(PREFIX) and name not in known:
