@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import sys
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,6 +70,17 @@ def test_votes_are_shares(D: int, k: int, K: int, seed: int) -> None:
         np.testing.assert_allclose(votes.unassigned[d], 1 - weights.sum() / total if total else 1.0, atol=1e-6)
         assert prob[d] == votes.prob[row].max(initial=0.0)
         assert best[d] == (-1 if not weights.any() else votes.topic[row][votes.prob[row].argmax()])
+
+
+def test_votes_are_counted_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    topics = rng.integers(-1, 3, 20).astype(np.int32)
+    found = Neighbours(rng.integers(0, 20, (20, 4)).astype(np.int32), rng.uniform(-1, 1, (20, 4)).astype(np.float32))
+    whole = vote(found, topics, self_topics=topics)
+    monkeypatch.setattr(sys.modules[vote.__module__], "VOTING_ROWS", 7)
+    blocks = vote(found, topics, self_topics=topics)
+    for field in dataclasses.fields(whole):
+        np.testing.assert_array_equal(getattr(blocks, field.name), getattr(whole, field.name))
 
 
 def test_no_documents() -> None:

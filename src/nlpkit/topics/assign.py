@@ -10,6 +10,7 @@ from nlpkit.topics.neighbours import Neighbours, group_sums, nearest_neighbours,
 from nlpkit.types import NO_TOPIC, Float32Array, IntArray, LongArray
 
 BLOCK_ROWS = 8192
+VOTING_ROWS = 65_536  # documents whose neighbours are counted at a time: some 50 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,12 @@ class TopicVotes:
         """Return the topic of most weight (D,), -1 for an empty row, and its probability (D,), 0 there."""
         D = len(self.offsets) - 1
         best, prob = np.full(D, NO_TOPIC, np.int32), np.zeros(D, np.float32)
-        rows = np.repeat(np.arange(D), np.diff(self.offsets))
-        order = np.lexsort((self.topic, -self.prob, rows))
-        first = np.unique(rows[order], return_index=True)
-        best[first[0]] = self.topic[order][first[1]]
-        prob[first[0]] = self.prob[order][first[1]]
+        lengths = np.diff(self.offsets)
+        filled = np.flatnonzero(lengths)
+        if len(filled):
+            prob[filled] = np.maximum.reduceat(self.prob, self.offsets[filled])
+            most = np.flatnonzero(self.prob == np.repeat(prob, lengths))
+            best[filled] = self.topic[most[np.searchsorted(most, self.offsets[filled])]]  # of equal ones the first
         return best, prob
 
     def prob_of(self, topics: IntArray) -> Float32Array:
@@ -55,9 +57,26 @@ def vote(neighbours: Neighbours, topics: IntArray, self_topics: IntArray | None 
         topics: (P,) topic of each of these.
         self_topics: (D,) topic of the document itself, which votes too with similarity 1; None = it does not vote.
     """
-    D = len(neighbours.index)
-    z = topics[neighbours.index]
-    weight = np.maximum(neighbours.similarity.astype(np.float64), 0.0)
+    parts = [
+        _vote(
+            neighbours.index[start : start + VOTING_ROWS],
+            neighbours.similarity[start : start + VOTING_ROWS],
+            topics,
+            None if self_topics is None else self_topics[start : start + VOTING_ROWS],
+        )
+        for start in range(0, max(len(neighbours.index), 1), VOTING_ROWS)
+    ]
+    lengths, topic, prob, unassigned = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return TopicVotes(np.concatenate(([0], np.cumsum(lengths))), topic, prob, unassigned)
+
+
+def _vote(
+    index: IntArray, similarity: Float32Array, topics: IntArray, self_topics: IntArray | None
+) -> tuple[LongArray, IntArray, Float32Array, Float32Array]:
+    """Return of some documents how many topics their neighbours have, these, their probabilities, and the share that has none."""
+    D = len(index)
+    z = topics[index]
+    weight = np.maximum(similarity.astype(np.float64), 0.0)
     if self_topics is not None:
         z = np.column_stack([self_topics, z])
         weight = np.column_stack([np.ones(D), weight])
@@ -71,9 +90,8 @@ def vote(neighbours: Neighbours, topics: IntArray, self_topics: IntArray | None 
     row_total = np.bincount(key_rows, weights=sums, minlength=D)
     total = weight.sum(axis=1)
     unassigned = np.where(total > 0, 1.0 - row_total / np.where(total > 0, total, 1.0), 1.0)
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(key_rows, minlength=D))))
-    return TopicVotes(
-        offsets,
+    return (
+        np.bincount(key_rows, minlength=D),
         (keys % max(K, 1)).astype(np.int32),
         (sums / row_total[key_rows]).astype(np.float32),
         unassigned.astype(np.float32),

@@ -171,7 +171,7 @@ def distinct_texts(embeddings: Float32Array, usable: BoolArray) -> DistinctTexts
     """Return the distinct ones of embeddings (D, E) of documents with text."""
     of_document = np.full(len(usable), -1, np.int32)
     documents = np.flatnonzero(usable)
-    first, inverse = distinct_rows(embeddings[documents])
+    first, inverse = distinct_rows(embeddings if usable.all() else embeddings[documents])
     of_document[documents] = inverse
     return DistinctTexts(documents[first].astype(np.int32), of_document)
 

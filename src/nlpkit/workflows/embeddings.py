@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
     from nlpkit.io.corpora import DocumentStream
     from nlpkit.io.provenance import Provenance
-    from nlpkit.types import BoolArray, Float32Array
+    from nlpkit.types import BoolArray, Float32Array, LongArray
 
 BATCH = 10_000  # texts that are Python strings at a time
 ENCODER_KEYS = (
@@ -108,17 +108,23 @@ def embeddings_of(
     distinct = texts.unique()
     which = pc.index_in(texts, value_set=distinct).to_numpy()
     copies = np.bincount(which, minlength=len(distinct))
-    vectors = np.zeros((len(distinct), model.dim), np.float32)
-    parts = (slice(start, start + BATCH) for start in range(0, len(distinct), BATCH))
+    embeddings = np.zeros((table.num_rows, model.dim), np.float32)  # of different texts, then of the documents
+    parts = (slice(start, min(start + BATCH, len(distinct))) for start in range(0, len(distinct), BATCH))
     read = ((part, distinct[part].to_pylist(), copies[part]) for part in parts)
     for part, of_part in encode_ahead(read, model, totals, n_docs=len(texts)):
-        vectors[part] = of_part
+        embeddings[part] = of_part
     reporting.note(totals.describe(model))
-    if len(distinct) == table.num_rows:
-        return vectors, encoder_parameters(model)
-    embeddings = np.zeros((table.num_rows, model.dim), np.float32)
-    embeddings[wanted] = vectors[which]
+    if len(distinct) < table.num_rows:
+        _spread(embeddings, np.flatnonzero(wanted), which)
+        embeddings[~wanted] = 0
     return embeddings, encoder_parameters(model)
+
+
+def _spread(rows: Float32Array, to: LongArray, which: LongArray) -> None:
+    """Copy row which[i] to row to[i] for each i, in place: to ascends, and which[i] <= i <= to[i], so that from the end on no row that
+    is still to be read has been written."""
+    for start in reversed(range(0, len(to), BATCH)):
+        rows[to[start : start + BATCH]] = rows[which[start : start + BATCH]]
 
 
 def _same_embeddings(made_by: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:
