@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nlpkit.errors import ColumnError, missing_column
 from nlpkit.io.dates import date_format_of, days_of
@@ -45,13 +46,19 @@ def covariate_of(
     column = column.cast(kind)
     if pa.types.is_nested(kind):
         raise ColumnError(f"column '{name}' of {where} holds {kind}; a covariate has one value a document")
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return np.asarray(column.cast(pa.float64()).to_numpy())
+    if pa.types.is_floating(kind) or (pa.types.is_integer(kind) and not (is_category and _beyond_floats(column))):
+        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _as_days(rows, name)
     texts = [None if value is None or str(value) == "" else str(value) for value in column.to_pylist()]
     days = None if is_category or pa.types.is_boolean(kind) else _days_if_dates(rows, name, texts)
     return texts if days is None else days
+
+
+def _beyond_floats(column: pa.ChunkedArray) -> bool:
+    """Whether a column of integers has some that a float rounds, so that two categories could become one: ids of more than 53 bits."""
+    least, most = pc.min_max(column).as_py().values()
+    return least is not None and (least < -(2**53) or most > 2**53)
 
 
 def _days_if_dates(rows: pa.Table, name: str, texts: Sequence[str | None]) -> FloatArray | None:

@@ -177,7 +177,7 @@ def _numbers(table: pa.Table, name: str, where: str) -> FloatArray:
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):  # as CSV has them
         column = pc.if_else(pc.equal(pc.utf8_trim_whitespace(column), ""), None, column)
     try:
-        values: FloatArray = column.cast(pa.float64()).to_numpy()
+        values: FloatArray = column.cast(pa.float64(), safe=False).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise ColumnError(
             f"column '{name}' of {where} holds {column.type} and no numbers ({first_line(error)}); name others",

@@ -338,7 +338,7 @@ def _coded(name: str, column: pa.ChunkedArray) -> tuple[dict[str, Any], np.ndarr
     if pa.types.is_nested(column.type) or column.null_count == len(column):
         return {}, None
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        values = pc.cast(column, pa.float64()).to_numpy()
+        values = pc.cast(column, pa.float64(), safe=False).to_numpy()  # such as ids beyond 2⁵³, rounded
         if len(np.unique(values[np.isfinite(values)])) > 20:
             return {"type": "number"}, values.astype(np.float32)
     strings = pc.cast(column, pa.string()).to_pylist()

@@ -33,7 +33,9 @@ class ArrowInput(ABC):
 
     def __init__(self, source: Source, schema: pa.Schema) -> None:
         """Raise InputError for a column name that occurs twice."""
-        self.source, self.schema = source, schema
+        self.source = source
+        fields = [field.with_type(_without_views(field.type)) for field in schema]
+        self.schema = pa.schema(fields, metadata=schema.metadata)
         names = schema.names
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if twice is not None:
@@ -51,6 +53,11 @@ class ArrowInput(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release the resources."""
+
+    def _checked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return some columns with the types of the schema; raises EncodingError for text that is not UTF-8."""
+        check_values(batch, self.source.shown)
+        return batch.cast(pa.schema([self.schema.field(name) for name in batch.schema.names]))
 
     def columns(self) -> dict[str, pa.DataType]:
         """Return the columns with their types, in the order of the file."""
@@ -128,8 +135,7 @@ class ParquetInput(ArrowInput):
                         if skip:
                             skip -= batch.num_rows
                             continue
-                        check_values(batch, self.source.shown)
-                        yield batch
+                        yield self._checked(batch)
         except _UNREADABLE as error:
             raise InputError(f"{self.source.shown}: corrupt Parquet file ({first_line(error)})") from None
 
@@ -160,8 +166,7 @@ class TableInput(ArrowInput):
     def batches(self, columns: Sequence[str], batch_rows: int, skip: int = 0) -> Iterator[pa.RecordBatch]:
         """Yield batches of at most `batch_rows` rows; raises EncodingError for text that is not UTF-8."""
         for batch in self._table.slice(skip).select(list(columns)).to_batches(max_chunksize=batch_rows):
-            check_values(batch, self.source.shown)
-            yield batch
+            yield self._checked(batch)
 
     def sha256(self) -> str:
         """Return the sha256 of the table as an Arrow stream of one batch."""
@@ -203,6 +208,23 @@ class BatchesInput(ArrowInput):
 
     def close(self) -> None:
         """Do nothing: the batches are their owner's."""
+
+
+def _without_views(type_: pa.DataType) -> pa.DataType:
+    """Return a type that all of Arrow can work with: no views (Polars' strings), and codes that can be -1 for none."""
+    if pa.types.is_string_view(type_):
+        return pa.string()
+    if pa.types.is_binary_view(type_):
+        return pa.binary()
+    if pa.types.is_dictionary(type_):
+        return pa.dictionary(pa.int32(), _without_views(type_.value_type), type_.ordered)
+    if pa.types.is_struct(type_):
+        return pa.struct([field.with_type(_without_views(field.type)) for field in type_])
+    if pa.types.is_list(type_):
+        return pa.list_(type_.value_field.with_type(_without_views(type_.value_type)))
+    if pa.types.is_large_list(type_):
+        return pa.large_list(type_.value_field.with_type(_without_views(type_.value_type)))
+    return type_
 
 
 class _Digest(io.RawIOBase):
