@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
+import nlpkit as nk
 from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
 from nlpkit.errors import UsageError
 from nlpkit.text.readability import readability
@@ -78,7 +79,8 @@ def test_never_nan_and_the_same_as_the_features_of_classify(documents: list[str 
 def test_readability_and_diversity_are_those_of_their_formulas() -> None:
     from lexicalrichness import LexicalRichness
 
-    text = " ".join(f"The cat number {i % 37} sat on mat {i % 11} again." for i in range(30))
+    names = [f"{first}{second}" for first in "bdfgklm" for second in "aeiou"]
+    text = " ".join(f"The cat named {names[i % 35]} sat on mat {names[i % 11]} again." for i in range(30))
     values = made("readability,diversity", [text])
     expected = readability([text], "en")
     assert list(values) == ["lix", "flesch", "flesch_kincaid", "mtld", "mattr", "hdd"]
@@ -88,6 +90,17 @@ def test_readability_and_diversity_are_those_of_their_formulas() -> None:
     assert values["hdd"][0] == pytest.approx(theirs.hdd(draws=42))
     assert values["mattr"][0] == pytest.approx(theirs.mattr(window_size=50))
     assert made("diversity", ["too short"])["hdd"] == [None]
+    with_numbers = made("diversity", [text.replace("again", "again in 1999")])
+    assert with_numbers["hdd"] == made("diversity", [text.replace("again", "again in")])["hdd"]
+
+
+@pytest.mark.parametrize(
+    "text", ["今天天气很好,明天也不错," * 12, "ภาษาไทยง่ายมากและสนุกดี " * 9, "L'été à l'école, 3 fois " * 20]
+)
+def test_diversity_is_that_of_the_words_that_stats_counts(text: str) -> None:
+    values = made("diversity", [text])
+    of_stats = nk.stats([text]).whole.diversity
+    assert (values["mtld"][0], values["mattr"][0], values["hdd"][0]) == (of_stats.mtld, of_stats.mattr, of_stats.hdd)
 
 
 def test_features_by_language() -> None:

@@ -14,8 +14,11 @@ import pyarrow as pa
 
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.metrics.lexical_diversity import lexical_diversity
+from nlpkit.ranges import ranges
+from nlpkit.text.normalize import Normalizer
 from nlpkit.text.readability import UNSPACED, readability
 from nlpkit.text.spacy_tokens import UNIVERSAL_POS, SpacyTokens
+from nlpkit.text.stopwords import elisions
 from nlpkit.text.surface import RATIOS, surface_counts, surface_ratio
 from nlpkit.text.tokenize import scan_tokens
 from nlpkit.types import BoolArray, FloatArray
@@ -150,7 +153,7 @@ class FeatureColumns:
         if "readability" in self._groups:
             values |= readability(texts.to_pylist(), self._language)
         if "diversity" in self._groups:
-            values |= diversity_of_texts(texts)
+            values |= diversity_of_texts(texts, self._language)
         if self.pipeline is not None:
             values |= part_of_speech_shares(texts, self.pipeline)
         return [_column(values[field.name], field.type) for field in self.fields]
@@ -160,13 +163,19 @@ def _column(values: FloatArray, kind: pa.DataType) -> pa.Array:
     return pa.array(values.astype(np.int32) if pa.types.is_integer(kind) else values, kind, from_pandas=True)
 
 
-def diversity_of_texts(texts: pa.Array) -> dict[str, FloatArray]:
-    """Return mtld, mattr and hdd of texts (D,) over their words in lower case, as `nlpkit preprocess` cuts them; nan as
-    `nlpkit.metrics.lexical_diversity`."""
+def diversity_of_texts(texts: pa.Array, language: str | None) -> dict[str, FloatArray]:
+    """Return mtld, mattr and hdd of texts (D,) over the words that `nlpkit stats` counts: as `nlpkit preprocess` cuts them, with stop
+    words and words of one letter. nan as `nlpkit.metrics.lexical_diversity`."""
     raw = scan_tokens(texts, lower=True, junk=False)
+    terms = Normalizer(elisions=elisions([language] if language else []), min_length=1)
     known: dict[str, int] = {}
-    ids = np.array([known.setdefault(word.lower(), len(known)) for word in raw.types], np.int32)
-    scores = lexical_diversity(raw.offsets, ids[raw.codes] if len(ids) else raw.codes, len(known))
+    of_type = [
+        [known.setdefault(term, len(known)) for term in terms(word)] for word in raw.types
+    ]  # several in one run of Chinese
+    lengths = np.array([len(ids) for ids in of_type], np.int64)[raw.codes]
+    starts = np.cumsum([0, *map(len, of_type)])[raw.codes]
+    ids = np.array([i for ids in of_type for i in ids], np.int32)[ranges(starts, lengths)]
+    scores = lexical_diversity(np.concatenate(([0], np.cumsum(lengths)))[raw.offsets], ids, len(known))
     return {"mtld": scores.mtld, "mattr": scores.mattr, "hdd": scores.hdd}
 
 

@@ -85,8 +85,6 @@ class ClassifierModel(RunModel):
                 NO_PROBABILITIES if self.classes else "`probabilities`: the model predicts numbers; leave it out",
                 parameter="probabilities",
             )
-        if corpus.memory is None and corpus.options.label_col != "label":
-            corpus = corpus.with_options(label_col="label")
         with corpus.open() as stream, ExitStack() as stack:
             yield ClassifierPredictions(self, stream, stack, options, execution)
 

@@ -85,7 +85,7 @@ class FinetunedModel(FittedModel):
         hardware = HardwareOptions(encoder.device, encoder.precision, encoder.offline)
         hardware.check()
         device, precision = hardware.chosen()
-        with corpus.with_options(words_col=self._words_column(options), label_col="label").open() as stream:
+        with corpus.with_options(words_col=self._words_column(options)).open() as stream:
             predictor = load_predictor(
                 self.path, base=options.base, device=device, offline=hardware.offline, labels=labels, kind=kind,
                 verify=execution.verify,
@@ -117,7 +117,7 @@ class FinetunedModel(FittedModel):
             form, task = foreign_task(folder, labels, kind)
             columns = {"task": task.kind}
         columns = self._columns(task, columns, form, options)
-        with corpus.with_options(words_col=self._words_column(options), label_col="label").open() as stream:
+        with corpus.with_options(words_col=self._words_column(options)).open() as stream:
             _check_stream(stream, task, columns)
 
     def tables(self) -> Mapping[str, pa.Table]:
