@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
@@ -116,6 +117,34 @@ def test_texts_of_any_sequence(make: Any) -> None:
     texts = ["a river", "a bank"]
     for corpus in (as_corpus(made(texts)), nk.Corpus.from_texts(made(texts), labels=made(texts))):
         assert corpus.table()["text"].to_pylist() == texts
+
+
+def test_frames_of_polars_from_which_rows_fall_away(tmp_path: Path) -> None:
+    """Arrow cannot take rows of polars' texts, nor can codes without a sign be -1."""
+    frame = pl.DataFrame(
+        {
+            "text": ["the cat sat on a mat", None, "dogs bark loudly", "cats ran", "night fell"],
+            "label": pl.Series(["a", "b", None, "a", "b"], dtype=pl.Categorical),
+            "grade": pl.Series(["low", "high", "high", None, "high"], dtype=pl.Enum(["low", "high"])),
+            "words": [["x"], ["y"], None, [], []],
+            "meta": [{"source": "s"}] * 5,
+            "raw": [b"\xff"] * 5,
+        }
+    )
+    read = as_corpus(frame).table()
+    assert read["words"].to_pylist() == [["x"], None, [], []]
+    assert read["meta"].to_pylist() == [{"source": "s"}] * 4
+    assert read["raw"].to_pylist() == [b"\xff"] * 4
+    pandas = as_corpus(frame.to_pandas()).table()
+    for by in ("label", "grade"):
+        assert read[by].to_pylist() == pandas[by].to_pylist()
+        assert nk.ctfidf(frame, by=by, min_df=1).table.equals(nk.ctfidf(frame.to_pandas(), by=by, min_df=1).table)
+    kept = nk.Corpus.from_frame(frame).with_options(keep_if="label == 'a'").table()
+    assert kept["text"].to_pylist() == ["the cat sat on a mat", "cats ran"]
+    frame.write_parquet(tmp_path / "t.parquet")
+    assert nk.read_corpus(tmp_path / "t.parquet").table()["text"].to_pylist() == read["text"].to_pylist()
+    pq.write_table(frame.to_arrow(), tmp_path / "views.parquet")
+    assert nk.read_corpus(tmp_path / "views.parquet").table()["text"].to_pylist() == read["text"].to_pylist()
 
 
 def test_ids_that_are_there_twice_are_told() -> None:

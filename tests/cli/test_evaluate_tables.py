@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn import metrics as theirs
 
+from nlpkit.io.tables import save_table
 from tests.cli.conftest import NEWS, SAMPLES, run_cli, write_jsonl
 
 PREDICTIONS = SAMPLES / "predictions.csv"
@@ -204,9 +206,18 @@ def test_what_cannot_be_scored(tmp_path: Path, text: str, words: list[str], code
 
 
 def test_a_spreadsheet_is_called_one(tmp_path: Path) -> None:
-    (tmp_path / "t.xlsx").write_bytes(b"PK\x03\x04\0\0")
-    message = "t.xlsx is a spreadsheet; save it there as CSV (UTF-8) and name that file"
-    assert message in run_cli("evaluate", "t.xlsx", code=3).error()
+    (tmp_path / "t.ods").write_bytes(b"PK\x03\x04\0\0")
+    message = "t.ods is a spreadsheet; save it there as CSV (UTF-8) or xlsx and name that file"
+    assert message in run_cli("evaluate", "t.ods", code=3).error()
+
+
+def test_a_workbook_is_scored_as_the_same_table_of_csv(tmp_path: Path) -> None:
+    rows = pa.table({"id": ["1", "2", "3"], "label": [["a"], ["a", "b"], []], "prediction": [["a"], ["b"], ["b"]]})
+    for name in ("t.xlsx", "t.csv"):
+        save_table(tmp_path / name, rows, {}, force=False)
+    of_workbook = scores("t.xlsx")
+    assert of_workbook == scores("t.csv")
+    assert of_workbook["micro_f1"]["value"] == pytest.approx(2 / 3)
 
 
 def numbers(*pairs: tuple[Any, Any]) -> str:

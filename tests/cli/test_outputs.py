@@ -240,7 +240,7 @@ def test_documents_come_back_from_what_nlpkit_wrote(corpus: Path) -> None:
     docs = corpus.with_name("docs.parquet")
     run_cli("preprocess", corpus, "-o", docs)
     wanted = run_cli("ctfidf", docs, "--by", "label", "--json").json()["terms"]
-    for suffix in (".csv", ".tsv", ".jsonl"):
+    for suffix in (".csv", ".tsv", ".jsonl", ".xlsx"):
         there = corpus.with_name(f"docs2{suffix}")
         run_cli("preprocess", corpus, "-o", there)
         assert run_cli("ctfidf", there, "--by", "label", "--json").json()["terms"] == wanted
@@ -253,7 +253,7 @@ def test_what_to_type_next_is_quoted_for_the_shell(corpus: Path) -> None:
     told = run_cli("preprocess", corpus, "-o", target).err
     assert f"next: nlpkit bertopic '{target}' -o run/" in told
     assert f"next: nlpkit info '{folder / 'l d a'}'" in run_cli("lda-gibbs", target, *LDA, "-o", folder / "l d a").err
-    assert "; next:" not in run_cli("preprocess", corpus, "-o", folder / "docs.xlsx").err  # which is not read again
+    assert "; next:" not in run_cli("preprocess", corpus, "-o", folder / "docs.arrow").err  # which is not read again
     missing = run_cli("preprocess", corpus, "-o", corpus.with_name("a b") / "x.parquet", code=3).error()
     assert f"mkdir -p '{corpus.with_name('a b')}'" in missing
 

@@ -49,6 +49,7 @@ def write_corpus(folder: Path) -> Path:
                 "date": f"2024-{n % 6 + 1:02}-03",
                 "paper": "AB"[n % 2],
                 "length": n / 7,
+                "account": 2**60 + n,  # no float64 is the same
             }
         )
     rows[7]["text"] += " " + EVIL
@@ -82,7 +83,8 @@ def test_everything_about_the_documents_is_in_the_file(run: Path) -> None:
     assert texts["ids"][:2] == ["d0", "d1"]
     assert texts["titles"][0] == "Title 0"
     assert texts["texts"][0].startswith("water bank boat")
-    assert {c["name"]: c["type"] for c in data["columns"]} == {"date": "date", "paper": "category", "length": "number"}
+    types = {"date": "date", "paper": "category", "length": "number", "account": "number"}
+    assert {c["name"]: c["type"] for c in data["columns"]} == types
     assert data["over_time"]["cells"] == ["2024-Q1", "2024-Q2"]
     assert [c["name"] for c in data["by_column"]] == ["paper"]
     assert sum(data["over_time"]["n"]) == 60

@@ -22,6 +22,7 @@ def rows(tmp_path: Path) -> Path:
             "party name": "ab"[i % 2],
             "few": i % 3,
             "true": i % 5 == 0,
+            "account": 2**60 + i % 2,
             "gap": None if i == 7 else 1.0 * i,
             "one": "x",
         }
@@ -38,6 +39,7 @@ def rows(tmp_path: Path) -> Path:
         ("label * n", 8),
         ("true + factor(few, 2)", 4),
         ("factor(date) + 1", 84),
+        ("factor(account)", 2),  # which a float does not tell apart
     ],
 )
 def test_covariates(rows: Path, formula: str, n_columns: int) -> None:

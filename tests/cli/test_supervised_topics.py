@@ -117,6 +117,10 @@ def test_predictions_of_labels(run: Path, rows: Path) -> None:
     write_jsonl(Path("other.jsonl"), [row | {"label": "another"} for row in new[:4]])
     said = run_cli("predict", run, "other.jsonl", "-o", "o.parquet").err
     assert "labels of 4 new documents: accuracy 0.000; the fit had no label of 4 of them" in said
+    write_jsonl(Path("two.jsonl"), [row | {"cls": row["label"]} for row in new[:4]])
+    said = run_cli("predict", run, "two.jsonl", "--label-col", "cls", "-o", "two.parquet").err
+    learned = "topics" if run.name == "labeled-lda" else "label"
+    assert f"; these are of the column 'cls', the model learned from '{learned}' (--label-col {learned})" in said
     for row in got[:-1]:
         assert row["prediction_prob"] == pytest.approx(row["probabilities"][row["prediction"]])
         assert sum(row["probabilities"].values()) == pytest.approx(1, abs=1e-4)

@@ -142,14 +142,14 @@ def test_encodings_and_formats(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("t.xlsx", "is a spreadsheet; save it there as CSV"),
+        ("t.ods", "is a spreadsheet; save it there as CSV"),
         ("t.txt", "is not a table by its suffix; needed is one of .csv .tsv"),
         ("no.csv", "no such file"),
         ("folder", "is a directory; name the table in it"),
     ],
 )
 def test_files_that_are_no_tables(name: str, says: str, tmp_path: Path) -> None:
-    (tmp_path / "t.xlsx").write_bytes(b"PK")
+    (tmp_path / "t.ods").write_bytes(b"PK")
     (tmp_path / "t.txt").write_text("x")
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match=says):

@@ -83,6 +83,20 @@ def test_csv_and_tsv(tmp_path: Path, suffix: str) -> None:
     assert json.loads(columns["embedding"][0]) == [0.1, 2.0]
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".xlsx"])
+def test_bytes_are_hexadecimal(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"t{suffix}"
+    save_table(path, pa.table({"b": [b"\xff\0", b"ab", None], "l": [[b"\xff"], [], None]}), BLOCK, force=False)
+    if suffix == ".xlsx":
+        cells = [row[:2] for row in sheet(path)[1:]]
+    elif suffix == ".csv":
+        cells = list(csv.reader(path.read_text().splitlines()))[1:]
+    else:
+        rows = map(json.loads, path.read_text().splitlines())
+        cells = [[row["b"], json.dumps(row["l"])] for row in rows]
+    assert cells[:2] == [["ff00", '["ff"]'], ["6162", "[]"]]
+
+
 def test_json_lines_have_nothing_that_json_has_not(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     save_table(path, table(), BLOCK, force=False)

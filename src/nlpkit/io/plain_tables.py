@@ -15,12 +15,14 @@ from nlpkit.errors import InputError, missing_column
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.blocks import RowBlock
 from nlpkit.io.readers.delimited import string_lists
+from nlpkit.io.readers.files import FileInput
+from nlpkit.io.readers.notes import ReadingNotes
 from nlpkit.io.readers.parquet import ParquetInput
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.sources import Source, StoredBytes, missing_path, split_suffix
 
-TABLE_FORMATS = ("csv", "tsv", "jsonl", "json", "parquet")
-_SPREADSHEETS = (".xlsx", ".xls", ".ods")
+TABLE_FORMATS = ("csv", "tsv", "jsonl", "json", "parquet", "xlsx")
+_SPREADSHEETS = (".xls", ".ods")
 _BATCH = 100_000
 
 log = logging.getLogger("nlpkit.io")
@@ -51,9 +53,9 @@ def table_format(path: Path) -> str | None:
 
 
 def refuse_spreadsheet(path: Path) -> None:
-    """Raise InputError for a file of Excel or LibreOffice, by its suffix."""
+    """Raise InputError for a file of LibreOffice or an old one of Excel, by its suffix."""
     if path.suffix.lower() in _SPREADSHEETS:
-        raise InputError(f"{path} is a spreadsheet; save it there as CSV (UTF-8) and name that file")
+        raise InputError(f"{path} is a spreadsheet; save it there as CSV (UTF-8) or xlsx and name that file")
 
 
 def column_names(path: Path, *, encoding: str | None = None) -> list[str]:
@@ -71,7 +73,7 @@ def read_columns(
     """Return some columns of a table with all its rows; empty strings and missing values are None, JSON lists of strings in CSV lists.
 
     Args:
-        path: csv, tsv, jsonl, json or parquet, also packed.
+        path: csv, tsv, jsonl, json or parquet, also packed, or xlsx.
         names: the columns.
         encoding: of the text; told from the bytes if not given.
         option: the option that names a column, for the message when one is not there.
@@ -107,8 +109,8 @@ def read_rows(path: Path, *, encoding: str | None = None, hint: str = "id") -> P
 def arrow_table(path: Path, *, encoding: str | None = None) -> pa.Table:
     """Return a table whole with all rows of the file: Parquet as it is stored, of others each column as it can be typed.
 
-    A column of CSV is of strings, or of lists of them where all cells are such JSON, empty cells null; one of JSON whose values
-    are of several kinds is of strings, too.
+    A column of CSV is of strings, or of lists of them where all cells are such JSON (of a workbook, too), empty cells null; one of
+    JSON whose values are of several kinds is of strings, too.
     Raises as `read_rows`.
     """
     if table_format(path) == "parquet" and path.is_file():
@@ -122,7 +124,7 @@ def arrow_table(path: Path, *, encoding: str | None = None) -> pa.Table:
     return pa.table({name: _arrow(_cells(values, path)) for name, values in rows.columns.items()})
 
 
-def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) -> RowInput | ParquetInput:
+def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) -> RowInput | FileInput | ParquetInput:
     if not path.exists():
         raise InputError(missing_path(path))
     if path.is_dir():
@@ -135,6 +137,8 @@ def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) 
     if format == "parquet":
         return ParquetInput(source, StoredBytes(source))
     options = ReadOptions(encoding=encoding, text_col=hint)
+    if format == "xlsx":
+        return FileInput(source, format, options, alone=True, notes=ReadingNotes())
     on_detect = _pass_over if silent else _detected
     return RowInput(source, format, options, alone=True, per_file=False, on_detect=on_detect, lists=False)
 
@@ -177,7 +181,7 @@ def _pass_over(path: str, encoding: str) -> None:
 
 
 def _cells(values: list[Any], path: Path) -> list[Any]:
-    lists = string_lists(values) if table_format(path) in ("csv", "tsv") else None
+    lists = string_lists(values) if table_format(path) in ("csv", "tsv", "xlsx") else None
     return [None if value == "" else value for value in values] if lists is None else lists
 
 

@@ -86,8 +86,8 @@ def check_table(target: str | Path, *, force: bool) -> None:
 
 
 def is_readable(target: str | Path) -> bool:
-    """Return whether nlpkit can read the file it writes to `target`; it only writes Excel and Arrow files."""
-    return table_format(target) not in ("xlsx", "arrow")
+    """Return whether nlpkit can read the file it writes to `target`; it only writes Arrow files."""
+    return table_format(target) != "arrow"
 
 
 class TableSink(Protocol):
@@ -176,7 +176,7 @@ class _JsonLines:
     def write(self, batch: pa.RecordBatch) -> None:
         columns = {name: _json_values(batch.column(i)) for i, name in enumerate(batch.schema.names)}
         for row in zip(*columns.values(), strict=True):
-            line = json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, default=str)
+            line = json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, default=_as_text)
             self._out.write(line + "\n")
         self._out.flush()
 
@@ -293,19 +293,31 @@ def _json_number(x: float | None, kind: pa.DataType) -> float | None:
 
 
 def _flat_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a column in which lists and structs are JSON and codes are what they stand for."""
+    """Return the type of a column in which lists and structs are JSON, bytes hexadecimal, and codes are what they stand for."""
     if pa.types.is_dictionary(kind):
         return _flat_type(kind.value_type)
-    return pa.large_string() if pa.types.is_nested(kind) else kind
+    return pa.large_string() if pa.types.is_nested(kind) or _is_binary(kind) else kind
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+
+
+def _as_text(value: Any) -> str:
+    """Return a value that JSON has no form for, such as a date, as text; bytes in hexadecimal."""
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def _flat(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         return _flat(column.cast(column.type.value_type))
+    if _is_binary(column.type):
+        return pa.array([None if value is None else value.hex() for value in column.to_pylist()], pa.large_string())
     if not pa.types.is_nested(column.type):
         return column
     values = [
-        None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in _json_values(column)
+        None if value is None else json.dumps(value, ensure_ascii=False, default=_as_text)
+        for value in _json_values(column)
     ]
     return pa.array(values, pa.large_string())
 

@@ -36,7 +36,7 @@ class ReportOptions:
     ] = None  # fmt: skip
     by: Annotated[
         tuple[str, ...],
-        Param("Columns of the panel by column; default: the first four of 2 to 30 values. May be repeated.", metavar="COLUMN"),
+        Param("Columns of the panel by column; default: the first four of 2 to 30 texts. May be repeated.", metavar="COLUMN"),
     ] = ()  # fmt: skip
     compare: Annotated[
         Path | None,

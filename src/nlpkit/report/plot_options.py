@@ -40,7 +40,7 @@ class PlotOptions:
     over: Annotated[
         str | None, Param("Periods, such as date:month; default: at most 60 of 30 documents.", metavar="COLUMN:PART")
     ] = None
-    by: Annotated[str | None, Param("Column of by-column; default: the first of 2 to 30 values.", metavar="COLUMN")] = (
+    by: Annotated[str | None, Param("Column of by-column; default: the first of 2 to 30 texts.", metavar="COLUMN")] = (
         None
     )
     max_points: Annotated[

@@ -112,8 +112,8 @@ class PredictionQuality:
         r2 = round(1.0 - float(np.mean((true - predicted) ** 2)) / spread, 6) if spread > 0 else None
         return {"labelled": self.n, "r2": r2, "mae": round(float(np.abs(true - predicted).mean()), 6)}
 
-    def report(self) -> None:
-        """Say how good the predictions are."""
+    def report(self, other_labels: str = "") -> None:
+        """Say how good the predictions are, and of labels of another column than that of the fit, which these are."""
         got = self.summary()
         if not got:
             return
@@ -124,5 +124,5 @@ class PredictionQuality:
         )
         unknown = f"; the fit had no label of {wording.count(self.unknown)} of them" if self.unknown else ""
         reporting.note(
-            f"predictions against the labels of {wording.counted(got['labelled'], 'new document')}: {scores}{unknown}"
+            f"predictions against the labels of {wording.counted(got['labelled'], 'new document')}: {scores}{unknown}{other_labels}"
         )

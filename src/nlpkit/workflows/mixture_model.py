@@ -18,6 +18,7 @@ from nlpkit.io.documents import add_column
 from nlpkit.io.layer_tables import layer_names, path_columns
 from nlpkit.io.mixture_runs import MixtureRun
 from nlpkit.io.mixture_tables import FittedTexts, read_fitted_texts, read_left_out
+from nlpkit.io.readers.roles import COPY_KEY
 from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hashes, topic_columns, with_topic_columns
 from nlpkit.parameters import Execution
@@ -288,7 +289,20 @@ class MixturePredictions(Predictions):
             )
 
         if self.quality is not None:
-            self.quality.report()
+            self.quality.report(self._other_labels())
+
+    def _other_labels(self) -> str:
+        """Return which labels the predictions are compared with, if the model learned from those of another column; else ""."""
+        field = (
+            self.stream.schema.field("label") if "label" in self.stream.schema.names else pa.field("label", pa.null())
+        )
+        here = (field.metadata or {}).get(COPY_KEY, b"label").decode()
+        readings = [entry.get("reading") or {} for entry in self.fitted.run.manifest.get("inputs") or []]
+        learned = {reading.get("label_col", "label") for reading in readings} - {here}
+        return "".join(
+            f"; these are of the column '{here}', the model learned from '{name}' (`label_col={name}`)"
+            for name in learned
+        )
 
     def _unknown(self) -> str:
         """Return why words are not in the vocabulary."""

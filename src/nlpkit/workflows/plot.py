@@ -274,7 +274,7 @@ def _column_plot(
     chosen = ReportOptions(by=() if options.by is None else (options.by,))
     columns = cells.by_column(run, content.documents, topics.user_columns(content, chosen), chosen, execution, most=1)
     if not columns:
-        raise InputError(f"the documents of {run.path} have no column of 2 to 30 values; name one with `by`")
+        raise InputError(f"the documents of {run.path} have no column of 2 to 30 texts; name another with `by`")
     column = {**columns[0], "series": [columns[0]["series"][k] for k in order]}
     return (
         partial(figures.draw_by_column, column=column, names=labels),

@@ -54,7 +54,7 @@ def _notes(result: TopicDiff) -> None:
         reporting.note(
             f"{wording.counted(result.shared, 'document')} in both: {facts['same']:,} in topics that correspond, "
             f"{facts['moved']:,} in others, {facts['left_topics']:,} without a topic in B alone, {facts['joined_topics']:,} in "
-            f"A alone; AMI {facts['ami']:.3f}, ARI {facts['ari']:.3f}"
+            f"A alone; of those with a topic in both AMI {facts['ami']:.3f}, ARI {facts['ari']:.3f}"
         )
     reporting.note(
         "of A, of B: share of the topic's documents that are in the other one; words: cosine of the words by their ranks"

@@ -217,6 +217,7 @@ def answer(result: TopicTable) -> None:
     if "share" in result.table.column_names:
         shown |= dict.fromkeys(shares, lambda value: "" if value is None else _percent(value))
     shown |= dict.fromkeys(("topic_label", "other_label"), _label)
+    shown["value"] = lambda value: f"{value:.6g}" if isinstance(value, float) else str(value)
     columns = result.table.column_names
     cells = [[shown.get(name, str)(row[name]) for name in columns] for row in rows]
     heads = [name.replace("_", " ") for name in columns]

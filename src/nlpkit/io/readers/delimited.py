@@ -117,11 +117,16 @@ def header_names(row: list[str], path: str, line: int) -> list[str]:
 
 
 def _block(names: list[str], rows: list[list[str]], starts: list[int], done: int, size: int) -> RowBlock:
+    return RowBlock(columns_of(names, rows), range(done + 1, done + len(rows) + 1), size, starts)
+
+
+def columns_of(names: list[str], rows: list[list[Any]]) -> dict[str, list[Any]]:
+    """Return rows of cells as columns; those of nlpkit that hold JSON are read."""
     columns: dict[str, list[Any]] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     for name in _NESTED:
         if name in columns:
             columns[name] = _json_values(columns[name]) or columns[name]
-    return RowBlock(columns, range(done + 1, done + len(rows) + 1), size, starts)
+    return columns
 
 
 def with_lists(blocks: Iterable[RowBlock], texts: Collection[str]) -> Iterator[RowBlock]:

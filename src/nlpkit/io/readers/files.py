@@ -11,8 +11,9 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers import documents, mails
 from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock, from_rows
 from nlpkit.io.readers.columns import NULL, STRING, ValueKind, kind_of, merge
+from nlpkit.io.readers.delimited import with_lists
 from nlpkit.io.readers.notes import ReadingNotes
-from nlpkit.io.readers.roles import Roles
+from nlpkit.io.readers.roles import Roles, text_columns
 from nlpkit.io.readers.rows import FIRST_ROWS
 from nlpkit.io.readers.sheets import read_sheet
 from nlpkit.io.readers.unreadable import MOST_STORED, UnreadableFileError
@@ -83,7 +84,8 @@ class FileInput:
         content = self._read_whole()
         self._n_reads += 1
         if self._format == "xlsx":
-            yield from read_sheet(content, path, report=self._n_reads == 1)
+            sheet = read_sheet(content, path, report=self._n_reads == 1)
+            yield from with_lists(sheet, text_columns(self._options.text_col))
             return
         if self._format == "eml":
             row = mails.read_mail(content)

@@ -11,7 +11,7 @@ from typing import Any
 
 from nlpkit.errors import InputError, NlpkitError, first_line, missing_extra
 from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock
-from nlpkit.io.readers.delimited import header_names
+from nlpkit.io.readers.delimited import columns_of, header_names
 from nlpkit.io.readers.unreadable import MOST_UNPACKED_SHEETS, UnreadableFileError, opened_zip
 
 log = logging.getLogger("nlpkit.io")
@@ -81,7 +81,7 @@ def _blocks(sheet: Any, path: str) -> Iterator[RowBlock]:
 
 
 def _block(names: list[str], rows: list[list[Any]], lines: list[int], done: int) -> RowBlock:
-    columns: dict[str, list[Any]] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    columns = columns_of(names, rows)
     size = sum(len(value) for values in columns.values() for value in values if isinstance(value, str))
     return RowBlock(columns, range(done + 1, done + len(rows) + 1), size, lines)
 
