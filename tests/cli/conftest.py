@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import importlib.util
 import json
 import os
@@ -23,6 +24,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer import testing
 from typer.testing import CliRunner
 
 from nlpkit.cli import console, spelling
@@ -179,6 +181,14 @@ def run_line(line: str, folder: Path) -> Done:
     console.use(console.Settings())
     with contextlib.chdir(folder):
         return run_cli(*words[1:])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_made_once() -> Iterator[None]:
+    """Typer's runner makes the app and the command anew for each command line, a quarter of what a refused one takes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(testing, "_get_command", functools.cache(testing._get_command))
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -68,7 +68,15 @@ def random_rows(n: int, seed: int, prefix: str = "d") -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=name)
+# of the others, the quick tests show that their model is the same whatever the test documents are
+QUICK = ("nb", "chi2:50", "isotonic", "--cost", "--threshold", "auto", "columns")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param(o, marks=() if set(o) & set(QUICK) else pytest.mark.slow) for o in OPTIONS],
+    ids=[name(o) for o in OPTIONS],
+)
 def test_random_labels_score_at_chance(options: list[str], tmp_path: Path) -> None:
     write_jsonl(tmp_path / "t.jsonl", random_rows(N, 0))
     run_cli("classify", "t.jsonl", *FOLDS, *options, "--ci", "0", "-q", "-o", "run")

@@ -67,6 +67,8 @@ def test_a_run(method: str, corpus: Path) -> None:
 @every_method
 def test_words_of_one_theme_are_near(method: str, corpus: Path) -> None:
     """Ten words of each of four themes: the nearest ones of "river" are of its own theme, if training is not cut short."""
+    if method == "fasttext":
+        pytest.skip("n-grams of characters lead, too")
     settings = {"epochs": 60} if "epochs" in METHODS[method] else {}
     if method in OF_GENSIM:
         settings["subsample"] = 0.0
@@ -76,8 +78,6 @@ def test_words_of_one_theme_are_near(method: str, corpus: Path) -> None:
         ["river", "bridge", "water", "boat", "flood", "bank", "ferry", "stream", "lock", "weir"],
     )
     cosines = units @ units[learned.vectors.places["river"]]
-    if method == "fasttext":  # n-grams of characters lead, too
-        return
     inside = [cosines[learned.vectors.places[word]] for word in theme[1:]]
     outside = [cosines[learned.vectors.places[word]] for word in ["judge", "jury", "violin", "opera", "moon", "orbit"]]
     assert np.mean(inside) > np.mean(outside) + 0.2

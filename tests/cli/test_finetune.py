@@ -148,8 +148,24 @@ def test_the_same_bytes_twice_on_one_and_two_threads(base: Path) -> None:
     assert files(Path("run"))["model/classifier/model.safetensors"] != found[0]["model/classifier/model.safetensors"]
 
 
+OF_EACH_FAMILY = (
+    "head",
+    "lora",
+    "prompt",
+    "pfeiffer",
+    "unipelt",
+    "setfit",
+    "adasent",
+)  # all are in io/test_finetune_files
+
+
 @pytest.mark.parametrize(
-    "method", [m for m, kind in KINDS.items() if m != "full" and kind.family not in ("pet", "tfew")]
+    "method",
+    [
+        pytest.param(m, marks=() if m in OF_EACH_FAMILY else pytest.mark.slow)
+        for m, kind in KINDS.items()
+        if m != "full" and kind.family not in ("pet", "tfew")
+    ],
 )
 def test_every_method_is_saved_and_comes_back(method: str, base: Path) -> None:
     fit(rows(), "--probabilities", "-q", base=base, method=method, steps=3)

@@ -72,7 +72,10 @@ def test_the_temperature_of_ordered_classes_changes_no_prediction() -> None:
     np.testing.assert_array_equal(*each)
 
 
-@pytest.mark.parametrize("method", ["full", "head", "lora(r=4)", "pfeiffer", "setfit(R=4)"])
+@pytest.mark.parametrize(
+    "method",
+    ["full", "head", *(pytest.param(m, marks=pytest.mark.slow) for m in ("lora(r=4)", "pfeiffer")), "setfit(R=4)"],
+)
 def test_probabilities_are_scaled_and_predictions_stay(method: str, base: Path) -> None:
     common = (
         [*write_splits(), "--probabilities", "--patience", "0"]

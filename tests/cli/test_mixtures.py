@@ -134,7 +134,7 @@ def test_a_loaded_model_is_the_one_that_was_saved(run: Path, planted: Path) -> N
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_number_of_topics_is_chosen(kind: str) -> None:
     short = ("--sweeps", "20") if kind == "biterm" else ()
-    done = run_cli(kind, NEWS, "--limit", "150", "--k", "4:12:4", *short, "-o", "run/")
+    done = run_cli(kind, NEWS, "--limit", "90", "--k", "4:12:4", *short, "-o", "run/")
     assert f"How many topics? {'3 fits' if kind in ('gsdmm', 'biterm', 'lda-online') else '1 fit'} each" in done.out
     evidence = json.loads(Path("run/manifest.json").read_text(encoding="utf-8"))["results"]["evidence"]
     assert [row["n_topics"] for row in evidence] == [4, 8, 12]

@@ -48,8 +48,7 @@ def test_every_picture_is_drawn_and_drawn_alike_again(what: str, runs: Path) -> 
         assert drawn == nk.plot(run, what, threads=1).draws("svg")
 
 
-@pytest.mark.parametrize(("name", "head"), [("pdf", b"%PDF"), ("png", b"\x89PNG")])
-@pytest.mark.parametrize("what", ["tree", "stream"])
+@pytest.mark.parametrize(("what", "name", "head"), [("tree", "pdf", b"%PDF"), ("stream", "png", b"\x89PNG")])
 def test_other_formats_are_drawn_alike_again(what: str, name: str, head: bytes, runs: Path) -> None:
     drawn = nk.plot(runs / "lda", what).draws(name)
     assert drawn.startswith(head)

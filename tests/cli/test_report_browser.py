@@ -126,8 +126,8 @@ def test_hover_click_and_lasso(pages: Path, visit: Any) -> None:
     box = page.locator("#map canvas").bounding_box()
     hit = next(
         (x, y)
-        for y in range(20, int(box["height"]), 6)
-        for x in range(20, int(box["width"]), 6)
+        for y in range(20, int(box["height"]), 10)
+        for x in range(20, int(box["width"]), 10)
         if page.mouse.move(box["x"] + x, box["y"] + y) is None and page.locator("#map .tip").is_visible()
     )
     assert "Title" in page.locator("#map .tip").inner_text() or "script" in page.locator("#map .tip").inner_text()

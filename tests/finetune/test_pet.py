@@ -215,7 +215,13 @@ def test_adapters_alone_learn_in_a_frozen_body_with_its_head(base: Path, adapter
 
 @pytest.mark.parametrize(
     ("method", "left"),
-    [("pet", 0), ("ipet(generations=2)", 10), ("petapter(lora)", 0)],  # ipet ends as pet with unlabelled texts does
+    [
+        ("pet", 0),
+        pytest.param(
+            "ipet(generations=2)", 10, marks=pytest.mark.slow
+        ),  # its trainings are those of pet, and more of them
+        ("petapter(lora)", 0),
+    ],
 )
 def test_same_bytes_for_any_number_of_threads_and_others_for_another_seed(base: Path, method: str, left: int) -> None:
     first, threads, other = (

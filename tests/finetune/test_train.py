@@ -354,7 +354,7 @@ PEAK = (0.1, 0.3, 0.6, 0.5, 0.55, 0.4, *[0.9] * 10)
 
 @pytest.mark.parametrize("on_disk", [False, True])
 @pytest.mark.parametrize("how", ["interrupt", "kill"])
-@pytest.mark.parametrize("cut", [1, 4, 7, 10, 29])
+@pytest.mark.parametrize("cut", [1, 7, 29, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 10))])
 def test_training_goes_on_as_if_it_had_never_stopped(tmp_path: Path, cut: int, how: str, on_disk: bool) -> None:
     if how == "kill" and cut == 29:
         cut = 28  # there must be a step after it that is not the last

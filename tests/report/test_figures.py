@@ -196,7 +196,7 @@ def test_numbers_of_topics_are_whole() -> None:
     assert [label.get_text() for label in axes.get_xticklabels() if 2 <= label.get_position()[0] <= 3] == ["2", "3"]
 
 
-@pytest.mark.parametrize("width", [8.0, 9.0, 12.0, 16.0])
+@pytest.mark.parametrize("width", [8.0, *(pytest.param(w, marks=pytest.mark.slow) for w in (9.0, 12.0)), 16.0])
 def test_names_of_narrow_panels_stand_beside_each_other(width: float) -> None:
     names = ["federal, financial, management"] * 4
     over_time = figure_of(draw_over_time, width=width, time=table(4), names=names, colours=COLOURS)
