@@ -17,7 +17,7 @@ from nlpkit.plain import finite_or_none
 from nlpkit.topics.description import WAYS, DescribedLayer, TopicModel
 from nlpkit.topics.novelty import similarity_without_itself
 from nlpkit.topics.predict import Training
-from nlpkit.types import Float32Array, LongArray
+from nlpkit.types import Float32Array, IntArray, LongArray
 from nlpkit.wording import truncated
 
 TOPIC_COLUMNS = ("topic", "topic_prob", "nearest_topic", "margin")
@@ -175,15 +175,18 @@ def text_hashes(texts: pa.Array) -> pa.Array:
     return pa.array([text_hash(t) if t and not t.isspace() else None for t in texts.to_pylist()], pa.string())
 
 
-def training_tables(table: pa.Table, embeddings: Float32Array, model: TopicModel, usable: Any) -> dict[str, pa.Table]:
+def training_tables(
+    table: pa.Table, vectors: Float32Array, of_document: IntArray, model: TopicModel
+) -> dict[str, pa.Table]:
     """Return what prediction needs: a row for each distinct usable text, and the centroids.
 
+    vectors (U, E): the different embeddings; of_document (D,): which one each document has, -1 for one without text.
     `row` is the number of the first document with the text. Texts that were not fitted are in a table of their own, `assigned`,
     without their embeddings: no neighbours are sought among them.
     """
     hashes = [text_hash(t) for t in table.column("text").to_pylist()]
     first: dict[str, int] = {}
-    for row in np.flatnonzero(usable).tolist():
+    for row in np.flatnonzero(of_document >= 0).tolist():
         first.setdefault(hashes[row], row)
     rows = np.fromiter(first.values(), np.int64, len(first))
     texts = pa.table(
@@ -196,7 +199,7 @@ def training_tables(table: pa.Table, embeddings: Float32Array, model: TopicModel
         }
     )
     fitted = model.fitted[rows]
-    vectors = embedding_column(embeddings[rows[fitted]])
+    vectors = embedding_column(vectors[of_document[rows[fitted]]])
     numbers = pa.array(range(model.n_topics), pa.int32())
     return {
         "training": texts.filter(pa.array(fitted)).append_column("embedding", vectors),

@@ -70,16 +70,34 @@ def fit_topics(
     Raises:
         InputError: fewer than ten different documents, or no topics as asked for.
     """
-    clock, execution = Clock(), execution or Execution()
     distinct = distinct_texts(embeddings, usable)
+    X = distinct.rows(embeddings)
+    return fit_distinct(
+        X, distinct, tokens, options, rows=rows, predefined=predefined, execution=execution, progress=progress
+    )
+
+
+def fit_distinct(
+    X: Float32Array,
+    distinct: DistinctTexts,
+    tokens: TokenTable,
+    options: BertopicOptions,
+    *,
+    rows: Float32Array | None = None,
+    predefined: PredefinedTopics | None = None,
+    execution: Execution | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> TopicModel:
+    """Find topics in documents of which X (U, E) are the different embeddings; see `fit_topics`."""
+    clock, execution = Clock(), execution or Execution()
     if distinct.n < LEAST_FITTED:
+        D = len(distinct.of_document)
         raise InputError(
             f"finding topics needs at least {LEAST_FITTED} different documents with text; found {distinct.n} "
-            f"among {len(usable)} document{'' if len(usable) == 1 else 's'}"
+            f"among {D} document{'' if D == 1 else 's'}"
         )
     progress = progress or (lambda stage, share: None)
     progress("neighbours", 0.0)
-    X = embeddings if distinct.n == len(embeddings) else embeddings[distinct.first]
     vectors = X if rows is None else rows[distinct.first]
     size, order = sample_size(options, distinct.n), np.arange(distinct.n)
     if size < distinct.n:

@@ -152,6 +152,10 @@ class DistinctTexts:
         """U."""
         return len(self.first)
 
+    def rows(self, embeddings: Float32Array) -> Float32Array:
+        """Embeddings of documents (D, E) to points (U, E): themselves where all are different."""
+        return embeddings if self.n == len(embeddings) else embeddings[self.first]
+
     def spread(self, values: Any, missing: Any = NO_TOPIC) -> Any:
         """Values of points (U,) to documents (D,)."""
         return np.where(self.of_document >= 0, values[self.of_document], missing).astype(values.dtype)

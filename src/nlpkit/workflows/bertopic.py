@@ -37,9 +37,9 @@ from nlpkit.io.topic_tables import (
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import rounded
 from nlpkit.text.options import TopicTokenOptions
-from nlpkit.topics.bertopic import fit_topics
+from nlpkit.topics.bertopic import fit_distinct
 from nlpkit.topics.debias import debiased_tokens
-from nlpkit.topics.description import TopicModel
+from nlpkit.topics.description import TopicModel, distinct_texts
 from nlpkit.topics.guided_options import GuidedOptions
 from nlpkit.topics.novelty import least_similarity
 from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions, check_quantile
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
     from nlpkit.embed.options import EncoderOptions
     from nlpkit.io.provenance import HasProvenance
-    from nlpkit.types import FloatArray, TokenTable
+    from nlpkit.types import Float32Array, FloatArray, IntArray, TokenTable
 
 STAGES = {
     "neighbours": (0, 5, "neighbours"),
@@ -107,16 +107,16 @@ class BertopicModel(TopicRun):
 class FittedBertopic(BertopicModel):
     """What `fit_bertopic` found, with all that a run directory holds.
 
-    table: the documents; words: their tokens; model: the arrays of the fit; embeddings (D, E); usable (D,) whether there is text; guidance:
-    figures of what was known before. encoder_files: of a static encoder that was tuned on the documents. lineage: of topics that were
-    edited, for the manifest.
+    table: the documents; words: their tokens; model: the arrays of the fit; vectors (U, E): the different embeddings; of_document (D,):
+    which one each document has, -1 for one without text; guidance: figures of what was known before. encoder_files: of a static encoder
+    that was tuned on the documents. lineage: of topics that were edited, for the manifest.
     """
 
     table: pa.Table
     words: TokenTable
     model: TopicModel
-    embeddings: Any
-    usable: Any
+    vectors: Float32Array
+    of_document: IntArray
     options: BertopicOptions
     execution: Execution
     parameters: dict[str, Any]
@@ -138,7 +138,7 @@ class FittedBertopic(BertopicModel):
             "labels": list(model.labels),
             "n_neighbors": self.options.n_neighbors,
             "encoder": self.encoder,
-            "dim": int(self.embeddings.shape[1]),
+            "dim": int(self.vectors.shape[1]),
             "rule_agreement": round(model.rule_agreement, 6),
             "novelty": {
                 "quantile": self.options.novelty_quantile,
@@ -211,7 +211,7 @@ class FittedBertopic(BertopicModel):
     @cached_property
     def _training(self) -> dict[str, pa.Table]:
         """What prediction needs, as tables."""
-        return training_tables(self.table, self.embeddings, self.model, self.usable)
+        return training_tables(self.table, self.vectors, self.of_document, self.model)
 
     @cached_property
     def run(self) -> NewRun:  # type: ignore[override]
@@ -337,12 +337,14 @@ def fit_bertopic(
         )
         predefined = knowledge.predefined(words, source.encode)
     with stopwatch(seconds, "topics"), reporting.progress("topics", 100, percent=True) as update:
+        distinct = distinct_texts(embeddings, usable)
+        embeddings = distinct.rows(embeddings)  # those of all documents are let go of
 
         def step(stage: str, share: float) -> None:
             start, end, name = STAGES.get(stage, (0, 100, stage))
             update(int(start + (end - start) * share), f"topics: {name}")
 
-        fit = partial(fit_topics, embeddings, usable=usable, predefined=predefined, execution=execution)
+        fit = partial(fit_distinct, embeddings, distinct, predefined=predefined, execution=execution)
         debiased = None if knowledge.groups is None else debiased_tokens(words, knowledge.groups, seed=execution.seed)
         model = fit(words if debiased is None else debiased.tokens, options=options, rows=rows, progress=step)
         update(100)
@@ -372,7 +374,7 @@ def fit_bertopic(
         if name in table.column_names:
             reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
     fitted = FittedBertopic(
-        table, words, model, embeddings, usable, options, execution, parameters, encoder_info, stream, seconds, guidance,
+        table, words, model, embeddings, distinct.of_document, options, execution, parameters, encoder_info, stream, seconds, guidance,
         files_of(static),
     )  # fmt: skip
     fitted.corpus = corpus

@@ -146,7 +146,9 @@ def update_bertopic(
     embeddings = np.concatenate([fit.embeddings, *parts])
     usable = np.concatenate([fit.usable, has_text(table.column("text"))])
     with stopwatch(seconds, "topics"):
-        model, updated, topics = _describe(fit, words, embeddings, usable, [t.name for t in before], execution)
+        distinct = distinct_texts(embeddings, usable)
+        embeddings = distinct.rows(embeddings)
+        model, updated, topics = _describe(fit, words, embeddings, distinct, [t.name for t in before], execution)
     lineage = {
         "parent": parent_of(opened),
         "ancestors": ancestors_of(opened),
@@ -161,7 +163,7 @@ def update_bertopic(
         blocks=list(stream.blocks),
     )
     fitted = FittedBertopic(
-        union, words, model, embeddings, usable, fit.options, execution, dict(opened.manifest["parameters"]),
+        union, words, model, embeddings, distinct.of_document, fit.options, execution, dict(opened.manifest["parameters"]),
         config["encoder"], provenance, seconds, encoder_files=files, lineage=lineage,
     )  # fmt: skip
     changes = tuple(_changes(fit.topics, model.topics, len(topics), updated.n_new))
@@ -237,15 +239,13 @@ def _union(fit: StoredFit, table: pa.Table) -> pa.Table:
 def _describe(
     fit: StoredFit,
     words: TokenTable,
-    embeddings: Float32Array,
-    usable: BoolArray,
+    X: Float32Array,
+    distinct: DistinctTexts,
     labels: Sequence[str],
     execution: Execution,
 ) -> tuple[TopicModel, UpdatedTopics, list[NewTopic]]:
-    """Return the topics of all documents, old ones first, with all that is said of them."""
+    """Return the topics of all documents, old ones first, with all that is said of them; X (U, E): the different embeddings."""
     run, options, K = fit.run, fit.options, len(labels)
-    distinct = distinct_texts(embeddings, usable)
-    X = embeddings[distinct.first]
     fitted = _fitted(fit, X, distinct, execution.seed)
     with reporting.progress("neighbours", None):
         neighbours = neighbours_among(X, fitted, k=options.n_neighbors - 1, threads=execution.n_threads())

@@ -233,7 +233,7 @@ def edit_bertopic(
     """
     run, options = fit.run, fit.options
     distinct = distinct_texts(fit.embeddings, fit.usable)
-    X = fit.embeddings[distinct.first]
+    X = distinct.rows(fit.embeddings)
     chosen = fitted_points(distinct, fit.fitted)
     with stopwatch(seconds, "neighbours"), reporting.progress("neighbours", None):
         neighbours = neighbours_among(X, chosen, k=options.n_neighbors - 1, threads=execution.n_threads())
@@ -250,7 +250,7 @@ def edit_bertopic(
             fit.counted.terms, distinct, points, edited.members, _around(fit, distinct, edited, names)
         )
     fitted = FittedBertopic(
-        fit.table, fit.words, model, fit.embeddings, fit.usable, options, execution, dict(run.manifest["parameters"]),
+        fit.table, fit.words, model, X, distinct.of_document, options, execution, dict(run.manifest["parameters"]),
         run.model_config("encoder")["encoder"], fit.source, seconds, encoder_files=files_in(run, run.model_config()),
     )  # fmt: skip
     return fitted, edited

@@ -47,7 +47,7 @@ def show_bertopic(fitted: FittedBertopic, target: Path) -> None:
     if console.settings.json:
         console.emit_json({"run": str(target), **fitted.results(), "topics": fitted.topics.to_pylist()})
         return
-    show_evidence(fitted.model, usual_topic_size(int(fitted.usable.sum())), fitted.options.grain)
+    show_evidence(fitted.model, usual_topic_size(int((fitted.of_document >= 0).sum())), fitted.options.grain)
     show_topics(fitted)
     show_next(fitted, target)
 
