@@ -49,7 +49,7 @@ def write_corpus(folder: Path) -> Path:
                 "date": f"2024-{n % 6 + 1:02}-03",
                 "paper": "AB"[n % 2],
                 "length": n / 7,
-                "account": 2**60 + n,  # no float64 is the same
+                "account": 2**60 + 1000 * n,  # which float64 rounds
             }
         )
     rows[7]["text"] += " " + EVIL
