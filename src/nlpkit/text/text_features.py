@@ -169,9 +169,8 @@ def diversity_of_texts(texts: pa.Array, language: str | None) -> dict[str, Float
     raw = scan_tokens(texts, lower=True, junk=False)
     terms = Normalizer(elisions=elisions([language] if language else []), min_length=1)
     known: dict[str, int] = {}
-    of_type = [
-        [known.setdefault(term, len(known)) for term in terms(word)] for word in raw.types
-    ]  # several in one run of Chinese
+    # one run of Chinese has several words
+    of_type = [[known.setdefault(term, len(known)) for term in terms(word)] for word in raw.types]
     lengths = np.array([len(ids) for ids in of_type], np.int64)[raw.codes]
     starts = np.cumsum([0, *map(len, of_type)])[raw.codes]
     ids = np.array([i for ids in of_type for i in ids], np.int32)[ranges(starts, lengths)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -42,39 +43,15 @@ METHODS: dict[str, Callable[[Points], Clustering]] = {
 
 
 def fit_topics(
-    embeddings: Float32Array,
-    tokens: TokenTable,
-    usable: BoolArray,
-    options: BertopicOptions,
-    *,
-    rows: Float32Array | None = None,
-    predefined: PredefinedTopics | None = None,
-    execution: Execution | None = None,
-    progress: Callable[[str, float], None] | None = None,
+    embeddings: Float32Array, tokens: TokenTable, usable: BoolArray, options: BertopicOptions, **settings: Any
 ) -> TopicModel:
-    """Find topics in documents.
+    """Find topics in documents with embeddings (D, E), of which (D,) are usable, as they have text; see `fit_distinct`.
 
     Documents with the same embedding are one point, so that a text repeated a thousand times does not make a topic of its
-    own by repetition; all its copies share a topic. Unusable documents (no text) have topic -1.
-
-    Args:
-        embeddings: (D, E) float32, rows L2-normalised.
-        tokens: (D,) documents as term ids.
-        usable: (D,) whether a document has text.
-        options: see `BertopicOptions`.
-        rows: (D, F) of unit length that are clustered in place of the embeddings, such as those of `nlpkit.topics.guided`.
-        predefined: topics that come first, with these names.
-        execution: seed and threads.
-        progress: called with a stage and its share done.
-
-    Raises:
-        InputError: fewer than ten different documents, or no topics as asked for.
+    own by repetition; all its copies share a topic. Unusable documents have topic -1.
     """
     distinct = distinct_texts(embeddings, usable)
-    X = distinct.rows(embeddings)
-    return fit_distinct(
-        X, distinct, tokens, options, rows=rows, predefined=predefined, execution=execution, progress=progress
-    )
+    return fit_distinct(distinct.rows(embeddings), distinct, tokens, options, **settings)
 
 
 def fit_distinct(
@@ -88,7 +65,21 @@ def fit_distinct(
     execution: Execution | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> TopicModel:
-    """Find topics in documents of which X (U, E) are the different embeddings; see `fit_topics`."""
+    """Find topics in documents with these different embeddings.
+
+    Args:
+        X: (U, E) float32, rows L2-normalised.
+        distinct: which of them each document has (D,).
+        tokens: (D,) documents as term ids.
+        options: see `BertopicOptions`.
+        rows: (D, F) of unit length that are clustered in place of the embeddings, such as those of `nlpkit.topics.guided`.
+        predefined: topics that come first, with these names.
+        execution: seed and threads.
+        progress: called with a stage and its share done.
+
+    Raises:
+        InputError: fewer than ten different documents, or no topics as asked for.
+    """
     clock, execution = Clock(), execution or Execution()
     if distinct.n < LEAST_FITTED:
         D = len(distinct.of_document)
