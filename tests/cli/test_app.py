@@ -274,6 +274,21 @@ def test_ctrl_c_in_the_middle_of_bertopic(tmp_path: Path) -> None:
     assert [f.name for f in tmp_path.iterdir()] == ["in.jsonl"]
 
 
+def test_ctrl_c_while_source_is_executed_is_an_exit_code_too(tmp_path: Path) -> None:
+    """As modules do that make dataclasses: `python -m` remembers it, and would end by the signal although it was caught."""
+    (tmp_path / "pressed.py").write_text(
+        "import sys, nlpkit.cli.app as app\n"
+        "app.console.error('nothing is left to import')\n"
+        "app.config.has_variables = lambda: exec('raise KeyboardInterrupt')\n"
+        "sys.argv = ['nlpkit', 'stats', 'x.jsonl']\n"
+        "app.main()\n"
+    )
+    command = [sys.executable, "-m", "pressed"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 130
+    assert ended.stderr.splitlines()[1:] == ["error: interrupted; nothing was written"]
+
+
 @needs_hdbscan
 def test_ctrl_c_while_topics_are_found(planted: Path, tmp_path: Path) -> None:
     """The note about the tokens comes right before the fit begins."""

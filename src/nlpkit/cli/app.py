@@ -61,6 +61,7 @@ class NlpkitGroup(HelpGroup):
             _let_go_of_pipes()
             raise typer.Exit(0) from None
         except KeyboardInterrupt as stopped:
+            exec("")  # clears what CPython remembers of Ctrl-C inside of an `exec`: `python -m` would end by the signal
             came = stopped.number if isinstance(stopped, Ended) else signal.SIGINT
             reason = "interrupted" if came == signal.SIGINT else f"ended by {signal.Signals(came).name}"
             self._fail(f"{reason}; {str(stopped) or 'nothing was written'}", 128 + came)
