@@ -122,6 +122,11 @@ def test_an_initial_period_before_the_first_document_is_refused() -> None:
         initial_end(DATES, "2007-03-16")
 
 
+def test_a_number_that_may_be_a_year_is_refused() -> None:
+    with refuses("init"):
+        initial_end(DATES, "2007")
+
+
 def test_one_date_is_refused() -> None:
     with pytest.raises(InputError):
         initial_end(days("2020-01-01", "2020-01-01"), "1")

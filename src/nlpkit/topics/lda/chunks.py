@@ -142,7 +142,7 @@ def initial_end(dates: Days, init: str) -> Day:
         init: see above.
 
     Raises:
-        UsageError: init means none of these.
+        UsageError: init means none of these, or a number alone may also be a year of the documents.
         InputError: no document lies in the initial period, or none after it.
     """
     first, last = dates[0], dates[-1]
@@ -155,6 +155,11 @@ def initial_end(dates: Days, init: str) -> Day:
     end = parse_init(init)
     if isinstance(end, Span):
         n, unit = end.n, end.unit
+        if init.strip() == str(n) and first.astype(object).year <= n <= last.astype(object).year:
+            raise UsageError(
+                f"`init` '{n}' may be a year of the documents or a number of them; give {n}-12-31 or '{n} documents'",
+                parameter="init",
+            )
         end = dates[min(n, len(dates)) - 1] if unit == "document" else shift(first_of(first, unit), n, unit) - 1
     if end < first or end >= last:
         side = "before" if end < first else "on or after"
