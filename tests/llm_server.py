@@ -42,7 +42,7 @@ class Server:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
 
-def said(text: str) -> dict[str, Any]:
+def said(text: str | None) -> dict[str, Any]:
     return {"choices": [{"message": {"role": "assistant", "content": text}}]}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +30,7 @@ LABELS = "courts: judges, trials; space"
 TEXTS = ["The judge heard the trial.", "A rocket flew to the moon.", "The judge heard the trial.", " "]
 
 
-def always(content: str) -> Reply:
+def always(content: str | None) -> Reply:
     return lambda _: (200, said(content))
 
 
@@ -122,7 +123,7 @@ def test_nonsense_is_asked_again_and_then_left_empty(
 ) -> None:
     key = made("word-intrusion", tmp_path)
     for n, content in enumerate(
-        ("I think it is the third.", '{"answer": 7}', '{"answer": true}', '{"choice": 1}', "{", "", "0")
+        ("I think it is the third.", '{"answer": 7}', '{"answer": true}', '{"choice": 1}', "{", "", None, "0")
     ):
         server.asked.clear()
         server.reply = always(content)
@@ -151,6 +152,14 @@ def test_several_judges_have_seeds_and_names(server: Server, tmp_path: Path) -> 
     assert [one["coder"] for one in scores.facts["by_coder"]] == ["m 1", "m 2"]
 
 
+def cut_short(listening: socket.socket) -> None:
+    """Answer one request with less than is announced."""
+    with listening.accept()[0] as connection:
+        while not connection.recv(65536).endswith(b"}"):
+            pass
+        connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: 1000\r\n\r\n{")
+
+
 def test_a_server_that_is_full_late_broken_or_not_there(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +177,12 @@ def test_a_server_that_is_full_late_broken_or_not_there(
     server.reply = lambda _: (200, {"choices": []})
     with pytest.raises(InputError, match="no chat completion"):
         judge(key, server, tmp_path / "c")
+    with socket.create_server(("127.0.0.1", 0)) as broken:
+        threading.Thread(target=cut_short, args=(broken,), daemon=True).start()
+        with pytest.raises(MissingError, match="IncompleteRead"):
+            nk.judge_task(
+                key, llm=f"http://127.0.0.1:{broken.getsockname()[1]}/v1", llm_model="m", llm_cache=tmp_path / "cut"
+            )
     waiting = threading.Event()
     server.reply = lambda body: (waiting.wait(3), (200, {}))[1]  # type: ignore[func-returns-value]
     monkeypatch.setattr(chat, "TRIES", 1)

@@ -135,7 +135,7 @@ def test_a_server_that_is_full_late_refuses_or_is_not_there(
         server.reply = lambda _, status=status: (status, b"no")  # type: ignore[misc]
         with pytest.raises(MissingError, match=hint):
             name(fitted, server, tmp_path / "b")
-    for content in (b"<html>", {"choices": []}, {"choices": [{"message": {"content": None}}]}):
+    for content in (b"<html>", {"choices": []}, {"choices": [{"message": {"content": 1}}]}):
         server.reply = lambda _, content=content: (200, content)  # type: ignore[misc]
         with pytest.raises(InputError, match="no chat completion"):
             name(fitted, server, tmp_path / "c")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import logging
 import os
@@ -122,7 +123,7 @@ class ChatModel:
         return to_json([chat_address(self.url), self._body([])])
 
     def complete(self, messages: Messages) -> str:
-        """Return the answer to messages.
+        """Return the answer to messages, an empty one where the server says null, as for a question it refuses.
 
         Raises:
             MissingError: the server cannot be reached, does not answer in time, or refuses; InputError: its answer is none.
@@ -156,7 +157,7 @@ class ChatModel:
                         f"{self.url} did not answer within {self.timeout:g} seconds, {TRIES} times; raise `timeout`",
                         parameter="llm",
                     ) from None
-            except (urllib.error.URLError, OSError) as error:
+            except (http.client.HTTPException, OSError) as error:
                 reason = getattr(error, "reason", error)
                 if isinstance(reason, TimeoutError) and attempt < TRIES:
                     continue
@@ -177,7 +178,7 @@ class ChatModel:
 
     def _text(self, content: bytes) -> str:
         try:
-            text = json.loads(content)["choices"][0]["message"]["content"]
+            text = json.loads(content)["choices"][0]["message"]["content"] or ""
         except (ValueError, LookupError, TypeError):
             text = None
         if not isinstance(text, str):
