@@ -100,8 +100,13 @@ def in_process(
     """Run one training in a process of its own and return what it printed."""
     values = [method, train, test, shots, seed, args.threads, args.max_steps or 0]
     values += [args.pooling if method != "setfit" else "auto"] if flag == "--one-ours" else []
-    command = [sys.executable, __file__, flag, *map(str, values)]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": str(args.threads)}
+    return printed_by([__file__, flag, *values], args.threads)
+
+
+def printed_by(words: Sequence[Any], threads: int = 1) -> dict[str, Any]:
+    """Run a Python script in a process of its own and return the JSON of its last line."""
+    command = [sys.executable, *map(str, words)]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stderr[-3000:]}")

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +19,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tests.benchmarks.bench_finetune import lines, minilm, peak_mb, pm
+from bench_finetune import lines, minilm, peak_mb, pm, printed_by
 
 SOURCES = {"sick": ("sick.jsonl", "entailment"), "stsb": ("stsbenchmark.jsonl", "score")}
 
@@ -130,17 +128,6 @@ def one_peer(train: str, test: str, method: str, seed: str, _pooling: str) -> di
     return {"score": score, "seconds": seconds, "steps": steps, "mb": peak_mb()}
 
 
-def in_process(flag: str, paths: dict[str, Path], method: str, seed: int, pooling: str) -> dict[str, Any]:
-    """Run one training in a process of its own and return what it printed."""
-    command = [sys.executable, __file__, flag, *map(str, (*paths.values(), method, seed, pooling))]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)}\n{done.stderr[-3000:]}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
 def main() -> None:
     one = {"--one-peer": one_peer, "--one-ours": one_ours}.get(sys.argv[1] if len(sys.argv) > 1 else "")
     if one is not None:
@@ -163,7 +150,7 @@ def main() -> None:
                 runs: dict[str, list[dict[str, Any]]] = {"--one-ours": [], "--one-peer": []}
                 for seed in range(42, 42 + args.seeds):
                     for flag, rows in runs.items():
-                        rows.append(in_process(flag, paths, method, seed, args.pooling))
+                        rows.append(printed_by([__file__, flag, *paths.values(), method, seed, args.pooling]))
                 ours, peer = runs.values()
                 seconds = [[r["seconds"] for r in rows] for rows in (ours, peer)]
                 cells = [name, method, ours[0]["steps"], pm([r["score"] for r in ours]), pm(seconds[0], 0)]
