@@ -62,6 +62,14 @@ def test_the_same_bits_again_and_on_any_number_of_threads() -> None:
     np.testing.assert_allclose(other.singular_values, first.singular_values, rtol=1e-12)
 
 
+def test_the_same_bits_where_singular_values_are_equal() -> None:
+    """ARPACK begins anew at random there."""
+    X = sparse.csr_array(np.kron(np.eye(8), np.ones((3, 3))))
+    first, again = (lsa(X, 20, seed=0) for _ in range(2))
+    assert first.terms.shape == (24, 8)
+    np.testing.assert_array_equal(first.terms, again.terms)
+
+
 def test_a_planted_topic_is_a_component() -> None:
     X = np.zeros((40, 30))
     X[:20, :5], X[20:, 5:9] = 3.0, 2.0

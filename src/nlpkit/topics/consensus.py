@@ -11,6 +11,7 @@ from nlpkit.topics.engine import Engine
 from nlpkit.topics.kmeans import KMeansFits
 from nlpkit.topics.neighbours import unit_rows
 from nlpkit.types import Float32Array, IntArray
+from nlpkit.weighting.lsa import singular_vectors
 
 PART = 0.8
 
@@ -32,11 +33,9 @@ def consensus(clusterings: Sequence[IntArray], k: int, *, seed: int) -> IntArray
     A point is a row with a one for its cluster in each clustering, so that the product of two rows is the number of fits that
     put both points together (Strehl & Ghosh 2002); k-means sees the k largest singular vectors of these rows, in unit length.
     """
-    from scipy.sparse.linalg import svds
-
     U, n = len(clusterings[0]), len(clusterings)
     columns = np.stack([labels.astype(np.int64) + number * k for number, labels in enumerate(clusterings)], axis=1)
     member = sparse.csr_array((np.ones(U * n), columns.ravel(), np.arange(0, U * n + 1, n)), shape=(U, n * k))
     least = min(member.shape)
-    left, values, _ = svds(member, k=min(k, least - 1), v0=np.ones(least), random_state=seed)
+    left, values, _ = singular_vectors(member, min(k, least - 1), start=np.ones(least), rng=np.random.default_rng(seed))
     return KMeansFits(unit_rows(left * values), seed=seed).fit(k)[0]

@@ -65,7 +65,6 @@ def pca(weights: CsrMatrix, n_components: int, *, seed: int) -> Lsa:
 
 
 def _decomposition(weights: CsrMatrix, n_components: int, method: str, seed: int) -> Lsa:
-    from scipy.sparse.linalg import svds
     from threadpoolctl import threadpool_limits
 
     X: CsrMatrix = sparse.csr_array(weights, dtype=np.float64)
@@ -85,9 +84,8 @@ def _decomposition(weights: CsrMatrix, n_components: int, method: str, seed: int
     rng = np.random.default_rng(seed)
     with threadpool_limits(limits=1):
         start = rng.uniform(-1.0, 1.0, min(D, V))
-        _, sigma, terms = svds(
-            _around(X, mean) if method == "pca" else X, k=n_components, v0=start, solver="arpack", rng=rng
-        )
+        A = _around(X, mean) if method == "pca" else X
+        _, sigma, terms = singular_vectors(A, n_components, start=start, rng=rng)
         order = np.argsort(-sigma, kind="stable")
         sigma, terms = sigma[order], terms[order]
         kept = sigma > sigma[0] * max(D, V) * np.finfo(float).eps
@@ -97,6 +95,34 @@ def _decomposition(weights: CsrMatrix, n_components: int, method: str, seed: int
         documents: FloatArray = X @ terms - center
         share = documents.var(axis=0) / total if total else np.zeros(len(sigma))
     return Lsa(documents, terms, sigma, share, center)
+
+
+def singular_vectors(
+    A: Any, k: int, *, start: FloatArray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return U (D, k), the k largest singular values, ascending, and Vᵀ (k, V), as scipy's `svds` by ARPACK has them.
+
+    ARPACK begins anew at random where a start spans too few directions, as where singular values are equal or the rank is low.
+    `svds` of scipy 1.17 keeps its `rng` from it, so that a seed gives other bytes each time; here it is handed on.
+
+    Args:
+        A: (D, V) sparse matrix or LinearOperator. start (min(D, V),): the first vector.
+    """
+    from scipy.sparse.linalg import LinearOperator, aslinearoperator, eigsh
+
+    A = aslinearoperator(A)
+    wide = A.shape[0] < A.shape[1]
+    B = A.H if wide else A
+    square = LinearOperator(
+        (len(start), len(start)),
+        dtype=np.float64,
+        matvec=lambda v: B.rmatvec(B.matvec(v)),
+        matmat=lambda M: B.rmatmat(B.matmat(M)),
+    )
+    basis = np.linalg.qr(eigsh(square, k=k, v0=start, rng=rng)[1])[0]
+    left, values, right = np.linalg.svd(B.matmat(basis), full_matrices=False)
+    left, values, right = left[:, ::-1], values[::-1], right[::-1] @ basis.T
+    return (right.T, values, left.T) if wide else (left, values, right)
 
 
 def _around(X: CsrMatrix, mean: FloatArray) -> Any:
