@@ -1,18 +1,19 @@
 """How often intervals of effects hold the true effect: simulated corpora, fitted topics beside known ones.
 
-    python tests/benchmarks/stm_coverage.py [--corpora 200] [--docs 200] [--length 100] [--design half|rare|number] [--fitted]
+    python tests/benchmarks/stm_coverage.py [--corpora 200] [--docs 200] [--length 100] [--design half|rare|number] [--effect 1] [--fitted]
 
 Of each corpus the effect of a covariate on the share of each of three topics is estimated in several ways:
 
     known θ          least squares on the true shares: what is left is chance of the regression
     known words      γ and Σ fitted, the words of the topics held at the truth
+    own posteriors   the same, each document drawn by its own covariance in place of the mean of all ("Local" in R in place of "Global")
     true start       nlpkit stm that begins at the true words, which nobody can: the best optimum there is
     fitted           nlpkit stm from its own start, as users have it
     fitted, as R     the same fit, the effects as R's estimateEffect has them: equal variances, γ where it is
 
 The last two alone with --fitted.
 
-The covariate is binary, in one half or one of eight documents, or a number with the quantiles of the normal distribution. The true effect
+--effect multiplies the effects of the covariate on η. The covariate is binary, in one half or one of eight documents, or a number with the quantiles of the normal distribution. The true effect
 is the coefficient of the least-squares line through E[softmax(η_d)] of the documents, by Gauss-Hermite quadrature; topics of a fit are
 matched by their words. A fit has lost a topic where Σ_v √(φ φ') of one and its match is below 0.9.
 """
@@ -29,11 +30,11 @@ from scipy.special import ndtri
 from nlpkit.parameters import Execution
 from nlpkit.topics.stm.effects import regress_draws
 from nlpkit.topics.stm.fit import fit_stm
-from nlpkit.topics.stm.inference import as_counts, draw_thetas, infer_posteriors
+from nlpkit.topics.stm.inference import Inference, as_counts, draw_thetas, infer_posteriors
 from nlpkit.topics.stm.model import Prior, softmax
 from nlpkit.topics.stm.options import StmOptions
 from nlpkit.topics.stm.update import covariance_of, regress
-from nlpkit.types import FloatArray, TokenTable
+from nlpkit.types import CsrMatrix, FloatArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 
 K, V, DRAWS, NODES = 3, 90, 25, 40
@@ -62,6 +63,23 @@ def estimate(draws: Iterable[FloatArray], X: FloatArray, order: slice | FloatArr
     """Return the effects of drawn shares by `regress_draws`, topics in the order of the truth."""
     effects = regress_draws(draws, X, ("1", "x"))
     return effects.coefficients[order, 1], effects.errors[order, 1], match
+
+
+def draw_own(
+    step: Inference, counts: CsrMatrix, phi: FloatArray, prior: Prior, X: FloatArray, rng: np.random.Generator
+) -> Iterator[FloatArray]:
+    """Yield what `draw_thetas` does, with ν_d of each document in place of their mean; γ is drawn as there, by the mean."""
+    alone = [
+        infer_posteriors(counts[[d]], phi, Prior(prior.mean[[d]], prior.covariance), start=step.eta[[d]]).covariance
+        for d in range(len(X))
+    ]
+    roots, moves = np.linalg.cholesky(alone), np.array(alone) @ np.linalg.inv(prior.covariance)
+    gamma = np.linalg.inv(np.eye(K - 1) - moves.mean(axis=0)) @ prior.covariance
+    Q, root = np.linalg.qr(X)[0], np.linalg.cholesky((gamma + gamma.T) / 2)
+    for _ in range(DRAWS):
+        shift = Q @ rng.standard_normal((X.shape[1], K - 1)) @ root.T
+        noise = rng.standard_normal(step.eta.shape)
+        yield softmax(step.eta + np.einsum("dij,dj->di", moves, shift) + np.einsum("dij,dj->di", roots, noise))
 
 
 def as_r_has_it(eta: FloatArray, noise: FloatArray, X: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, ...]:
@@ -94,6 +112,7 @@ def estimates(seed: int, X: FloatArray, length: int, only_fitted: bool) -> Itera
                 break
         draws = draw_thetas(step.eta, step.covariance / D, prior.covariance, X, rng, DRAWS)
         yield "known words", estimate(draws, X, slice(None), 1.0)
+        yield "own posteriors", estimate(draw_own(step, counts, phi, prior, X, rng), X, slice(None), 1.0)
     for name, start in (("true start", phi), ("fitted", None))[only_fitted:]:
         model = fit_stm(tokens, K, StmOptions(), Execution(seed, 1), X=X, phi=start).model
         alike = np.sqrt(phi) @ np.sqrt(model.phi).T
@@ -113,7 +132,9 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=100)
     parser.add_argument("--design", choices=DESIGNS, default="half")
     parser.add_argument("--fitted", action="store_true", help="no other ways")
+    parser.add_argument("--effect", type=float, default=1.0, help="of the covariate, times the one of GAMMA")
     given = parser.parse_args()
+    GAMMA[1] *= given.effect
     X = np.column_stack([np.ones(given.docs), DESIGNS[given.design](np.arange(given.docs))])
     truth = true_effect(X)
     t = regress_draws([np.ones((given.docs, 1))] * 2, X, ("1", "x")).quantile(0.95)
@@ -122,7 +143,7 @@ def main() -> None:
         for name, values in estimates(seed, X, given.length, given.fitted):
             found.setdefault(name, []).append(values)
     print(
-        f"{given.design}: {given.corpora} corpora of {given.docs} documents of {given.length} words, {K} topics; true effects "
+        f"{given.design}, effect times {given.effect:g}: {given.corpora} corpora of {given.docs} documents of {given.length} words, {K} topics; true effects "
         f"{truth.round(3)}"
     )
     print(f"{'':16} {'coverage':>9} {'bias':>8} {'sd':>8} {'mean se':>8} {'se / sd':>8} {'lost a topic':>13}")
