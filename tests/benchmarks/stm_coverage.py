@@ -13,9 +13,10 @@ Of each corpus the effect of a covariate on the share of each of three topics is
 
 The last two alone with --fitted.
 
---effect multiplies the effects of the covariate on η. The covariate is binary, in one half or one of eight documents, or a number with the quantiles of the normal distribution. The true effect
-is the coefficient of the least-squares line through E[softmax(η_d)] of the documents, by Gauss-Hermite quadrature; topics of a fit are
-matched by their words. A fit has lost a topic where Σ_v √(φ φ') of one and its match is below 0.9.
+The covariate is binary, in one half or one of eight documents, or a number with the quantiles of the normal distribution; --effect
+multiplies its effects on η. The true effect is the coefficient of the least-squares line through E[softmax(η_d)] of the documents, by
+Gauss-Hermite quadrature; topics of a fit are matched by their words. A fit has lost a topic where Σ_v √(φ φ') of one and its match is
+below 0.9.
 """
 
 from __future__ import annotations
@@ -143,8 +144,8 @@ def main() -> None:
         for name, values in estimates(seed, X, given.length, given.fitted):
             found.setdefault(name, []).append(values)
     print(
-        f"{given.design}, effect times {given.effect:g}: {given.corpora} corpora of {given.docs} documents of {given.length} words, {K} topics; true effects "
-        f"{truth.round(3)}"
+        f"{given.design}, effect times {given.effect:g}: {given.corpora} corpora of {given.docs} documents of {given.length} words, {K} "
+        f"topics; true effects {truth.round(3)}"
     )
     print(f"{'':16} {'coverage':>9} {'bias':>8} {'sd':>8} {'mean se':>8} {'se / sd':>8} {'lost a topic':>13}")
     for name, rows in found.items():
