@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import pickle
 import subprocess
@@ -9,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -148,3 +151,33 @@ def test_a_kernel_from_the_disk_is_run_without_the_rules_of_the_compiler(tmp_pat
     assert result(started(tmp_path, "int64")) == 12.0  # compiles
     use = f"{USE}\nassert 'numba.np.polynomial.polynomial_core' not in sys.modules"
     assert result(started(tmp_path, "int64", use=use)) == 12.0
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.skipif(not JIT, reason="nothing is compiled then")
+@pytest.mark.parametrize(("stream", "times"), [(Terminal, 1), (io.StringIO, 0)])
+def test_a_terminal_is_told_once_that_something_compiles(
+    stream: type[io.StringIO],
+    times: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    kernels._say_that_it_compiles.cache_clear()
+    monkeypatch.setattr(sys, "stderr", stream())
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    compiled = kernels.njit()(lambda x: x + 1)
+    with caplog.at_level(logging.INFO, "nlpkit"):
+        assert compiled(1) == 2
+        assert compiled(1.5) == 2.5
+        assert [record.message.partition(":")[0] for record in caplog.records] == [
+            "compiling loops for this processor"
+        ] * times
+        caplog.clear()
+        kernels._say_that_it_compiles.cache_clear()
+        assert kernels.njit()(compiled.py_func)(1) == 2  # from the disk
+        assert not caplog.records

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import logging
 import sys
 import threading
 from collections.abc import Callable
@@ -106,6 +107,12 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
+@functools.cache
+def _say_that_it_compiles() -> None:
+    """Note, once, why nothing moves for a while."""
+    logging.getLogger("nlpkit").info("compiling loops for this processor: once, for up to half a minute")
+
+
 def _cache(function: FunctionType) -> Any:
     """Return Numba's cache of a function on the disk: quick to read, its files named each by what is in it.
 
@@ -130,7 +137,10 @@ def _cache(function: FunctionType) -> Any:
         def load_overload(self, sig: Any, target_context: Any) -> Any:  # None after an error of the disk, as in Numba
             rtsys.initialize(target_context)
             with self._guard_against_spurious_io_errors():
-                return self._load_overload(sig, target_context)
+                kept = self._load_overload(sig, target_context)
+                if kept is None and sys.stderr is not None and sys.stderr.isatty():
+                    _say_that_it_compiles()
+                return kept
 
     cache = Cache(function)
     files = cache._cache_file
