@@ -14,7 +14,7 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError
-from nlpkit.io.topic_tables import text_hash
+from nlpkit.io.documents import text_hash
 from tests.cli.conftest import (
     SAMPLES,
     files,

@@ -21,16 +21,17 @@ except SystemExit as end:
 print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
 """
 ALWAYS = ("torch", "sklearn", "pandas", "polars", "scipy.stats", "matplotlib", "plotly", "transformers", "pydantic")
+ALWAYS += ("numpy.f2py.f2py2e", "numpy.testing._private.utils", "charset_normalizer", "html.parser")
 NOT_LOADED = {
     "kwic the ten.jsonl": ("numba", "scipy.linalg", "scipy.special", "scipy.optimize"),
     "info ten.jsonl": ("numba", "scipy"),
     "convert run -o topics.csv": ("numba", "scipy.special", "scipy.optimize", "scipy.linalg"),
     "preprocess ten.jsonl -o docs.parquet --min-df 1": ("cffi", "scipy.sparse", "scipy.linalg"),
-    "tfidf ten.jsonl -o weights.parquet": ("cffi", "scipy.linalg", "scipy.special", "scipy.optimize"),
+    "tfidf ten.jsonl -o weights.parquet": ("cffi", "nlpkit.topics", "scipy.linalg", "scipy.special", "scipy.optimize"),
     "classify ten.jsonl --model nb --cv 2 -o model": ("cffi", "scipy.linalg", "scipy.optimize"),
     "lda-gibbs ten.jsonl --k 2 --min-df 1 --iterations 5 -o run2": ("cffi", "scipy.linalg", "scipy.optimize"),
     "evaluate run --metrics diversity": ("cffi", "scipy.linalg", "scipy.optimize"),
-    "stats ten.jsonl": ("cffi", "scipy.linalg", "scipy.optimize", "scipy.special"),
+    "stats ten.jsonl": ("cffi", "nlpkit.topics", "scipy.linalg", "scipy.optimize", "scipy.special"),
 }
 
 

@@ -2,11 +2,13 @@
 
 pyarrow looks at each list whether it is a pandas Series, and loads pandas for it where that is installed; nothing here uses
 pandas. Numba loads scipy.linalg to see whether there is a BLAS for products of matrices, and cffi to see whether a function
-is one of C; no kernel has either.
+is one of C; no kernel has either. scipy copies all names of NumPy, those of the modules by which it is tested and by which
+Fortran is wrapped among them.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from types import ModuleType
 
@@ -15,6 +17,13 @@ _ASKED_AFTER = {
     "scipy.linalg": ("numba.np.arraymath", "_HAVE_BLAS"),
     "cffi": ("numba.core.typing.cffi_utils", "ffi"),
 }
+_COPIED = (
+    "numpy.f2py",
+    "numpy.testing",
+    "numpy.ctypeslib",
+    "numpy.ma",
+    "numpy.polynomial",
+)  # each loaded once something of it is used
 
 
 class _Finder:
@@ -48,3 +57,17 @@ def load_less() -> None:
         pyarrow.array([None])  # looks for pandas now, and never again
     finally:
         _Finder.looks_for_pandas = False
+    for name in _COPIED:
+        _load_later(name)
+
+
+def _load_later(name: str) -> None:
+    """Let a module be there, which is loaded when an attribute of it is asked for."""
+    spec = importlib.util.find_spec(name)
+    if name in sys.modules or spec is None or spec.loader is None:
+        return
+    spec.loader = loader = importlib.util.LazyLoader(spec.loader)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    package, _, own = name.rpartition(".")
+    setattr(sys.modules[package], own, module)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from nlpkit.widths import narrow
 
 BLOCK_ROWS = 8192
 UNIT_TOLERANCE = 1e-3
+TEXT_HASH = "\0text_hash"  # no column of a user is called like that
 DICTIONARY_TOKENS = pa.list_(pa.dictionary(pa.int32(), pa.string()))
 
 
@@ -209,3 +211,13 @@ def add_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordB
     if at < 0:
         return batch.append_column(name, column)
     return batch.set_column(at, name, column)
+
+
+def text_hash(text: str | None) -> str:
+    """Return the first 128 bits of the sha256 of a text, hex: the key by which training rows are recognised."""
+    return hashlib.sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def text_hashes(texts: pa.Array) -> pa.Array:
+    """Return the hash of each text (D,), null for those of white space alone."""
+    return pa.array([text_hash(t) if t and not t.isspace() else None for t in texts.to_pylist()], pa.string())

@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from nlpkit.io.documents import TEXT_HASH
 from nlpkit.io.layer_tables import path_columns, read_paths
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.run_schemas import DOC_TOPICS_SCHEMA, TOPICS_SCHEMA
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, WEIGHTS, Run
 from nlpkit.io.tensor_files import read_safetensors
-from nlpkit.io.topic_tables import TEXT_HASH, TOP_TERMS, topic_columns
+from nlpkit.io.topic_tables import TOP_TERMS, topic_columns
 from nlpkit.plain import finite_or_none
 from nlpkit.topics.mixtures.describe import TopicDescription
 from nlpkit.topics.mixtures.diagnostics import DIAGNOSTICS

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.io.documents import embedding_column, embedding_matrix
+from nlpkit.io.documents import embedding_column, embedding_matrix, text_hash
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.run_schemas import DOC_TOPICS_SCHEMA, LAYERS_SCHEMA, TOPIC_TERMS_SCHEMA, TOPICS_SCHEMA, VOCAB_SCHEMA
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
@@ -23,7 +22,6 @@ from nlpkit.wording import truncated
 TOPIC_COLUMNS = ("topic", "topic_prob", "nearest_topic", "margin")
 LEFT_OUT = ("text", "tokens", "embedding", *TOPIC_COLUMNS)
 TOP_TERMS = 10
-TEXT_HASH = "\0text_hash"  # no column of a user is called like that
 
 
 def headlines(table: pa.Table, rows: Sequence[int], width: int = 80) -> list[str]:
@@ -163,16 +161,6 @@ def doc_topics_table(table: pa.Table, model: TopicModel) -> tuple[pa.Table, floa
 def vocab_table(vocabulary: Sequence[str], cf: LongArray, df: LongArray) -> pa.Table:
     """Return the terms with collection and document frequency."""
     return pa.Table.from_arrays([pa.array(vocabulary, pa.string()), pa.array(cf), pa.array(df)], schema=VOCAB_SCHEMA)
-
-
-def text_hash(text: str | None) -> str:
-    """Return the first 128 bits of the sha256 of a text, hex: the key by which training rows are recognised."""
-    return hashlib.sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def text_hashes(texts: pa.Array) -> pa.Array:
-    """Return the hash of each text (D,), null for those of white space alone."""
-    return pa.array([text_hash(t) if t and not t.isspace() else None for t in texts.to_pylist()], pa.string())
 
 
 def training_tables(

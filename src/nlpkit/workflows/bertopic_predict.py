@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.io.documents import add_column
-from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hash, topic_columns
+from nlpkit.io.documents import add_column, text_hash
+from nlpkit.io.topic_tables import TOPIC_COLUMNS, topic_columns
 from nlpkit.text.language import SAMPLE_DOCS, foreign_language
 from nlpkit.text.token_settings import NO_LANGUAGE
 from nlpkit.topics.predict import Training, predict_topics

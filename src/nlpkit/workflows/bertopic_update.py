@@ -14,10 +14,11 @@ from nlpkit import reporting, wording
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.cost import stopwatch
+from nlpkit.io.documents import text_hash
 from nlpkit.io.provenance import Provenance
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run
-from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hash
+from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.token_settings import options_from

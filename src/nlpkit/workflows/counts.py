@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
 from nlpkit.errors import missing_column
-from nlpkit.io.topic_tables import TEXT_HASH, text_hashes
+from nlpkit.io.documents import TEXT_HASH, text_hashes
 from nlpkit.parallel import map_ahead
 from nlpkit.text.preprocess import FittedVocabulary, PreprocessOptions, PreprocessReport
 from nlpkit.text.pruning import no_vocabulary_match

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from nlpkit.errors import ColumnError, missing_column
 from nlpkit.io.dates import date_format_of, days_of
-from nlpkit.io.topic_tables import TEXT_HASH
+from nlpkit.io.documents import TEXT_HASH
 from nlpkit.topics.stm.design import Covariate
 from nlpkit.topics.stm.formula import Formula
 from nlpkit.types import FloatArray

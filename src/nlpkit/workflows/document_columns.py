@@ -14,8 +14,8 @@ from nlpkit import reporting, wording
 from nlpkit.classify.labels import encode_single
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
+from nlpkit.io.documents import TEXT_HASH
 from nlpkit.io.mixture_runs import Additions, TopicCorpus
-from nlpkit.io.topic_tables import TEXT_HASH
 from nlpkit.parameters import Execution
 from nlpkit.topics.neural.ctm import CtmFitter
 from nlpkit.topics.neural.embedded import EmbeddedFitter

@@ -12,12 +12,12 @@ import pyarrow as pa
 from nlpkit import reporting
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.cost import stopwatch
-from nlpkit.io.documents import embedding_matrix
+from nlpkit.io.documents import embedding_matrix, text_hash
 from nlpkit.io.provenance import HasProvenance
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import Run
-from nlpkit.io.topic_tables import text_hash, texts_of_run
+from nlpkit.io.topic_tables import texts_of_run
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.clustering import Clock, Points

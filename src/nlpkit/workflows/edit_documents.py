@@ -12,12 +12,13 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError
+from nlpkit.io.documents import TEXT_HASH
 from nlpkit.io.mixture_runs import TopicCorpus
 from nlpkit.io.mixture_tables import read_left_out
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import corpus_of, read_as_then
 from nlpkit.io.runs import Run
-from nlpkit.io.topic_tables import TEXT_HASH, TOPIC_COLUMNS
+from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.token_settings import options_from

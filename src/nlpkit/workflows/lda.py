@@ -11,9 +11,9 @@ import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.io.cost import stopwatch
+from nlpkit.io.documents import TEXT_HASH
 from nlpkit.io.mixture_runs import LDA, Additions, TopicCorpus, mixture_run
 from nlpkit.io.prototype_tables import prototype_additions
-from nlpkit.io.topic_tables import TEXT_HASH
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.topics.debias import debiased_tokens

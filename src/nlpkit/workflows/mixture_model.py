@@ -14,13 +14,13 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.errors import UsageError
 from nlpkit.io.corpora import DocumentStream
-from nlpkit.io.documents import add_column
+from nlpkit.io.documents import add_column, text_hashes
 from nlpkit.io.layer_tables import layer_names, path_columns
 from nlpkit.io.mixture_runs import MixtureRun
 from nlpkit.io.mixture_tables import FittedTexts, read_fitted_texts, read_left_out
 from nlpkit.io.readers.roles import COPY_KEY
 from nlpkit.io.runs import Run
-from nlpkit.io.topic_tables import TOPIC_COLUMNS, text_hashes, topic_columns, with_topic_columns
+from nlpkit.io.topic_tables import TOPIC_COLUMNS, topic_columns, with_topic_columns
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.hlda import paths_of

@@ -77,7 +77,6 @@ def tfidf_cli(
     """
     from nlpkit.cli.render import tfidf as render
     from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.lsa import decompose
     from nlpkit.workflows.tfidf import tfidf, weighting_and_selection
     from nlpkit.workflows.tfidf_model import load_weights, place, weigh
 
@@ -112,6 +111,8 @@ def tfidf_cli(
     if selection.features is not None:
         weighted.save_features(selection.features, force=out.force)
     if method:
+        from nlpkit.workflows.lsa import decompose
+
         space = decompose(weighted, lsa or pca or 0, method=method, execution=run)
         render.latent_space(space, space.save(str(out.output), force=out.force))
     else:

@@ -15,8 +15,6 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
 
-from charset_normalizer import from_bytes
-
 Contexts = Counter[tuple[str, str, str]]
 
 _SAMPLE = 1 << 14  # bytes of lines with non-ASCII bytes
@@ -98,6 +96,8 @@ def detect(sample: bytes) -> str:
         if text is not None and (candidate_score := _score(_contexts(text), name)) > score + 1e-9:
             best, score = name, candidate_score
     if score < _UNSURE:
+        from charset_normalizer import from_bytes
+
         second = from_bytes(lines).best()
         if second is not None:
             return codecs.lookup(second.encoding).name

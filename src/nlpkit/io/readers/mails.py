@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from email import message_from_bytes, policy
-from email.message import EmailMessage
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from nlpkit.errors import NlpkitError, first_line
 from nlpkit.io.encoding import decode
 from nlpkit.io.readers.unreadable import UnreadableFileError, refuse_other
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
 
 COLUMNS = ("text", "subject", "from", "date")
 _HEADERS = ("from", "date", "subject", "message-id", "received", "to")
@@ -23,6 +24,8 @@ def read_mail(content: bytes) -> dict[str, Any]:
     Raises:
         UnreadableFileError: it is no mail, or has no text.
     """
+    from email import message_from_bytes, policy
+
     try:
         mail = message_from_bytes(content, policy=policy.default)
         if not any(name in mail for name in _HEADERS):
@@ -83,7 +86,7 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _body(mail: EmailMessage) -> str:
-    part = cast(EmailMessage | None, mail.get_body(("plain", "html")))
+    part = cast("EmailMessage | None", mail.get_body(("plain", "html")))
     if part is None:
         raise UnreadableFileError("it has no text, only attachments")
     raw = part.get_payload(decode=True)

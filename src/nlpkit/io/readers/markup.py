@@ -18,6 +18,7 @@ from xml.etree import ElementTree as ET
 
 from nlpkit.errors import ColumnError, InputError
 from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock, from_rows
+from nlpkit.io.readers.unreadable import NoRecordsError
 from nlpkit.wording import listed
 
 _BLOCK_CHARS = 1 << 20
@@ -28,10 +29,6 @@ _BREAKS = frozenset(
     ("br", "hr", "p", "div", "li", "dd", "dt", "tr", "td", "th", "pre", "blockquote", "para", "head", "title")
 )
 _UNCLOSED = frozenset(("br", "hr", "img", "wbr"))  # SGML elements without an end tag
-
-
-class NoRecordsError(InputError):
-    """A whole file without a single element of the name that is to be a document."""
 
 
 def read_markup(

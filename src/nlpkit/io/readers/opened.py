@@ -15,13 +15,13 @@ from nlpkit.io.readers.columns import INT, NULL, STRING, TYPES, ValueKind
 from nlpkit.io.readers.files import FORMATS as FILE_FORMATS
 from nlpkit.io.readers.files import FileInput
 from nlpkit.io.readers.ids import UniqueIds
-from nlpkit.io.readers.markup import NoRecordsError
 from nlpkit.io.readers.notes import ReadingNotes
 from nlpkit.io.readers.parquet import ArrowInput, ParquetInput
 from nlpkit.io.readers.places import DerivedColumn, derived_columns
 from nlpkit.io.readers.roles import COPY_KEY, rename
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.readers.schema import InputHeader, TableLayout
+from nlpkit.io.readers.unreadable import NoRecordsError
 from nlpkit.io.selection import selection_columns
 from nlpkit.io.sources import Source, StoredBytes, is_markdown, sniff
 

@@ -15,7 +15,6 @@ from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
 from nlpkit.io.readers.columns import NULL, STRING, ValueKind, kind_of, merge
 from nlpkit.io.readers.delimited import read_delimited, with_lists
 from nlpkit.io.readers.jsonlines import read_json, read_jsonl
-from nlpkit.io.readers.markup import read_markup
 from nlpkit.io.readers.plain import read_file, read_lines
 from nlpkit.io.readers.roles import NUMBERED, Roles, text_columns
 from nlpkit.io.sources import Source, StoredBytes
@@ -147,6 +146,8 @@ class RowInput:
             case "txt":
                 return read_file(text) if self._per_file else read_lines(text)
             case _:
+                from nlpkit.io.readers.markup import read_markup
+
                 lenient = self.format == "sgml"
                 fields = _fields(options)
                 texts = [options.text_col] if options.text_col in fields else text_columns(options.text_col)

@@ -28,6 +28,10 @@ class UnreadableFileError(InputError):
     """A file of one document, or of some, that cannot be read; the message is the reason, without the name of the file."""
 
 
+class NoRecordsError(InputError):
+    """A whole file without a single element of the name that is to be a document."""
+
+
 def refuse_other(content: bytes, format: str) -> None:
     """Raise UnreadableFileError where the first bytes are those of another kind of file."""
     if not content.strip():
