@@ -131,8 +131,8 @@ def _groups(names: Sequence[str], n_targets: int, settings: EvaluationSettings) 
     lacking = [n for n in groups["vectors"] if _is_by_given_vectors(n)]
     if lacking and options.vectors is None:
         raise UsageError(
-            f"{', '.join(lacking)}: word vectors are needed: `vectors=FILE` (word2vec or GloVe text, or Parquet with "
-            f"term and embedding), or `vectors={ENCODER}` for those of a sentence encoder",
+            f"{', '.join(lacking)}: word vectors are needed: `vectors=FILE` (a run of embed-words, word2vec or GloVe "
+            f"text, or Parquet with word and embedding), or `vectors={ENCODER}` for those of a sentence encoder",
             parameter="vectors",
         )
     if any(n in OF_CORPUS for n in groups["vectors"]):
