@@ -153,6 +153,10 @@ def test_a_fit_that_fails_says_what_it_said(tmp_path: Path) -> None:
     )
     assert "the fit nmf-k9-s42 failed: --k 9: NMF has from 1 topic" in done.error()
     assert "nlpkit nmf" in done.error()
+    write_jsonl(tmp_path / "one.jsonl", [{"text": "boat river boat"}])
+    one = run_cli("compare", "one.jsonl", "--models", "nmf", "--k", "2", "--seeds", "1", "-o", "y", code=3)
+    assert "--held-out 0.1 holds out the only document" in one.error()
+    assert not (tmp_path / "y").exists()
 
 
 def test_a_directory_that_is_no_comparison_stays(planted: Path, tmp_path: Path) -> None:

@@ -247,6 +247,10 @@ def _write_documents(
         table = pa.Table.from_batches(cut.batches())
         if FOLD in table.column_names:
             raise InputError(f"the documents have a column '{FOLD}', which this comparison writes; leave it out")
+        if options.held_out and table.num_rows < 2:
+            raise InputError(
+                f"`held_out={options.held_out:g}` holds out the only document; give more documents, or hold out none"
+            )
         rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "compare")))
         folds = rng.permutation(table.num_rows) % options.folds
         table = table.append_column(FOLD, pa.array(folds, pa.int32()))
