@@ -179,7 +179,11 @@ def test_all_strategies_begin_alike_and_random_has_no_gain() -> None:
     assert rows[3]["accuracy_gain"] == rows[3]["accuracy_gain_low"] == 0.0
     values = compared.scores[1, 2, :, 0]
     half = 12.706205 * abs(values[0] - values[1]) / 2  # t of one degree of freedom
-    assert rows[5]["accuracy_high"] == pytest.approx(values.mean() + half)
+    assert (rows[5]["accuracy_low"], rows[5]["accuracy_high"]) == pytest.approx(
+        (max(values.mean() - half, 0), min(values.mean() + half, 1))
+    )
+    assert max(row["accuracy_high"] for row in rows) == 1  # by t alone it is above
+    assert min(row["macro_f1_low"] for row in rows) >= 0
     assert compared.rows(None)[3]["accuracy_low"] is None
     again = curves(sparse.csr_array(points), y, 2, threads=2)
     assert again.scores == pytest.approx(compared.scores, abs=0.1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import nlpkit as nk
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.topics.compare_options import CompareOptions
+from nlpkit.workflows import compare
 from tests.cli.conftest import read, run_cli, write_jsonl
 from tests.refusals import refuses
 
@@ -48,6 +50,7 @@ def test_a_page_and_the_facts_of_a_comparison(compared: Path, tmp_path: Path) ->
     page, best = tmp_path / "page.html", read(compared / "summary.parquet").to_pylist()
     assert "document" not in run_cli("report", compared, "-o", page).err  # there are none in the page
     assert "is a comparison of models" in run_cli("info", compared, code=3).error()
+    assert f"whose runs are in {compared / 'runs'}" in run_cli("evaluate", compared, code=3).error()
     text = page.read_text(encoding="utf-8")
     assert "nmf, plsa; 2, 4 topics; 2 fits each" in text
     assert f"{max(row['ami'] for row in best):.3f}" in text
@@ -107,6 +110,40 @@ def test_it_goes_on_with_what_is_there(compared: Path, planted: Path, monkeypatc
     assert "with other documents" in refused
 
 
+LINE = ("--models", "nmf", "--k", "2,3", "--seeds", "1", "-o", "half")
+
+
+def change_fit(patch: pytest.MonkeyPatch, run: Callable[[list[str]], Any]) -> Callable[[list[str]], Any]:
+    """Let `compare` fit by another function; returns the one it had."""
+    had: Callable[[list[str]], Any] = vars(compare)["subprocess"].run
+    patch.setattr("nlpkit.workflows.compare.subprocess.run", lambda words, **_how: run(words))
+    return had
+
+
+def test_an_interrupt_says_that_fits_are_kept(planted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(words: list[str]) -> Any:
+        if "nmf-k3-s42" in " ".join(words):
+            raise KeyboardInterrupt
+        return fit_here(words)
+
+    with monkeypatch.context() as patch:
+        fit_here = change_fit(patch, run)
+        done = run_cli("compare", planted, *LINE, code=130)
+    assert "the comparison is saved in half: the same command with --resume goes on with it" in done.error()
+    assert len(run_cli("compare", planted, *LINE, "--resume", "--json").json()["fits"]) == 2
+
+
+def test_a_fit_that_another_process_has_written_meanwhile_is_taken(
+    planted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(words: list[str]) -> Any:
+        assert fit_here(words).returncode == 0
+        return fit_here(words)  # finds the output of the other
+
+    fit_here = change_fit(monkeypatch, run)
+    assert len(run_cli("compare", planted, *LINE, "--json").json()["fits"]) == 2
+
+
 def test_a_fit_that_fails_says_what_it_said(tmp_path: Path) -> None:
     write_jsonl(
         tmp_path / "few.jsonl", [{"text": "boat river boat"}, {"text": "river court boat"}, {"text": "court judge"}]
@@ -116,6 +153,10 @@ def test_a_fit_that_fails_says_what_it_said(tmp_path: Path) -> None:
     )
     assert "the fit nmf-k9-s42 failed: --k 9: NMF has from 1 topic" in done.error()
     assert "nlpkit nmf" in done.error()
+    write_jsonl(tmp_path / "one.jsonl", [{"text": "boat river boat"}])
+    one = run_cli("compare", "one.jsonl", "--models", "nmf", "--k", "2", "--seeds", "1", "-o", "y", code=3)
+    assert "--held-out 0.1 holds out the only document" in one.error()
+    assert not (tmp_path / "y").exists()
 
 
 def test_a_directory_that_is_no_comparison_stays(planted: Path, tmp_path: Path) -> None:

@@ -205,3 +205,8 @@ def test_tokens_of_the_table_are_taken(corpus: Path) -> None:
     assert manifest["parameters"]["preprocess"]["stop_words"] == "auto"
     assert "have tokens already" in run_cli(*line, "--no-lower", "--force", code=2).error()
     assert "have tokens already" in run_cli(*line, "--stop-words", "en", "--force", code=2).error()
+
+
+def test_help_names_the_methods_of_its_first_line() -> None:
+    text = " ".join(run_cli("embed-words", "--help").out.split())
+    assert "sgns or cbow (word2vec)" in text

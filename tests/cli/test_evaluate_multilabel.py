@@ -308,6 +308,11 @@ def test_a_topic_model_of_documents_with_lists(own_run: Path) -> None:
     pq.write_table(table.set_column(at, "label", lists), own_run / "documents.parquet")
     done = run_cli("evaluate", own_run, "--metrics", "diversity", "--no-verify")
     assert "'label' holds lists; topics are compared with one label of each document" in done.err
+    table = pq.read_table(own_run / "documents.parquet")
+    pq.write_table(table.append_column("tags", lists), own_run / "documents.parquet")
+    for column in ("label", "tags"):
+        line = ("evaluate", own_run, "--metrics", "fmi", "--no-verify", "--label-col", column)
+        assert f"column '{column}' does not have one label of each document" in run_cli(*line).out
 
 
 # ---------------------------------------------------------------- run directories of classifiers

@@ -40,6 +40,7 @@ def test_every_help_begins_with_three_examples_and_has_named_panels(command: str
     assert max(map(len, lines)) <= 100
     usage, blank, summary = lines[:3]
     assert (usage.startswith(f"Usage: nlpkit {command} [OPTIONS]"), blank, summary[-1]) == (True, "", ".")
+    assert "[[" not in usage
     assert lines[4] == "Examples:"  # before the details and all options
     printed = examples(command)
     assert len(printed) >= 3

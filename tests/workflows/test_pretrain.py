@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,10 @@ from nlpkit.errors import InputError, MissingError, UsageError  # noqa: E402
 from nlpkit.interrupts import Stop  # noqa: E402
 from nlpkit.pretrain.causal import ClmObjective, count_words, cut_sequences  # noqa: E402
 from nlpkit.pretrain.networks import ARCHES, new_network  # noqa: E402
-from nlpkit.pretrain.options import TokenizerOptions  # noqa: E402
+from nlpkit.pretrain.options import PretrainOptions, TokenizerOptions  # noqa: E402
 from nlpkit.pretrain.subwords import train_subwords  # noqa: E402
 from nlpkit.workflows.pretrain import PretrainedModel  # noqa: E402
+from nlpkit.workflows.pretrain_data import tokenizer_of  # noqa: E402
 from nlpkit.workflows.pretrain_estimate import estimate_pretraining  # noqa: E402
 
 NOUNS, VERBS = ["river", "bridge", "boat", "judge", "court", "moon"], ["sees", "meets", "follows", "crosses"]
@@ -221,6 +224,24 @@ def test_a_tokenizer_of_a_folder_is_taken(tmp_path: Path) -> None:
     (tmp_path / "tokenizer" / "tokenizer.json").write_text("{}", encoding="utf-8")
     with pytest.raises(InputError, match="was changed"):
         trained("gpt", tokenizer=str(tmp_path / "tokenizer"))
+
+
+def test_reading_a_tokenizer_shows_no_warning_of_transformers(tmp_path: Path) -> None:
+    """It warned of a config.json of a type that it does not know, such as that of a teacher."""
+    nk.train_tokenizer(TEXTS, type="bpe", vocab_size=300).save(tmp_path / "tokenizer")
+    folder = Path(
+        shutil.copytree(tmp_path / "tokenizer", tmp_path / "other", ignore=shutil.ignore_patterns("manifest.json"))
+    )
+    (folder / "config.json").write_text('{"model_type": "unknown"}', encoding="utf-8")
+    shown: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: shown.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger("transformers").addHandler(handler)
+    try:
+        tokenizer_of(PretrainOptions(tokenizer=str(folder)), TEXTS, 16, verify=True)
+    finally:
+        logging.getLogger("transformers").removeHandler(handler)
+    assert shown == []
 
 
 def _loaded(result: PretrainedModel) -> Any:

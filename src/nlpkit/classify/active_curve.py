@@ -39,9 +39,9 @@ class Curves:
     def rows(self, level: float | None) -> list[dict[str, Any]]:
         """Return a row for each strategy and number of labels: mean scores, and how far they are above those of random choice.
 
-        An interval is that of Student's t over the repetitions, of a difference over the differences of each repetition, whose test
-        documents and first batch are the same; None without a level, or with one repetition. It tells chance of the choice and of the
-        split, not of the corpus.
+        An interval is that of Student's t over the repetitions, cut at what a score can be; of a difference over the differences of
+        each repetition, whose test documents and first batch are the same. None without a level, or with one repetition. It tells
+        chance of the choice and of the split, not of the corpus.
         """
         random = self.scores[self.strategies.index(RANDOM)]
         rows = []
@@ -50,11 +50,11 @@ class Curves:
                 row: dict[str, Any] = {"by": by, "labels": size, "seeds": self.scores.shape[2]}
                 for m, metric in enumerate(METRICS):
                     values = self.scores[s, r, :, m]
-                    low, high = _interval(values, level)
+                    low, high = _interval(values, level, 0.0)
                     row |= {metric: float(values.mean()), f"{metric}_low": low, f"{metric}_high": high}
                 for m, metric in enumerate(METRICS):
                     gain = self.scores[s, r, :, m] - random[r, :, m]
-                    low, high = (None, None) if by == RANDOM else _interval(gain, level)
+                    low, high = (None, None) if by == RANDOM else _interval(gain, level, -1.0)
                     row |= {
                         f"{metric}_gain": None if by == RANDOM else float(gain.mean()),
                         f"{metric}_gain_low": low,
@@ -64,12 +64,12 @@ class Curves:
         return rows
 
 
-def _interval(values: FloatArray, level: float | None) -> tuple[float | None, float | None]:
-    """Return mean ± t · s / √N of values (N,)."""
+def _interval(values: FloatArray, level: float | None, least: float) -> tuple[float | None, float | None]:
+    """Return mean ± t · s / √N of values (N,), cut at what can be: `least` and 1."""
     if level is None or len(values) < 2:
         return None, None
     half = float(stdtrit(len(values) - 1, (1 + level) / 2) * values.std(ddof=1) / np.sqrt(len(values)))
-    return float(values.mean()) - half, float(values.mean()) + half
+    return max(float(values.mean()) - half, least), min(float(values.mean()) + half, 1.0)
 
 
 def learning_curves(

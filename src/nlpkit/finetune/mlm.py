@@ -30,7 +30,7 @@ from nlpkit.finetune.masking import NO_TARGET, mask_tokens
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.network import seeded
 from nlpkit.finetune.peft_methods import apply_peft
-from nlpkit.finetune.tokenizers import declared_max_tokens, transformer_folder
+from nlpkit.finetune.tokenizers import declared_max_tokens, load_tokenizer, transformer_folder
 from nlpkit.types import LongArray
 
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta", "distilbert", "deberta", "deberta-v2", "mpnet", "modernbert")
@@ -358,14 +358,7 @@ def _window(folder: Path, config: Any, wanted: int | None) -> int:
 
 
 def _tokenizer(place: Path) -> Any:
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(str(place), local_files_only=True)
-    except Exception as error:  # every tokenizer fails in its own way
-        raise MissingError(f"{place} has no tokenizer that can be read: {first_line(error)}") from None
-    if not getattr(tokenizer, "is_fast", False):
-        raise MissingError(f"the tokenizer in {place} is not a fast one (tokenizer.json); convert it first")
+    tokenizer = load_tokenizer(place, words=False)
     if tokenizer.mask_token_id is None:
         raise UsageError(
             f"the tokenizer in {place} has no mask token, so nothing can be masked; take another `base`",

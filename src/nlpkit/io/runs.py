@@ -22,6 +22,7 @@ from nlpkit.io.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.cost import peak_memory_mb
 from nlpkit.io.footers import SCHEMA_VERSION
+from nlpkit.io.nlpkit_files import is_comparison
 from nlpkit.io.provenance import HasProvenance, source_block
 from nlpkit.io.tensor_files import write_safetensors
 from nlpkit.parameters import Execution
@@ -283,6 +284,8 @@ def open_run(path: Path, kinds: Sequence[str] | None = None, *, command: str = "
     make = shell_line("nlpkit", command, "CORPUS", "-o", target) + ("" if kinds else ", or nlpkit lda-gibbs")
     if not path.exists():
         raise InputError(f"run directory {path} does not exist; make one with: {make}")
+    if is_comparison(path):
+        raise InputError(f"{path} is a comparison of models, whose runs are in {path / 'runs'}: name one of these")
     if not (path / MANIFEST).is_file():
         raise InputError(f"{path} is not a run directory (no {MANIFEST}); make one with: {make}")
     manifest = _read_json(path / MANIFEST)

@@ -37,7 +37,10 @@ class WordEmbeddingOptions:
     PANEL: ClassVar[str] = "Embeddings"
 
     method: Annotated[
-        str, Param("Method: sgns, cbow, fasttext, glove, pmi-svd, doc2vec-dm or doc2vec-dbow.", metavar="METHOD")
+        str,
+        Param(
+            "Method: sgns or cbow (word2vec), fasttext, glove, pmi-svd, doc2vec-dm or doc2vec-dbow.", metavar="METHOD"
+        ),
     ] = "sgns"
     dimensions: Annotated[int, Param("Dimensions of a vector.", ("dimensions", "vector_size"), min=1, max=10_000)] = 100
     min_count: Annotated[int, Param("Least number of occurrences of a word.", min=1)] = 5

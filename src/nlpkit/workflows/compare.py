@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from nlpkit import reporting, wording
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, OutputExistsError, UsageError
+from nlpkit.interrupts import report_checkpoint_on_interrupt
 from nlpkit.io.artifacts import footer_block, read_table
 from nlpkit.io.atomic import MANIFEST, atomic_file, check_target
 from nlpkit.io.nlpkit_files import COMPARISON
@@ -127,14 +128,15 @@ def compare_models(
     identity = json.loads(to_json({"nlpkit_version": __version__, **identity}))
     _prepare_target(target, identity, resume=options.resume, force=force)
     names = options.scores()
-    try:
-        if not (target / DOCUMENTS).exists():
-            _write_documents(as_corpus(data), target / DOCUMENTS, options, tokens, embedder, execution)
-        rows = _fits(target, options, embedder, execution, names)
-    except BaseException:
-        if not any((target / "runs").glob(f"*/{MANIFEST}")):  # nothing to go on with
-            shutil.rmtree(target, ignore_errors=True)
-        raise
+    with report_checkpoint_on_interrupt("comparison", target):
+        try:
+            if not (target / DOCUMENTS).exists():
+                _write_documents(as_corpus(data), target / DOCUMENTS, options, tokens, embedder, execution)
+            rows = _fits(target, options, embedder, execution, names)
+        except BaseException:
+            if not any((target / "runs").glob(f"*/{MANIFEST}")):  # nothing to go on with
+                shutil.rmtree(target, ignore_errors=True)
+            raise
     comparison = _compared(target, rows, names)
     block = footer_block("comparison", command="compare", parameters=identity, seed=execution.seed, inputs=[])
     save_table(target / FITS, comparison.fits, block, force=True)
@@ -245,6 +247,10 @@ def _write_documents(
         table = pa.Table.from_batches(cut.batches())
         if FOLD in table.column_names:
             raise InputError(f"the documents have a column '{FOLD}', which this comparison writes; leave it out")
+        if options.held_out and table.num_rows < 2:
+            raise InputError(
+                f"`held_out={options.held_out:g}` holds out the only document; give more documents, or hold out none"
+            )
         rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "compare")))
         folds = rng.permutation(table.num_rows) % options.folds
         table = table.append_column(FOLD, pa.array(folds, pa.int32()))
@@ -274,7 +280,7 @@ def _fit(job: _Job, documents: Path, run: Path, kept: str, encoder: EncoderOptio
         line += ["--encoder", encoder.encoder]
     words = [str(word) for word in line]
     child = subprocess.run([sys.executable, "-m", "nlpkit", *words], capture_output=True, text=True, check=False)
-    if child.returncode:
+    if child.returncode and not (run / MANIFEST).is_file():  # else another process of this comparison was faster
         lines = child.stderr.strip().splitlines() or [f"exit code {child.returncode}"]
         raise InputError(
             f"the fit {job.name} failed: {lines[-1].removeprefix('error: ')} ({shell_line('nlpkit', *words)})"

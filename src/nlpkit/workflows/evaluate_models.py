@@ -131,8 +131,8 @@ def _groups(names: Sequence[str], n_targets: int, settings: EvaluationSettings) 
     lacking = [n for n in groups["vectors"] if _is_by_given_vectors(n)]
     if lacking and options.vectors is None:
         raise UsageError(
-            f"{', '.join(lacking)}: word vectors are needed: `vectors=FILE` (word2vec or GloVe text, or Parquet with "
-            f"term and embedding), or `vectors={ENCODER}` for those of a sentence encoder",
+            f"{', '.join(lacking)}: word vectors are needed: `vectors=FILE` (a run of embed-words, word2vec or GloVe "
+            f"text, or Parquet with word and embedding), or `vectors={ENCODER}` for those of a sentence encoder",
             parameter="vectors",
         )
     if any(n in OF_CORPUS for n in groups["vectors"]):
@@ -253,8 +253,11 @@ def _add_labels(
             add_clustering(result, documents, names, settings.uncertainty)
         return
     label_col = settings.read.label_col
-    if names and settings.only and target.run is not None and label_col != "label":
-        raise missing_column(f"{target.run.path}/documents.parquet", label_col, run_columns(target), "label_col")
+    columns = run_columns(target)
+    why = f"there is no column '{label_col}' beside the topics; see `label_col`"
+    if label_col in columns:
+        why = f"column '{label_col}' does not have one label of each document; see `label_col`"
+    elif names and settings.only and target.run is not None and label_col != "label":
+        raise missing_column(f"{target.run.path}/documents.parquet", label_col, columns, "label_col")
     for name in names if settings.only else ():
-        why = f"there is no column '{label_col}' beside the topics; see `label_col`"
         result.add(Score(METRICS[name], None, "documents", 0, why=why))

@@ -105,6 +105,7 @@ def split_texts(documents: Any, share: float, seed: int) -> tuple[Any, Any]:
 
 def tokenizer_of(options: PretrainOptions, texts: list[str], window: int, *, verify: bool) -> Any:
     """Return the tokenizer of a folder, or one trained on the texts. Raises UsageError, InputError, MissingError."""
+    from nlpkit.finetune.tokenizers import load_tokenizer
     from nlpkit.pretrain.subwords import train_subwords
 
     if options.tokenizer in TYPES and not Path(options.tokenizer).is_dir():
@@ -119,12 +120,7 @@ def tokenizer_of(options: PretrainOptions, texts: list[str], window: int, *, ver
         )
     if (folder / MANIFEST).is_file():
         open_run(folder, verify=verify).file("tokenizer.json")
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # every tokenizer fails in its own way
-        raise MissingError(f"transformers cannot read the tokenizer in {folder}: {first_line(error)}") from None
+    tokenizer = load_tokenizer(folder, words=False)
     tokenizer.model_max_length = window
     return tokenizer
 

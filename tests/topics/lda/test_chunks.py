@@ -95,6 +95,7 @@ DATES = days("2007-03-17", "2007-03-17", "2007-05-02", "2007-05-02", "2008-06-30
     ("init", "expected"),
     [
         ("2007-12-31", "2007-12-31"),
+        ("2008-02", "2008-02-29"),
         ("1", "2007-03-17"),
         ("2 documents", "2007-03-17"),
         ("3", "2007-05-02"),
@@ -135,6 +136,8 @@ def test_one_date_is_refused() -> None:
 def test_a_day_that_is_none() -> None:
     with refuses("init"):
         initial_end(DATES, "2007-02-29")
+    with refuses("init"):
+        initial_end(DATES, "2007-13")
     with refuses("init"):
         initial_end(DATES, "year 2007")
 

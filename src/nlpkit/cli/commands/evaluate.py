@@ -18,7 +18,7 @@ Targets = Annotated[
     Argument(
         "Run directories, topics of other tools, or tables with labels and predictions; several are compared. Without one: "
         "the only run in this folder.",
-        metavar="[TARGET]",
+        metavar="TARGET",
     ),
     READ,
 ]

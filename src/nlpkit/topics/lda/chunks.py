@@ -104,15 +104,16 @@ def default_memory(chunks: str) -> str:
 
 
 def parse_init(text: str) -> Day | Span:
-    """Return the last day of the initial period (YYYY-MM-DD), or its span, that a text means.
+    """Return the last day of the initial period (YYYY-MM-DD, or YYYY-MM for that of a month), or its span, that a text means.
 
     Raises:
         UsageError: the text is neither.
     """
-    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text.strip()):
+    match = re.fullmatch(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?", text.strip())
+    if not match:
         return parse_span(text, "init")
     try:
-        return np.datetime64(text.strip(), "D")
+        return np.datetime64(match[0], "D") if match[1] else last_of(np.datetime64(match[0], "M"))
     except ValueError as error:
         raise UsageError(f"`init` '{text}' is no day of the calendar", parameter="init") from error
 
@@ -126,16 +127,20 @@ def shift(day: Day, n: int, unit: str) -> Day:
         return day + n * _DAYS[unit]
     month = day.astype("datetime64[M]")
     target = month + n * _MONTHS[unit]
-    last = (target + 1).astype("datetime64[D]") - 1
-    return min(target.astype("datetime64[D]") + (day - month.astype("datetime64[D]")), last)
+    return min(target.astype("datetime64[D]") + (day - month.astype("datetime64[D]")), last_of(target))
+
+
+def last_of(month: Any) -> Day:
+    """Return the last day of a month (numpy.datetime64[M])."""
+    return (month + 1).astype("datetime64[D]") - 1
 
 
 def initial_end(dates: Days, init: str) -> Day:
     """Return the last day of the initial period.
 
-    init is that day (YYYY-MM-DD); or a number of documents N: the day of the N-th document (as in rollinglda); or a span:
-    the first N calendar units, the one that holds the first document included ('12 months' with a first document on
-    17 March ends on the last day of February; weeks begin on Monday).
+    init is that day (YYYY-MM-DD), or its month (YYYY-MM); or a number of documents N: the day of the N-th document (as in
+    rollinglda); or a span: the first N calendar units, the one that holds the first document included ('12 months' with a
+    first document on 17 March ends on the last day of February; weeks begin on Monday).
 
     Args:
         dates: (D,) of the documents, ascending.

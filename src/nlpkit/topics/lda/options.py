@@ -182,6 +182,13 @@ class PrototypeOptions:
         str, Param("Similarity of topics between chains: jaccard, cosine, jensen-shannon or rbo.")
     ] = "jaccard"
 
+    def __post_init__(self) -> None:
+        """Refuse a similarity of one chain. Raises UsageError."""
+        if self.prototype is None and self.similarity != "jaccard":
+            raise UsageError(
+                "`similarity` compares the topics of several chains, so it needs `prototype`", parameter="similarity"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:

@@ -41,7 +41,7 @@ class RollingOptions:
     init: Annotated[
         str | None,
         Param(
-            "First period, from which all topics come: its last date, or a span such as 2 quarters or 500 documents; "
+            "First period, from which all topics come: its last date or month, or a span such as 2 quarters or 500 documents; "
             f"default: {DEFAULT_INIT}."
         ),
     ] = None
