@@ -49,6 +49,8 @@ def _plain(value: Any, kind: Any) -> Any:
     """Return a value of a type, None where it is not plain."""
     if type(value) is kind:
         return value
+    if kind is str and type(value) in _NUMBERS:  # the default of an option that takes a number or a word
+        return str(value)
     written = type(value) is str and (kind is Path or (kind in _NUMBERS and _NUMBERS[kind].fullmatch(value)))
     return kind(value) if written or (kind is float and type(value) is int) else None
 
