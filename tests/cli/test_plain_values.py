@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.core import TyperCommand
 
-from nlpkit.cli.plain_values import PlainParameters
+from nlpkit.cli.catalogue import COMMANDS, Commands
+from nlpkit.cli.plain_values import PlainFirst, PlainParameters
 
 pytest.importorskip("typer._adapters", reason="this Typer converts by itself")
 
@@ -80,3 +81,14 @@ def test_values_are_those_of_typer(number: str, share: str, whole: str, text: st
 )
 def test_defaults_and_paths_are_those_of_typer(words: list[str]) -> None:
     assert seen(words, Plain) == seen(words, TyperCommand)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_default_loads_pydantic(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = Commands()[name]
+    for command in getattr(entry, "commands", {"": entry}).values():
+        context = typer.Context(command)
+        for param in command.params:
+            if hasattr(param, "type_descriptor"):
+                monkeypatch.setattr(param, "get_runtime_param", None)  # what would build a converter
+                PlainFirst().coerce(param.get_default(context), param, context)
