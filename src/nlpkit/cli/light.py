@@ -3,7 +3,7 @@
 pyarrow looks at each list whether it is a pandas Series, and loads pandas for it where that is installed; nothing here uses
 pandas. Numba loads scipy.linalg to see whether there is a BLAS for products of matrices, and cffi to see whether a function
 is one of C; no kernel has either. scipy copies all names of NumPy, those of the modules by which it is tested and by which
-Fortran is wrapped among them.
+Fortran is wrapped among them, which takes half of the time of its import.
 """
 
 from __future__ import annotations
@@ -17,13 +17,7 @@ _ASKED_AFTER = {
     "scipy.linalg": ("numba.np.arraymath", "_HAVE_BLAS"),
     "cffi": ("numba.core.typing.cffi_utils", "ffi"),
 }
-_COPIED = (
-    "numpy.f2py",
-    "numpy.testing",
-    "numpy.ctypeslib",
-    "numpy.ma",
-    "numpy.polynomial",
-)  # each loaded once something of it is used
+_COPIED = ("numpy.f2py", "numpy.testing", "numpy.ctypeslib")  # each is loaded once something of it is used
 
 
 class _Finder:
@@ -58,13 +52,14 @@ def load_less() -> None:
     finally:
         _Finder.looks_for_pandas = False
     for name in _COPIED:
-        _load_later(name)
+        if name not in sys.modules:
+            _load_later(name)
 
 
 def _load_later(name: str) -> None:
     """Let a module be there, which is loaded when an attribute of it is asked for."""
     spec = importlib.util.find_spec(name)
-    if name in sys.modules or spec is None or spec.loader is None:
+    if spec is None or spec.loader is None:  # a NumPy without it
         return
     spec.loader = loader = importlib.util.LazyLoader(spec.loader)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
