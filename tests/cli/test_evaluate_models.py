@@ -347,7 +347,7 @@ def test_stability(planted_lda: Path, planted: Path, tmp_path: Path) -> None:
 
 def test_vectors_must_be_given() -> None:
     message = run_cli("evaluate", TOPICS, "--metrics", "we_pairwise", code=2).error()
-    assert "--vectors FILE (word2vec or GloVe text" in message
+    assert "--vectors FILE (a run of embed-words, word2vec or GloVe text" in message
 
 
 def test_scores_of_the_leaderboard(planted_run: Path, tmp_path: Path) -> None:

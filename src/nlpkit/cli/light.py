@@ -8,7 +8,7 @@ Fortran is wrapped among them, which takes half of the time of its import.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
 from types import ModuleType
 
@@ -17,7 +17,7 @@ _ASKED_AFTER = {
     "scipy.linalg": ("numba.np.arraymath", "_HAVE_BLAS"),
     "cffi": ("numba.core.typing.cffi_utils", "ffi"),
 }
-_COPIED = ("numpy.f2py", "numpy.testing", "numpy.ctypeslib")  # each is loaded once something of it is used
+_COPIED = ("f2py", "testing", "ctypeslib", "ma", "polynomial")
 
 
 class _Finder:
@@ -37,6 +37,14 @@ class _Finder:
                 raise ModuleNotFoundError(name)
 
 
+class _Later(ModuleType):
+    """Stands for a module as an attribute of its package until somebody imports it, or asks for something of it."""
+
+    def __getattr__(self, name: str) -> object:
+        """Return an attribute of the module."""
+        return getattr(importlib.import_module(self.__name__), name)
+
+
 def load_less() -> None:
     """Keep them out of this process; what loads them for itself later still finds them. Not for a process of others."""
     if _Finder in sys.meta_path:
@@ -52,17 +60,5 @@ def load_less() -> None:
     finally:
         _Finder.looks_for_pandas = False
     for name in _COPIED:
-        if name not in sys.modules:
-            _load_later(name)
-
-
-def _load_later(name: str) -> None:
-    """Let a module be there, which is loaded when an attribute of it is asked for."""
-    spec = importlib.util.find_spec(name)
-    if spec is None or spec.loader is None:  # a NumPy without it
-        return
-    spec.loader = loader = importlib.util.LazyLoader(spec.loader)
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    package, _, own = name.rpartition(".")
-    setattr(sys.modules[package], own, module)
+        if f"numpy.{name}" not in sys.modules:
+            setattr(sys.modules["numpy"], name, _Later(f"numpy.{name}"))
