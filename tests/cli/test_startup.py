@@ -20,8 +20,21 @@ except SystemExit as end:
     assert not end.code, end.code
 print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
 """
-ALWAYS = ("torch", "sklearn", "pandas", "polars", "scipy.stats", "matplotlib", "plotly", "transformers", "pydantic")
-ALWAYS += ("numpy.f2py.f2py2e", "numpy.testing._private.utils", "charset_normalizer", "html.parser")
+ALWAYS = (
+    "torch",
+    "sklearn",
+    "pandas",
+    "polars",
+    "scipy.stats",
+    "matplotlib",
+    "plotly",
+    "transformers",
+    "pydantic",
+    "numpy.f2py.f2py2e",
+    "numpy.testing._private.utils",
+    "charset_normalizer",
+    "html.parser",
+)
 NOT_LOADED = {
     "kwic the ten.jsonl": ("numba", "scipy.linalg", "scipy.special", "scipy.optimize"),
     "info ten.jsonl": ("numba", "scipy"),
