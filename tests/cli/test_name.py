@@ -16,7 +16,7 @@ from nlpkit.errors import InputError, MissingError, UsageError
 from nlpkit.io import chat
 from nlpkit.lm.questions import estimated_tokens, fitted_documents
 from nlpkit.topics.llm_names import TopicSource, messages_for, read_answer
-from tests.cli.conftest import run_cli
+from tests.cli.conftest import read, run_cli
 from tests.llm_server import Server, said, serving
 
 
@@ -336,3 +336,71 @@ def test_phrases_need_texts_that_are_there(fitted: Path, tmp_path: Path) -> None
 )
 def test_one_who_names(fitted: Path, words: list[str]) -> None:
     assert run_cli("name", fitted, *words, code=2).out == ""
+
+
+@pytest.fixture(scope="module")
+def models(fitted: Path) -> dict[str, Path]:
+    """Runs of other kinds on the same documents; of hlda, whose layers have names, too."""
+    corpus, runs = nk.read_corpus(fitted.parent / "docs.jsonl"), {}
+    for kind, fit, options in (
+        ("stm", nk.fit_stm, {"k": 3, "iterations": 5}),
+        ("nmf", nk.fit_nmf, {"k": 3}),
+        ("hlda", nk.fit_hlda, {"iterations": 20}),
+        ("etm", nk.fit_etm, {"k": 3, "iterations": 2}),
+    ):
+        runs[kind] = fitted.parent / kind
+        fit(corpus, stop_words="none", **options).save(runs[kind])
+    return runs
+
+
+@pytest.mark.parametrize("kind", ["stm", "nmf", "hlda", "etm"])
+def test_topics_of_every_model_get_names_and_all_else_stays(models: dict[str, Path], kind: str, tmp_path: Path) -> None:
+    run, labels = models[kind], nk.load(models[kind]).topics["label"].to_pylist()
+    Path("names.txt").write_text("Law\n")
+    names = nk.name_topics(run, names="names.txt")
+    names.save(tmp_path / "named")
+    before, after = (
+        {f.relative_to(folder).as_posix(): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+        for folder in (run, tmp_path / "named")
+    )
+    changed = {"topics.parquet", "model/config.json", "manifest.json", *(["layers.parquet"] if kind == "hlda" else [])}
+    assert {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)} == changed
+    named = nk.load(tmp_path / "named")
+    assert named.topics["label"].to_pylist() == ["Law", *labels[1:]]
+    assert named.topics.drop_columns("label").equals(nk.load(run).topics.drop_columns("label"))
+    if kind == "hlda":
+        assert read(tmp_path / "named" / "layers.parquet")["label"].to_pylist() == ["Law", *labels[1:]]
+    texts = ["the judge and the court", "a river with a boat"]
+    assert named.predict(texts).equals(nk.load(run).predict(texts))
+    assert json.loads((tmp_path / "named" / "manifest.json").read_text())["lineage"]["parent"]["kind"] == kind
+
+
+def test_renaming_needs_no_documents_and_finds_them_later(fitted: Path, tmp_path: Path) -> None:
+    shutil.copytree(fitted.parent, tmp_path / "there")
+    run = tmp_path / "there" / "lda"
+    (tmp_path / "there" / "docs.jsonl").rename(tmp_path / "there" / "away")
+    Path("e.toml").write_text('[rename]\n0 = "First"\n')
+    assert run_cli("edit", run, "e.toml", "--dry-run", "--json", "-q").json() == {"documents": 0}
+    named = nk.edit(run, "e.toml")
+    assert named.topics["label"].to_pylist()[0] == "First"
+    with pytest.raises(UsageError, match="not saved yet"):
+        nk.edit(named.model, "e.toml")
+    (tmp_path / "elsewhere").mkdir()
+    named.save(tmp_path / "elsewhere" / "named")
+    (tmp_path / "there" / "away").rename(tmp_path / "there" / "docs.jsonl")
+    shutil.rmtree(run)
+    Path("m.toml").write_text("merge = [[0, 1]]")
+    merged = nk.edit(tmp_path / "elsewhere" / "named", "m.toml")
+    assert merged.topics["label"].to_pylist()[0] == "First"
+
+
+def test_topics_of_other_models_are_renamed_but_not_changed(models: dict[str, Path]) -> None:
+    out = run_cli("edit", models["stm"], "--init", "-q").out
+    assert "# [rename]" in out
+    assert "merge" not in out
+    Path("e.toml").write_text('merge = [[0, 1]]\n[rename]\n2 = "Third"\n')
+    done = run_cli("edit", models["stm"], "e.toml", "-o", "new")
+    assert "left out: merge: topics of stm can be renamed, but not changed" in done.err
+    assert read("new/topics.parquet")["label"].to_pylist()[2] == "Third"
+    with pytest.raises(InputError, match="these edits do not apply"):
+        nk.edit(models["stm"], "e.toml", strict=True)

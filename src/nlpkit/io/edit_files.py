@@ -6,7 +6,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -154,46 +154,44 @@ def _topics(value: Any) -> dict[int, TopicWords]:
 
 
 def edits_text(
-    topics: Sequence[TopicWords], sizes: Sequence[int], *, run: str, can_split: bool, example: Mapping[str, str]
+    topics: Sequence[TopicWords],
+    sizes: Sequence[int],
+    *,
+    run: str,
+    left_out: Collection[str],
+    example: Mapping[str, str],
 ) -> str:
     """Return a file of edits in which nothing is edited yet, with the topics of a run and every edit as a comment.
 
     Args:
-        sizes: documents of each topic. run: its name. can_split: whether there are vectors by which topics are split and documents
-            without a topic get one. example: the commands to type, by what they do.
+        sizes: documents of each topic. run: its name. left_out: names of edits that do not apply to it. example: the commands to type,
+            by what they do.
     """
     K = len(topics)
     last, other = K - 1, min(1, K - 1)
     gone = (
-        "its documents have no topic then"
-        if can_split
-        else "its tokens have no topic then, documents go to their other topics"
+        "its tokens have no topic then, documents go to their other topics"
+        if "split" in left_out
+        else "its documents have no topic then"
     )
     choices = [
         (
             f"merge = [[0, {other}]]",
             "each group becomes one topic, with the number of its first and, if you gave it one, its name",
-            True,
         ),
-        (
-            "split = { 0 = 2 }",
-            "topic 0 in two parts (k-means on the embeddings); the larger part keeps the number",
-            can_split,
-        ),
-        (f"drop = [{last}]", gone, True),
+        ("split = { 0 = 2 }", "topic 0 in two parts (k-means on the embeddings); the larger part keeps the number"),
+        (f"drop = [{last}]", gone),
         (
             f"reduce = {max(K // 2, 1)}",
             "the most similar pairs (c-tf-idf) are merged until so many topics are left",
-            True,
         ),
         (
             'max_outliers = "5 %"',
             "documents without a topic go to the nearest, clearest first, until so few are left",
-            can_split,
         ),
-        ('stop_words = ["said", "mr"]', "words that describe no topic; documents stay where they are", True),
-        (f"pin = [{other}]", "reduce leaves it alone, and it keeps its name", True),
-        (f"reorder = [{other}, 0]", 'these come first; or reorder = "size"', True),
+        ('stop_words = ["said", "mr"]', "words that describe no topic; documents stay where they are"),
+        (f"pin = [{other}]", "reduce leaves it alone, and it keeps its name"),
+        (f"reorder = [{other}, 0]", 'these come first; or reorder = "size"'),
     ]
     lines = [
         f"# Edits of the {K} topics of {run}.",
@@ -202,8 +200,8 @@ def edits_text(
         f"# The run stays as it is, and the file can be used again on a later fit: topics are known by their words ({example['table']}).",
         "# A topic is its number or its name in quotes. The edits are done in this order:",
         "",
-        *(f"# {edit:<28} # {meaning}" for edit, meaning, applies in choices if applies),
-        "",
+        *(f"# {edit:<28} # {meaning}" for edit, meaning in choices if edit.split()[0] not in left_out),
+        *([""] if len(left_out) < len(choices) else []),
         "# [rename]",
         *(f"# {k} = {_quoted(topic.name)}" for k, topic in enumerate(topics)),
         "",

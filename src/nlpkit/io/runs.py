@@ -137,16 +137,16 @@ def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[
             (model / name).write_bytes(content)
         if run.weights:
             write_safetensors(model / WEIGHTS, run.weights)
-        _write_json(model / "config.json", run.model_config)
+        write_json(model / "config.json", run.model_config)
         for name, report in run.reports.items():
-            _write_json(part / f"{name}.json", report)
+            write_json(part / f"{name}.json", report)
         for name, text in run.texts.items():
             (part / name).write_text(text, encoding="utf-8")
         outputs = {str(f.relative_to(part)): sha256_of(f) for f in sorted(part.rglob("*")) if f.is_file()}
         head = {"schema_version": SCHEMA_VERSION, "nlpkit_version": __version__}
         if (peak := peak_memory_mb()) > before:  # writing took the most
             manifest = {**manifest, "peak_memory_mb": peak}
-        _write_json(part / MANIFEST, {**head, **manifest, "made_in": _made_in(path), "outputs": outputs})
+        write_json(part / MANIFEST, {**head, **manifest, "made_in": _made_in(path), "outputs": outputs})
 
 
 def _made_in(path: Path) -> dict[str, str] | None:
@@ -246,6 +246,11 @@ class Run:
             return f"was changed since the run was written (its sha256 is not the one in {MANIFEST})"
         return ""
 
+    def copy_to(self, path: Path, *, force: bool) -> None:
+        """Copy it to another place; raises the errors of `write_run` for an existing target."""
+        with atomic_directory(path, force=force) as part:
+            shutil.copytree(self.path, part, dirs_exist_ok=True)
+
     @contextmanager
     def intact(self) -> Iterator[None]:
         """Report the files as damaged when a model cannot be built from them."""
@@ -336,7 +341,7 @@ def add_output(path: Path, names: Sequence[str]) -> None:
     manifest = _read_json(path / MANIFEST)
     manifest["outputs"] |= {name: sha256_of(path / name) for name in names if (path / name).exists()}
     with atomic_file(path / MANIFEST, force=True) as part:
-        _write_json(part, manifest)
+        write_json(part, manifest)
 
 
 def manifest_of(
@@ -366,13 +371,8 @@ def manifest_of(
     }
 
 
-def copy_run(run: Run, path: Path, *, force: bool) -> None:
-    """Copy a run to another place; raises the errors of `write_run` for an existing target."""
-    with atomic_directory(path, force=force) as part:
-        shutil.copytree(run.path, part, dirs_exist_ok=True)
-
-
-def _write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file of a run."""
     path.write_text(to_json(value, indent=2) + "\n", encoding="utf-8")
 
 

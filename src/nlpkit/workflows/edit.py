@@ -16,8 +16,9 @@ from nlpkit.io.atomic import MANIFEST, atomic_file, check_target
 from nlpkit.io.edit_files import edits_text, read_edits
 from nlpkit.io.mixture_runs import LDA, MixtureRun
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.renamed_runs import renamed_run
 from nlpkit.io.run_reading import numbers
-from nlpkit.io.runs import EDITABLE, Run, sha256_of
+from nlpkit.io.runs import EDITABLE, MIXTURES, Run, sha256_of
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.topics.edit_matching import TopicWords
@@ -29,13 +30,24 @@ from nlpkit.workflows.edit_bertopic import edit_bertopic, read_fit
 from nlpkit.workflows.edit_documents import documents_of
 from nlpkit.workflows.edit_lda import edit_lda, read_lda_fit
 from nlpkit.workflows.lda_model import FittedLda
-from nlpkit.workflows.model import RunModel, opened_run
+from nlpkit.workflows.model import RunModel, TopicRun, opened_run
+from nlpkit.workflows.predict import load
 
 BERTOPIC = "bertopic"
 NOT_OF_LDA = {
     "split": "LDA has no vectors by which a topic could be divided; fit it with more topics",
     "max_outliers": "every document with a word that LDA knows has a topic",
 }
+
+
+def not_applicable(kind: str) -> dict[str, str]:
+    """Return the edits that a run of some kind does not take, and why."""
+    if kind == BERTOPIC:
+        return {}
+    if kind == LDA:
+        return NOT_OF_LDA
+    every = [f.name for f in fields(Edits) if f.name not in ("rename", "topics")]
+    return dict.fromkeys(every, f"topics of {kind} can be renamed, but not changed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +58,7 @@ class EditedRun:
     parent, what was skipped), topics (topic, from: topics of the parent), dropped.
     """
 
-    model: FittedBertopic | FittedLda
+    model: TopicRun
     lineage: dict[str, Any]
 
     @property
@@ -77,9 +89,10 @@ def edit(
 
     The documents of the fit are read again, and words, sizes and scores of the topics are worked out as the fit does it, with its
     vocabulary. A topic that is not edited keeps its number as far as the numbers are 0 … K - 1 again, its documents and its words.
+    Where topics are only renamed, nothing is read again, and all but the names is as the fit left it.
 
     Args:
-        run: directory of a run of bertopic or lda-gibbs, or such a model that was loaded.
+        run: directory of a run of bertopic or lda-gibbs, or such a model that was loaded; to rename, of any topic model.
         edits: a TOML file, see `edits_template`, or `nlpkit.topics.edits.Edits`.
         options: whether edits that do not apply are refused, and where the documents are.
         read: how the documents are read, as they were for the fit.
@@ -100,9 +113,20 @@ def edit(
     earlier = (opened.manifest.get("lineage") or {}).get("stop_words", [])
     stop_words = list(dict.fromkeys([*earlier, *plan.stop_words]))
     labels = [topic.name for topic in present]
+    lineage: dict[str, Any] = {
+        "parent": parent_of(opened), "ancestors": ancestors_of(opened), "edits": {**_file_of(edits), **_applied(plan)},
+        "topics": [{"topic": k, "from": [k], "split": False} for k in range(len(labels))], "dropped": sorted(plan.drop),
+        "reduced": [], "outliers_moved": 0, "stop_words": stop_words,
+    }  # fmt: skip
+    if _only_names(plan):
+        labels = [plan.rename.get(k, label) for k, label in enumerate(labels)]
+        _check_names(labels, plan, file)
+        renamed = load(opened.path, execution)
+        assert isinstance(renamed, TopicRun)
+        renamed.run = renamed_run(opened, labels, lineage)
+        return EditedRun(renamed, lineage)
     seconds: dict[str, float] = {}
     model: FittedBertopic | FittedLda
-    moved = 0
     with ExitStack() as stack:
         if opened.manifest["kind"] == LDA:
             stored = read_lda_fit(opened, options.documents, read, execution, stack)
@@ -115,20 +139,13 @@ def edit(
             model, result = edit_bertopic(
                 fit, plan, labels=labels, stop_words=stop_words, execution=execution, seconds=seconds
             )
-            topics, merges, moved = result.topics, result.merges, result.outliers_moved
+            topics, merges = result.topics, result.merges
+            lineage["outliers_moved"] = result.outliers_moved
         _check_names(model.topics.column("label").to_pylist(), plan, file)
-        lineage = {
-            "parent": parent_of(opened),
-            "ancestors": ancestors_of(opened),
-            "edits": {**_file_of(edits), **_applied(plan)},
-            "topics": [
-                {"topic": k, "from": list(topic.sources), "split": topic.is_split} for k, topic in enumerate(topics)
-            ],
-            "dropped": sorted(plan.drop),
-            "reduced": [[list(a), list(b), round(similarity, 6)] for a, b, similarity in merges],
-            "outliers_moved": moved,
-            "stop_words": stop_words,
-        }
+        lineage["topics"] = [
+            {"topic": k, "from": list(topic.sources), "split": topic.is_split} for k, topic in enumerate(topics)
+        ]
+        lineage["reduced"] = [[list(a), list(b), round(similarity, 6)] for a, b, similarity in merges]
         if isinstance(model, FittedBertopic):
             model.lineage = lineage
         else:
@@ -139,10 +156,13 @@ def edit(
 
 def check_edit(
     run: str | Path, edits: str | Path | Edits, *, options: EditOptions, read: ReadOptions, execution: Execution
-) -> Corpus:
-    """Return the documents that an edit would read again, after checking the edits. Raises what `edit` does of these."""
-    opened, _, _ = _planned(run, edits, options, execution)
-    return documents_of(opened, options.documents, read)
+) -> Corpus | None:
+    """Return the documents that an edit would read again, None where it needs none, after checking the edits.
+
+    Raises what `edit` does of these.
+    """
+    opened, _, plan = _planned(run, edits, options, execution)
+    return None if _only_names(plan) else documents_of(opened, options.documents, read)
 
 
 def _planned(
@@ -153,6 +173,13 @@ def _planned(
     opened = open_topic_run(run, execution)
     present, _ = topics_of_run(opened)
     return opened, present, _plan(wanted, present, opened, _name_of(edits), strict=options.strict)
+
+
+def _only_names(plan: EditPlan) -> bool:
+    """Whether nothing but names is edited."""
+    return bool(plan.rename) and plan == EditPlan(
+        rename=plan.rename, pin=plan.pin, moved=plan.moved, skipped=plan.skipped
+    )
 
 
 def _name_of(edits: str | Path | Edits) -> str:
@@ -172,7 +199,7 @@ def edits_template(run: str | Path | RunModel, *, execution: Execution | None = 
         "table": "the table at the end",
     }
     return edits_text(
-        topics, sizes, run=str(opened.path), can_split=opened.manifest["kind"] == BERTOPIC, example=example
+        topics, sizes, run=str(opened.path), left_out=not_applicable(opened.manifest["kind"]), example=example
     )
 
 
@@ -183,8 +210,8 @@ def write_template(text: str, path: Path, *, force: bool = False) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-def open_topic_run(run: Any, execution: Execution, kinds: Sequence[str] = (BERTOPIC, LDA)) -> Run:
-    """Return a run (a directory, or that of a saved model) whose topics can be edited; no file was changed but the names of topics.
+def open_topic_run(run: Any, execution: Execution, kinds: Sequence[str] = (BERTOPIC, *MIXTURES)) -> Run:
+    """Return a run (a directory, or that of a saved model) whose topics can be renamed; no file was changed but the names of topics.
 
     Raises:
         InputError: there is none, a file was changed, or it is a rolling model; SchemaError: it is of another kind.
@@ -195,7 +222,7 @@ def open_topic_run(run: Any, execution: Execution, kinds: Sequence[str] = (BERTO
             opened.file(name)
     if opened.manifest["kind"] == LDA and opened.model_config("tokens").get("rolling"):
         raise InputError(
-            f"{opened.path} is a rolling model, whose topics go on with every update; edit a run of nlpkit lda-gibbs"
+            f"{opened.path} is a rolling model, whose topics and their names change with every update; edit a run of nlpkit lda-gibbs"
         )
     return opened
 
@@ -218,11 +245,11 @@ def _plan(edits: Edits, present: list[TopicWords], run: Run, file: str, *, stric
         InputError: edits contradict each other, name no topic, or none applies; with `strict` one does not.
     """
     skipped = []
-    if run.manifest["kind"] == LDA:
-        for name, why in NOT_OF_LDA.items():
-            if getattr(edits, name) not in ((), None):
-                skipped.append(f"{name}: {why}")
-        edits = replace(edits, split=(), max_outliers=None)
+    for name, why in not_applicable(run.manifest["kind"]).items():
+        default: Any = Edits.__dataclass_fields__[name].default
+        if getattr(edits, name) != default:
+            skipped.append(f"{name}: {why}")
+            edits = replace(edits, **{name: default})
     vocabulary = set(run.table("vocab", ["term"]).column("term").to_pylist()) if edits.stop_words else set()
     absent = [word for word in edits.stop_words if word not in vocabulary]
     if absent:

@@ -17,6 +17,7 @@ from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import with_footer
 from nlpkit.io.corpora import DocumentStream, DroppedRow
 from nlpkit.io.provenance import source_block
+from nlpkit.io.renamed_runs import RenamedRun
 from nlpkit.io.runs import NewRun, Run, open_run
 from nlpkit.io.shards import shard_block
 from nlpkit.parameters import Execution, with_settings
@@ -190,7 +191,7 @@ def opened_run(run: str | Path | Run | RunModel, execution: Execution, kinds: Se
         InputError: it is no run; SchemaError: of another kind; UsageError: a model that is not saved yet.
     """
     if isinstance(run, RunModel):
-        if not isinstance(run.run, Run):
+        if not isinstance(run.run, Run) or isinstance(run.run, RenamedRun):
             raise UsageError("the model is not saved yet: give the folder that its `save` returns", parameter="run")
         run = run.run.path if kinds else run.run
     return run if isinstance(run, Run) else open_run(Path(run), kinds, verify=execution.verify)

@@ -99,7 +99,7 @@ def name_topics(
     (`nlpkit.topics.phrase_names.ranked_phrases`), as it is mostly written there, and the first word of the topic that is not in it.
 
     Args:
-        run: a run directory of bertopic or lda-gibbs. options: who names the topics. execution: the seed that is sent along.
+        run: a run directory of a topic model. options: who names the topics. execution: the seed that is sent along.
             settings: fields of these, such as llm="http://localhost:11434/v1", llm_model="llama3.2".
 
     Raises:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.io.provenance import HasProvenance, source_block
-from nlpkit.io.runs import NewRun, Run, copy_run
+from nlpkit.io.runs import NewRun, Run
 from nlpkit.io.tables import save_table, write_dropped
 from nlpkit.workflows.corpus import warn_dropped
 
@@ -25,7 +25,7 @@ def save_run(run: Run | NewRun, path: str | Path, *, force: bool = False, drops_
     """
     target = Path(path)
     if isinstance(run, Run):
-        copy_run(run, target, force=force)
+        run.copy_to(target, force=force)
     else:
         run.write(target, force=force)
         listed = target / "dropped.parquet"

@@ -15,7 +15,9 @@ from nlpkit.topics.edit_options import EditOptions
 
 def edit_cli(
     *,
-    model: Annotated[Path, Argument("Run directory of bertopic or lda-gibbs.", metavar="RUN"), READ],
+    model: Annotated[
+        Path, Argument("Run directory of bertopic or lda-gibbs; to rename, of any topic model.", metavar="RUN"), READ
+    ],
     edits: Annotated[Path | None, Argument("File of edits, in TOML.", metavar="EDITS"), READ] = None,
     out: OutputFlags,
     init: Annotated[
@@ -66,7 +68,8 @@ def edit_cli(
     if run.dry_run:
         from nlpkit.workflows.estimate import estimate
 
-        console.plan(estimate(check_edit(model, edits, options=options, read=read, execution=run)))
+        documents = check_edit(model, edits, options=options, read=read, execution=run)
+        console.plan({"documents": 0} if documents is None else estimate(documents))
         return
     result = edit(model, edits, options=options, read=read, execution=run)
     result.save(folder, force=out.force)

@@ -12,7 +12,7 @@ from nlpkit.topics.name_options import NameOptions
 
 
 def name_cli(
-    model: Annotated[Path, Argument("Run directory of bertopic or lda-gibbs.", metavar="RUN"), READ],
+    model: Annotated[Path, Argument("Run directory of a topic model.", metavar="RUN"), READ],
     options: NameOptions,
     out: OutputFlags,
     run: RunFlags,
