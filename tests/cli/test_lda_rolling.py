@@ -393,6 +393,26 @@ def test_topics_that_change_places_are_named(tmp_path: Path) -> None:
     assert [row["size"] for row in after] == [80, 60]
 
 
+def test_names_that_somebody_gave_stay_where_topics_change_places(tmp_path: Path) -> None:
+    first, second = changing_places(tmp_path)
+    run_cli("rolling-lda", first, *ROLL, "-q", "-o", "old")
+    Path("names.csv").write_text("topic,name\n0,The large one\n")
+    run_cli("name", "old", "--names", "names.csv", "-q", "-o", "named")
+    for name in ("old", "named"):
+        run_cli("rolling-lda", second, "--update", name, "-q", "-o", f"{name}-longer")
+    plain, longer = (read(f"{name}-longer/topics.parquet").to_pylist() for name in ("old", "named"))
+    chain = read("old/topics.parquet")["chain_topic"].to_pylist()
+    assert [t["label"] for t in longer] == [
+        "The large one" if t["chain_topic"] == chain[0] else t["label"] for t in plain
+    ]
+    assert longer[1]["label"] == "The large one"
+    changed = {n for n, content in tables_of("named-longer").items() if content != tables_of("old-longer")[n]}
+    assert changed == {"topics.parquet", "model/config.json"}
+    Path("merge.toml").write_text("merge = [[0, 1]]")
+    error = run_cli("edit", "named", "merge.toml", "-o", "new", code=3).err
+    assert "topics of a rolling model go on with every update; they can be renamed, but not changed" in error
+
+
 def test_texts_of_the_old_run_are_shown_without_reading_it_again(tmp_path: Path) -> None:
     rows = made(months=6, change_at=None)
     for row in rows[:100]:

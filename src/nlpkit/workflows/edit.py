@@ -40,14 +40,18 @@ NOT_OF_LDA = {
 }
 
 
-def not_applicable(kind: str) -> dict[str, str]:
-    """Return the edits that a run of some kind does not take, and why."""
+def not_applicable(run: Run) -> dict[str, str]:
+    """Return the edits that a run does not take, and why."""
+    kind, every = run.manifest["kind"], [f.name for f in fields(Edits) if f.name not in ("rename", "topics")]
     if kind == BERTOPIC:
         return {}
-    if kind == LDA:
-        return NOT_OF_LDA
-    every = [f.name for f in fields(Edits) if f.name not in ("rename", "topics")]
-    return dict.fromkeys(every, f"topics of {kind} can be renamed, but not changed")
+    if kind != LDA:
+        return dict.fromkeys(every, f"topics of {kind} can be renamed, but not changed")
+    if run.model_config("tokens").get("rolling"):
+        return dict.fromkeys(
+            every, "topics of a rolling model go on with every update; they can be renamed, but not changed"
+        )
+    return NOT_OF_LDA
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +202,7 @@ def edits_template(run: str | Path | RunModel, *, execution: Execution | None = 
         "edit": shell_line("nlpkit", "edit", str(opened.path), "edits.toml", "-o", f"{opened.path.name}-edited/"),
         "table": "the table at the end",
     }
-    return edits_text(
-        topics, sizes, run=str(opened.path), left_out=not_applicable(opened.manifest["kind"]), example=example
-    )
+    return edits_text(topics, sizes, run=str(opened.path), left_out=not_applicable(opened), example=example)
 
 
 def write_template(text: str, path: Path, *, force: bool = False) -> None:
@@ -214,16 +216,12 @@ def open_topic_run(run: Any, execution: Execution, kinds: Sequence[str] = (BERTO
     """Return a run (a directory, or that of a saved model) whose topics can be renamed; no file was changed but the names of topics.
 
     Raises:
-        InputError: there is none, a file was changed, or it is a rolling model; SchemaError: it is of another kind.
+        InputError: there is none, or a file was changed; SchemaError: it is of another kind.
     """
     opened = opened_run(run, execution, kinds)
     for name in opened.manifest["outputs"]:
         if name not in EDITABLE:
             opened.file(name)
-    if opened.manifest["kind"] == LDA and opened.model_config("tokens").get("rolling"):
-        raise InputError(
-            f"{opened.path} is a rolling model, whose topics and their names change with every update; edit a run of nlpkit lda-gibbs"
-        )
     return opened
 
 
@@ -244,12 +242,13 @@ def _plan(edits: Edits, present: list[TopicWords], run: Run, file: str, *, stric
     Raises:
         InputError: edits contradict each other, name no topic, or none applies; with `strict` one does not.
     """
-    skipped = []
-    for name, why in not_applicable(run.manifest["kind"]).items():
+    reasons: dict[str, list[str]] = {}
+    for name, why in not_applicable(run).items():
         default: Any = Edits.__dataclass_fields__[name].default
         if getattr(edits, name) != default:
-            skipped.append(f"{name}: {why}")
+            reasons.setdefault(why, []).append(name)
             edits = replace(edits, **{name: default})
+    skipped = [f"{', '.join(names)}: {why}" for why, names in reasons.items()]
     vocabulary = set(run.table("vocab", ["term"]).column("term").to_pylist()) if edits.stop_words else set()
     absent = [word for word in edits.stop_words if word not in vocabulary]
     if absent:

@@ -74,6 +74,8 @@ def fitted_rolling(
     corpus, z = modelled(result.corpus, state, result.places)
     alpha: FloatArray = np.full(options.n_topics, options.each_alpha)
     fit = replace(fit_state(corpus.tokens, z, alpha, options.each_eta), sweeps=options.sweeps, trace=())
+    if result.base is not None:
+        fit = replace(fit, names=result.base.names_of(fit.order))
     with stopwatch(seconds, "changes"):
         additions = _tables_of_time(result, fit, alpha, threads=execution.n_threads())
     with stopwatch(seconds, "description"):

@@ -15,13 +15,14 @@ from nlpkit.io.artifacts import read_footer
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.mixture_runs import LDA, Additions, TopicCorpus
-from nlpkit.io.mixture_tables import with_text_hashes
+from nlpkit.io.mixture_tables import read_model, with_text_hashes
 from nlpkit.io.rolling_tables import plain_columns, read_rolling_config, read_state, read_texts
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run, open_run
 from nlpkit.topics.lda.rolling_options import ChangeOptions
 from nlpkit.topics.lda.rolling_plan import RollingState
 from nlpkit.topics.mixtures.token_tables import select_documents
+from nlpkit.topics.naming import exclusive_terms, topic_names
 from nlpkit.types import IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms, document_frequency
 from nlpkit.workflows.topic_corpus import CHUNK, ROLLING_COLUMNS, STAGE, DatedCorpus
@@ -29,13 +30,17 @@ from nlpkit.workflows.topic_corpus import CHUNK, ROLLING_COLUMNS, STAGE, DatedCo
 
 @dataclass(frozen=True, slots=True)
 class RollingRun:
-    """A rolling run that documents are added to. rows: id and the user's columns of its documents, in their order."""
+    """A rolling run that documents are added to. rows: id and the user's columns of its documents, in their order.
+
+    chain_topics, names (K,): the number in the chain of each topic, and the name that somebody gave it, "" for none.
+    """
 
     run: Run
     state: RollingState
     changes: ChangeOptions
     rows: pa.Table
     chain_topics: list[int]
+    names: list[str]
     texts: Mapping[int, str]
     dropped: list[DroppedRow]
     inputs: list[InputInfo]
@@ -55,6 +60,10 @@ class RollingRun:
         """Return the numbers, before and now, of the topics that have another one."""
         before = self.previous_numbers(order).tolist()
         return tuple(sorted((old, new) for new, old in enumerate(before) if old != new))
+
+    def names_of(self, order: LongArray) -> tuple[str, ...]:
+        """Return the names that somebody gave the topics as they are numbered now (K,), "" for none; `order` as above."""
+        return tuple(self.names[number] for number in self.previous_numbers(order))
 
     def prototype(self, order: LongArray) -> Additions:
         """Return the prototype tables of the run, its topics renumbered; nothing where it has no prototype."""
@@ -99,7 +108,8 @@ def open_rolling_run(path: Path, *, verify: bool) -> RollingRun:
         options, seed, changes = read_rolling_config(config)
         inputs = [InputInfo(**one) for one in run.manifest["inputs"]]
     dropped = run.table("dropped").to_pylist() if (path / "dropped.parquet").exists() else []
-    documents, topics = run.table("documents"), run.table("topics", ["chain_topic"])
+    documents, topics, model = run.table("documents"), run.table("topics", ["chain_topic", "label"]), read_model(run)
+    generated = topic_names(exclusive_terms(model.topic_term), model.terms)
     with run.intact():
         chain = numbers(topics, "chain_topic").tolist()
         if sorted(chain) != list(range(options.n_topics)):
@@ -111,6 +121,10 @@ def open_rolling_run(path: Path, *, verify: bool) -> RollingRun:
             changes,
             with_text_hashes(documents.select(columns), run),
             chain,
+            [
+                "" if label == automatic else label
+                for label, automatic in zip(topics.column("label").to_pylist(), generated, strict=True)
+            ],
             read_texts(run),
             [DroppedRow(**row) for row in dropped],
             inputs,
