@@ -110,6 +110,7 @@ def test_a_pattern_as_a_classifier(rows: Path) -> None:
     assert only["by"] == "label"
     assert "did you mean 'sport'?" in run_cli("kwic", "judge", rows, "--count", "--positive", "sports", code=2).error()
     assert "found: court, sport" in run_cli("kwic", "judge", rows, "--count", "--positive", "x", code=2).error()
+    assert run_cli("kwic", "judge", rows, "--positive", "x", code=2).out == ""  # no line before the error
     said = run_cli("kwic", "judge", rows, "--by", "label", "-o", "-").err
     assert "court: precision 0.500 (0.095–0.905), recall 0.500" in said
 

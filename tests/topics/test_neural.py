@@ -218,3 +218,10 @@ def test_what_cannot_be_fitted_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(points, "find_spec", lambda name: None)
     with pytest.raises(MissingError, match=r"nlpkit etm needs the extra 'neural'.*pip install"):
         fit_etm(TOKENS, 2)
+
+
+def test_a_rate_that_is_too_high_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"rate=1e\+06.*beyond all bounds in pass 1"):
+        fit_etm(TOKENS, 3, EtmOptions(rate=1e6, vectors="random", dimensions=20))
+    with pytest.raises(UsageError, match=r"rate=1e\+06.*beyond all bounds"):
+        fit_ctm(TOKENS, 3, CtmOptions(rate=1e6, inference="bow"), embeddings=embedded(LABELS))

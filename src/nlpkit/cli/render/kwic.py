@@ -37,8 +37,11 @@ def _lines(hits: Concordance) -> list[dict[str, Any]]:
 
     if console.settings.json:
         return [row for batch in hits.batches() for row in batch.to_pylist()]
-    lines = Lines(hits.columns)
-    for batch in hits.batches():
+    lines, batches = Lines(hits.columns), hits.batches()
+    if hits.options.positive is not None:
+        batches = iter(list(batches))
+        hits.scores()  # a class that no document has is refused before a line is printed
+    for batch in batches:
         lines.show(batch)
     return []
 

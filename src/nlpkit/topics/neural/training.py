@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 import torch
 
 from nlpkit.architectures.threads import one_thread
+from nlpkit.errors import UsageError
 from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.neural.networks import Draw, Network
 from nlpkit.topics.neural.points import NeuralPoint
@@ -62,6 +64,9 @@ def train(
         dtm: (D, V) counts, D ≥ 10, none of them empty. embeddings: (D, E).
         rng: of the order of documents, the noise and the dropout. progress: called after each pass.
         keeper: keeps states to go on from.
+
+    Raises:
+        UsageError: a rate so high that the loss goes beyond all bounds.
     """
     D, K = dtm.shape[0], n_topics
     order = rng.permutation(D)
@@ -110,6 +115,11 @@ def train(
                 adam.step()
                 total += float(losses.detach().sum())
             bound = _held_out(network, dtm, embeddings, held, held_noise)
+            if not math.isfinite(total + bound):
+                raise UsageError(
+                    f"`rate={schedule.rate:g}`: the loss went beyond all bounds in pass {epoch}; give a lower one",
+                    parameter="rate",
+                )
             trace.append(NeuralPoint(epoch, total / tokens[0], bound / tokens[1]))
             begun = epoch * parts >= STEPS or epoch == schedule.epochs
             if begun and (best is None or trace[-1].held_out_loss < best.held_out_loss):
