@@ -21,7 +21,10 @@ def find_base(name: str, *, verify: bool, offline: bool) -> ModelFiles:
     check_encoder(name, verify=verify)
     files = find_model(name, offline=offline)
     if problem := folder_problem(files.path):
-        raise MissingError(f"{files.name} embeds texts, but cannot be trained ({files.path} {problem})")
+        raise MissingError(
+            f"{files.name} embeds texts, but cannot be trained ({files.path} {problem}); for classes, give what "
+            "`nlpkit sbert-embed CORPUS --model` writes to `nlpkit classify --on embedding`"
+        )
     return files
 
 
