@@ -148,6 +148,11 @@ def test_bad_input(tmp_path: Path) -> None:
     texts = rows()
     write_jsonl(tmp_path / "a.jsonl", texts)
     assert "has no column 'date'" in run_cli("dtm", "a.jsonl", "--k", "2", "-o", "x", code=3).error()
+    write_jsonl(tmp_path / "empty.jsonl", [])
+    for command in ("dtm", "rolling-lda"):
+        assert (
+            run_cli(command, "empty.jsonl", "--k", "2", "-o", "x", code=3).error().endswith("empty.jsonl has no rows")
+        )
     one = run_cli("dtm", "a.jsonl", "--date-col", "when", "--every", "10 years", "--k", "2", "-o", "x", code=3).error()
     assert "lie in one period of 10 years" in one
     assert (
