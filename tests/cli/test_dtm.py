@@ -148,8 +148,16 @@ def test_bad_input(tmp_path: Path) -> None:
     texts = rows()
     write_jsonl(tmp_path / "a.jsonl", texts)
     assert "has no column 'date'" in run_cli("dtm", "a.jsonl", "--k", "2", "-o", "x", code=3).error()
+    write_jsonl(tmp_path / "empty.jsonl", [])
+    for command in ("dtm", "rolling-lda"):
+        assert (
+            run_cli(command, "empty.jsonl", "--k", "2", "-o", "x", code=3).error().endswith("empty.jsonl has no rows")
+        )
     one = run_cli("dtm", "a.jsonl", "--date-col", "when", "--every", "10 years", "--k", "2", "-o", "x", code=3).error()
-    assert "lie in one period of 10 years" in one
+    assert "all documents with a date lie in one period of 10 years" in one
+    write_jsonl(tmp_path / "day.jsonl", [{"text": "mast sail", "date": "2024-02-03"}] * 4)
+    planned = run_cli("dtm", "day.jsonl", "--k", "2", "--dry-run", code=3).error()
+    assert "all documents with a date lie" in planned
     assert (
         "--every 'moon'"
         in run_cli("dtm", "a.jsonl", "--date-col", "when", "--every", "moon", "--k", "2", "-o", "x", code=2).error()

@@ -94,14 +94,16 @@ def test_every_command_reads_the_run(run: Path, planted: Path) -> None:
     assert got["ami"] > 0.8
     assert 1 < got["perplexity"] < 200
     assert got["kl_uniform"] > 0
-    lines = "info RUN|topics RUN --by label --words 3|report RUN -o r.html"
+    lines = "evaluate RUN|info RUN|topics RUN --by label --words 3|report RUN -o r.html"
     if run.name in ("plsa", "hdp"):  # of the others they read the same tables
         lines += """|topics RUN --documents 1|topics RUN --correlations|diff RUN RUN|plot RUN topics -o t.svg
 plot RUN similarity -o s.svg|export RUN -o t.xlsx|export RUN -o t.json|export RUN --to r -o r/|convert RUN -o t.csv"""
     for line in lines.replace("\n", "|").split("|"):
         run_cli(*(run if word == "RUN" else word for word in line.split()))
-    refused = run_cli("edit", run, "-o", "e.toml", "--init", code=3).error()
-    assert refused.endswith("but a run of bertopic or lda-gibbs was needed")
+    run_cli("edit", run, "-o", "e.toml", "--init")
+    Path("m.toml").write_text("merge = [[0, 1]]", encoding="utf-8")
+    refused = run_cli("edit", run, "m.toml", "-o", "m", code=3).error()
+    assert refused.endswith(f"topics of {run.name} can be renamed, but not changed")
     page = Path("r.html").read_text(encoding="utf-8")
     assert ("Hofmann" in page) == (run.name == "plsa")
     assert ("Lee, D. D." in page) == (run.name == "nmf")

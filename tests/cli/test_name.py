@@ -404,3 +404,10 @@ def test_topics_of_other_models_are_renamed_but_not_changed(models: dict[str, Pa
     assert read("new/topics.parquet")["label"].to_pylist()[2] == "Third"
     with pytest.raises(InputError, match="these edits do not apply"):
         nk.edit(models["stm"], "e.toml", strict=True)
+
+
+def test_an_empty_line_and_numbers_as_a_spreadsheet_writes_them(fitted: Path) -> None:
+    Path("lines.txt").write_text("\nSecond\n\n\n")
+    Path("table.csv").write_text("topic,name\n2.0,Third\n")
+    for file, named in (("lines.txt", [(1, "Second")]), ("table.csv", [(2, "Third")])):
+        assert [(one.topic, one.name) for one in nk.name_topics(fitted, names=file).names] == named

@@ -190,7 +190,7 @@ def _ask(model: KeptAnswers, source: TopicSource, before: str, taken: list[str],
 
 
 def _names_of_people(run: Run, path: Path) -> list[TopicName]:
-    """Return names from a table with topic and name, or from lines, one for each topic in order."""
+    """Return names from a table with topic and name, or from lines, one for each topic in order, empty where it keeps its name."""
     topics, _ = topics_of_run(run)
     if not path.is_file():
         raise InputError(f"names {path} does not exist", parameter="names")
@@ -208,10 +208,13 @@ def _names_of_people(run: Run, path: Path) -> list[TopicName]:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError:
             raise InputError(f"names {path} is not UTF-8 text", parameter="names") from None
-        rows = list(enumerate(line for line in lines if line.strip()))
+        while lines and not lines[-1].strip():
+            lines.pop()
+        rows = list(enumerate(lines))
     named: dict[int, str] = {}
     for topic, name in rows:
-        if isinstance(topic, bool) or not str(topic).lstrip("-").isdigit() or not 0 <= int(topic) < len(topics):
+        topic = str(topic).removesuffix(".0")  # as a column of numbers is written where one is missing
+        if not topic.isdecimal() or int(topic) >= len(topics):
             raise InputError(f"names {path}: the run has topics 0 to {len(topics) - 1}, not {topic}", parameter="names")
         if int(topic) in named:
             raise InputError(f"names {path}: topic {topic} is there twice", parameter="names")

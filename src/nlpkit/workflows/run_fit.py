@@ -34,6 +34,7 @@ from nlpkit.workflows.reference import reference_of, token_table
 
 RESIDUAL_DOCS = 2000
 TRACE_LINES = 8
+COUNTERS = {"sweep", "step", "epoch"}
 NOT_MIXED = "only topic models that give every word a probability have it, such as runs of nlpkit lda-gibbs"
 
 
@@ -85,11 +86,14 @@ def _add_trace(result: TargetResult, run: Run) -> None:
     known = {
         "sweep": "sweep",
         "step": "step",
+        "epoch": "epoch",
         "log_likelihood": "log-likelihood",
         "bound": "bound",
         "effective_topics": "effective topics",
     }
     names = [name for name in known if name in trace[0]]
+    if not set(names) - COUNTERS:  # GSDMM keeps its number of topics alone, a neural model its loss
+        return
     title = "log p(w, z) per token along the chain"
     if "sweep" not in names:
         title = f"{known[names[-1]]} per token along the fit"
@@ -98,7 +102,7 @@ def _add_trace(result: TargetResult, run: Run) -> None:
         [[point[name] for name in names] for point in shown],
         {"log-likelihood": ".4f", "bound": ".4f", "effective topics": ".1f"},
     )
-    if tokens and len(trace) > 3 and "sweep" in names:
+    if tokens and len(trace) > 3 and {"sweep", "log_likelihood"} <= set(names):
         rise = trace[-1]["log_likelihood"] - trace[-1 - len(trace) // 4]["log_likelihood"]
         if rise > 0.01:
             result.notes.append(

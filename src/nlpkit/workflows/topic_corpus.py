@@ -21,7 +21,7 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.chunks import Days
 from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.types import TokenTable
-from nlpkit.workflows.corpus import Corpus, no_words, warn_dropped
+from nlpkit.workflows.corpus import Corpus, no_documents, no_words, warn_dropped
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.embeddings import embedded_by
 from nlpkit.workflows.tokens import note_tokens, token_info
@@ -147,11 +147,13 @@ def read_dated_corpus(
 
     Raises:
         ColumnError: there is no column of dates, or it holds something else.
-        InputError: no document has a date, or no words are left.
+        InputError: there are no documents, none has a date, or no words are left.
     """
     column = corpus.options.date_col
     with corpus.open() as stream:
         if "date" not in stream.schema.names:
+            if next(iter(stream), None) is None:
+                raise no_documents(stream)
             raise missing_column(stream.where, column, stream.schema.names, "date_col")
         asked = options_for(stream)
         options = asked or PreprocessOptions()

@@ -66,9 +66,8 @@ def cut_periods(days: Days, every: str) -> Periods:
             )
         starts.append(start)
     if len(starts) == 1:
-        who = f"all {len(days):,} documents lie" if len(days) > 1 else "the only document lies"
         raise InputError(
-            f"{who} in one period of {span}, from {starts[0]} to {end}; a dynamic topic model needs at least two: give a shorter `every`, "
-            "or fit a model without dates"
+            f"all documents with a date lie in one period of {span}, from {starts[0]} to {end}; "
+            "a dynamic topic model needs at least two: give a shorter `every`, or fit a model without dates"
         )
     return Periods(np.array([*starts, end + 1], "datetime64[D]"))
