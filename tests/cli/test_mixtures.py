@@ -94,7 +94,9 @@ def test_every_command_reads_the_run(run: Path, planted: Path) -> None:
     assert got["ami"] > 0.8
     assert 1 < got["perplexity"] < 200
     assert got["kl_uniform"] > 0
-    lines = "evaluate RUN|info RUN|topics RUN --by label --words 3|report RUN -o r.html"
+    titles = {"hdp": "log p(w | z) per token", "biterm": "log p(biterms, z) per biterm"}
+    assert titles.get(run.name, "") in run_cli("evaluate", run).out
+    lines = "info RUN|topics RUN --by label --words 3|report RUN -o r.html"
     if run.name in ("plsa", "hdp"):  # of the others they read the same tables
         lines += """|topics RUN --documents 1|topics RUN --correlations|diff RUN RUN|plot RUN topics -o t.svg
 plot RUN similarity -o s.svg|export RUN -o t.xlsx|export RUN -o t.json|export RUN --to r -o r/|convert RUN -o t.csv"""

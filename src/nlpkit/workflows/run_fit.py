@@ -35,6 +35,7 @@ from nlpkit.workflows.reference import reference_of, token_table
 RESIDUAL_DOCS = 2000
 TRACE_LINES = 8
 COUNTERS = {"sweep", "step", "epoch"}
+LOG_P = {"hdp": "log p(w | z) per token", "hlda": "log p(w | z) per token", "biterm": "log p(biterms, z) per biterm"}
 NOT_MIXED = "only topic models that give every word a probability have it, such as runs of nlpkit lda-gibbs"
 
 
@@ -94,7 +95,7 @@ def _add_trace(result: TargetResult, run: Run) -> None:
     names = [name for name in known if name in trace[0]]
     if not set(names) - COUNTERS:  # GSDMM keeps its number of topics alone, a neural model its loss
         return
-    title = "log p(w, z) per token along the chain"
+    title = f"{LOG_P.get(run.manifest['kind'], 'log p(w, z) per token')} along the chain"
     if "sweep" not in names:
         title = f"{known[names[-1]]} per token along the fit"
     result.tables[title] = detail_table(
