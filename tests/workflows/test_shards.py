@@ -247,7 +247,7 @@ def test_merged_terms_are_those_of_one_process(corpus: Path, tmp_path: Path) -> 
 
 def test_a_part_of_preprocess_is_no_table_of_documents(corpus: Path, tmp_path: Path) -> None:
     part = parts_of("preprocess", corpus, tmp_path, 2)[0]
-    with pytest.raises(InputError, match="is a table of kind 'words', but 'documents' was needed"):
+    with pytest.raises(InputError, match="is one part of a table; put the parts together with: nlpkit merge"):
         nk.read_corpus(part).table()
     with pytest.raises(UsageError, match="which words stay depends on all documents"):
         nk.preprocess(nk.read_corpus(corpus, options=READ), shard="1/2")

@@ -17,6 +17,7 @@ from nlpkit.version import __version__
 FOOTER_KEY = b"nlpkit"
 SCHEMA_VERSION = 1
 DOCUMENTS = "documents"
+SHARD = "shard"  # key of the block of a part, see `nlpkit.io.shards`
 _WHAT_TO_RUN = {
     "documents": "nlpkit preprocess",
     "topics": "nlpkit bertopic",
@@ -66,6 +67,8 @@ def check_footer(block: dict[str, Any] | None, kinds: Sequence[str], where: str)
             f"{where} has schema version {version}, this nlpkit ({__version__}) reads up to {SCHEMA_VERSION}; "
             f"it was written by nlpkit {block.get('nlpkit_version')}: update nlpkit"
         )
+    if block.get("kind") not in kinds and SHARD in block:
+        raise SchemaError(f"{where} is one part of a table; put the parts together with: nlpkit merge PARTS -o WHOLE")
     if block.get("kind") not in kinds:
         commands = " or ".join(dict.fromkeys(_WHAT_TO_RUN[k] for k in kinds if k in _WHAT_TO_RUN))
         raise SchemaError(

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from nlpkit.io.artifacts import DICTIONARY_BYTES, leaves, repeating, stored, stored_schema, with_footer
-from nlpkit.io.shards import SHARD
+from nlpkit.io.footers import SHARD
 
 
 class ParquetSink:

@@ -16,9 +16,9 @@ from nlpkit.errors import InputError, SchemaError, first_line
 from nlpkit.io.artifacts import read_footer, read_table
 from nlpkit.io.corpora import DroppedRow
 from nlpkit.io.documents import DICTIONARY_TOKENS
-from nlpkit.io.footers import FOOTER_KEY, check_footer
+from nlpkit.io.footers import FOOTER_KEY, SHARD, check_footer
 from nlpkit.io.selection import KEEP_IF, WHERE
-from nlpkit.io.shards import SHARD, Share
+from nlpkit.io.shards import Share
 from nlpkit.io.tables import dropped_path
 from nlpkit.wording import counted, listed
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError
+from nlpkit.io.footers import SHARD
 from nlpkit.parameters import Param
 from nlpkit.wording import counted
 
 if TYPE_CHECKING:
     from nlpkit.io.read_options import ReadOptions
 
-SHARD = "shard"  # key of a footer block
 FORM = re.compile(r"([0-9]{1,9})/([0-9]{1,9})", re.ASCII)
 
 

@@ -16,10 +16,11 @@ from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.documents import token_ids
+from nlpkit.io.footers import SHARD
 from nlpkit.io.provenance import source_block
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.shard_files import ShardFile, merged_dropped
-from nlpkit.io.shards import SHARD, shard_block
+from nlpkit.io.shards import shard_block
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.parameters import Execution
 from nlpkit.text.language import SAMPLE_DOCS, LanguageShare
