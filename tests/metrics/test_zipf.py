@@ -19,6 +19,7 @@ counts = st.lists(st.integers(1, 10_000), min_size=2, max_size=40)
 def test_the_table_of_the_lecture() -> None:
     table = [49688, 32781.85, 25702.70, 21627.96, 18917.75, 16957.46, 15459.40, 14269.13, 13295.54, 12481.06]
     assert np.round(zipf_frequencies(49688, 0.6, 10), 2).tolist() == table  # L1366
+    assert zipf_frequencies(7, 1e6, 3).tolist() == [7, 0, 0]
 
 
 def test_probabilities_by_hand() -> None:

@@ -63,7 +63,7 @@ def zipf_probabilities(n_ranks: int, exponent: float) -> FloatArray:
 def zipf_frequencies(first: float, exponent: float, n_ranks: int) -> FloatArray:
     """Return f_k = f_1 / k^s of the ranks 1 … V (V,): the law drawn through the most frequent word (lecture, L1335)."""
     ranks: FloatArray = np.arange(1, n_ranks + 1, dtype=np.float64)
-    return first / ranks**exponent
+    return first * np.exp(-exponent * np.log(ranks))  # a power of a large exponent would be beyond all numbers
 
 
 def verdict(ks: float) -> str:
