@@ -67,9 +67,11 @@ def check_footer(block: dict[str, Any] | None, kinds: Sequence[str], where: str)
             f"{where} has schema version {version}, this nlpkit ({__version__}) reads up to {SCHEMA_VERSION}; "
             f"it was written by nlpkit {block.get('nlpkit_version')}: update nlpkit"
         )
-    if block.get("kind") not in kinds and SHARD in block:
-        raise SchemaError(f"{where} is one part of a table; put the parts together with: nlpkit merge PARTS -o WHOLE")
     if block.get("kind") not in kinds:
+        if SHARD in block:
+            raise SchemaError(
+                f"{where} is one part of a table; put the parts together with: nlpkit merge PARTS -o WHOLE"
+            )
         commands = " or ".join(dict.fromkeys(_WHAT_TO_RUN[k] for k in kinds if k in _WHAT_TO_RUN))
         raise SchemaError(
             f"{where} is a table of kind '{block.get('kind')}', but {' or '.join(repr(k) for k in kinds)} was needed"

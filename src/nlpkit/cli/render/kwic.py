@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from nlpkit import reporting, wording
@@ -9,6 +10,8 @@ from nlpkit.cli import console
 from nlpkit.workflows.corpus import warn_dropped
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from nlpkit.workflows.kwic import Concordance
 
 
@@ -37,9 +40,10 @@ def _lines(hits: Concordance) -> list[dict[str, Any]]:
 
     if console.settings.json:
         return [row for batch in hits.batches() for row in batch.to_pylist()]
-    lines, batches = Lines(hits.columns), hits.batches()
+    lines = Lines(hits.columns)
+    batches: Iterable[pa.RecordBatch] = hits.batches()
     if hits.options.positive is not None:
-        batches = iter(list(batches))
+        batches = list(batches)
         hits.scores()  # a class that no document has is refused before a line is printed
     for batch in batches:
         lines.show(batch)
