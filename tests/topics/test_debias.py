@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import gamma
 from sklearn.metrics import adjusted_mutual_info_score
 
+from nlpkit.errors import InputError
 from nlpkit.topics.bertopic import fit_topics
 from nlpkit.topics.debias import _share_that_stays, debiased_tokens, without_groups
 from nlpkit.topics.options import BertopicOptions
@@ -89,3 +90,9 @@ def test_groups_of_chance_move_little_and_documents_of_no_group_stay() -> None:
     assert (np.einsum("de,de->d", X, moved) > 0.99).all()
     assert np.array_equal(moved[groups < 0], X[groups < 0])
     assert np.allclose(np.linalg.norm(moved, axis=1), 1)
+
+
+def test_groups_of_equal_embeddings_leave_nothing() -> None:
+    X = planted([5, 5], seed=2).embeddings[:8]
+    with pytest.raises(InputError, match="the documents of each group have the same embedding"):
+        without_groups(np.repeat(X, 2, axis=0), np.repeat(np.arange(8, dtype=np.int32), 2))

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from nlpkit.errors import InputError
 from nlpkit.topics.neighbours import group_sums, unit_rows
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray, TokenTable
 
 QUANTILE = 0.95
+NOTHING = 1e-9  # of the variance between groups, such as rounding leaves within them
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,9 @@ def without_groups(embeddings: Float32Array, groups: IntArray) -> Float32Array:
     Args:
         embeddings: (D, E) rows of unit length; groups: (D,) of each document, -1 for none, which stays where it is; more documents than
             groups.
+
+    Raises:
+        InputError: the documents of each group have the same embedding, so that nothing is left.
     """
     rows = np.flatnonzero(groups >= 0)
     G = int(groups.max(initial=-1)) + 1
@@ -99,6 +104,12 @@ def without_groups(embeddings: Float32Array, groups: IntArray) -> Float32Array:
     away = means - X.mean(axis=0)
     within = ((X - means[g]) ** 2).sum() / max(N - G, 1)
     between = ((n @ (away**2).sum(axis=1)) - (G - 1) * within) / (N - (n**2).sum() / N)
+    if within <= NOTHING * between:
+        raise InputError(
+            "the documents of each group have the same embedding, so `debias` leaves nothing to find topics in; a column with "
+            "different documents in a group is needed",
+            parameter="debias",
+        )
     if between <= 0:
         return embeddings
     shrink = between / (between + within / np.maximum(n, 1))
