@@ -12,7 +12,7 @@ import pytest
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="kernels are plain Python then")
 
 PIPELINE = """
-import hashlib, sys
+import hashlib, json, sys
 from pathlib import Path
 before, n, folder = sys.argv[1:]
 if before == "compiled":
@@ -21,10 +21,14 @@ import nlpkit as nk
 texts = ["The cats sat, don't-stop, U.S. state-of-the-art 3.5 &amp; a@b.c http://x.y/z <b>é</b> Straße", "", "日本語 and 中文", "a b a"]
 tokens = nk.preprocess([f"{texts[i % 4]} word{i % 7}" for i in range(int(n))], stem="auto", min_df=1)
 weights = nk.tfidf(tokens)
-for name, result in (("tokens", tokens), ("weights", weights)):
+statistics = nk.stats([" ".join(texts) * 9, *texts])
+for name, result in (("tokens", tokens), ("weights", weights), ("statistics", statistics)):
     path = f"{folder}/{name}-{before}.parquet"
     result.save(path)
     print(hashlib.sha256(Path(path).read_bytes()).hexdigest())
+topics = [["cat", "sat", "stop", "word3"], ["stat", "u.s", "sat", "word1"]]
+scores = nk.evaluate(topics, "npmi,c_v,umass", reference=f"{folder}/tokens-{before}.parquet")
+print(hashlib.sha256(json.dumps([target["metrics"] for target in scores.to_dict()["targets"]]).encode()).hexdigest())
 print("numba" in sys.modules)
 """
 

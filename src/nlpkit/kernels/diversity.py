@@ -7,7 +7,7 @@ import math
 from nlpkit.kernels import njit
 
 
-@njit(nogil=True)
+@njit(nogil=True, work="term_ids")
 def diversity_of_documents(offsets, term_ids, window, threshold, draws, seen, counts, mtld, mattr, hdd):  # type: ignore[no-untyped-def]
     """Fill mtld, mattr, hdd (D,) float64 for documents offsets (D+1,), term_ids (N,) in 0 … V-1; nan where a document is too short.
 
@@ -51,9 +51,10 @@ def _never_drawn(n, tf, draws):  # type: ignore[no-untyped-def]
     """Return the probability that none of tf among n is drawn without replacement: C(n - tf, draws) / C(n, draws)."""
     if n - tf < draws:
         return 0.0
-    return math.exp(
-        math.lgamma(n - tf + 1) - math.lgamma(n - tf - draws + 1) - math.lgamma(n + 1) + math.lgamma(n - draws + 1)
-    )
+    never = 1.0
+    for i in range(tf):  # as if the tf came one by one: the sum of all tf is n
+        never *= (n - draws - i) / (n - i)
+    return never
 
 
 @njit(nogil=True)

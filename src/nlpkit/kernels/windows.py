@@ -48,7 +48,7 @@ class Present(NamedTuple):
     where: np.ndarray
 
 
-@njit(nogil=True)
+@njit(nogil=True, work="word_ids")
 def count_windows(  # type: ignore[no-untyped-def]
     offsets, word_ids, rows, part, parts, window, skips_first, forgets, pairs, present, counts
 ):
@@ -124,7 +124,7 @@ def count_windows(  # type: ignore[no-untyped-def]
                 last[u] = where[head]
 
 
-@njit(nogil=True)
+@njit(nogil=True, work="neighbours")
 def fill_slots(indptr, neighbours, begins, masks, slots):  # type: ignore[no-untyped-def]
     """Put the partners of each word into its table; slots are all -1, and at least one more than partners."""
     for u in range(len(masks)):
