@@ -147,6 +147,7 @@ def test_module_runs_like_the_command(tmp_path: Path) -> None:
     [
         "nlpkit preprocess {news} -q -o - | head -1",
         "nlpkit info {news} | true",
+        "nlpkit kwic the {news} -q | true",
         "nlpkit --help | true",
         "nlpkit info --help | true",
     ],

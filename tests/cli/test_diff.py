@@ -19,6 +19,16 @@ def test_a_run_and_itself_are_matched_throughout(planted_lda: Path) -> None:
     assert all(link["words"] > 0.999 and not link["lost"] and not link["gained"] for link in value["links"])
 
 
+def test_topics_without_documents_are_those_with_the_same_words(planted: Path, tmp_path: Path) -> None:
+    run_cli("lda-online", planted, "--k", "12", "--seed", "1", "-q", "-o", "many")
+    sizes = pl.read_parquet("many/topics.parquet")["size"]
+    assert (sizes == 0).any()
+    value = run_cli("diff", "many", "many", "--json").json()
+    assert [(link["relation"], link["a"], link["b"]) for link in value["links"]] == [
+        ("matched", k, k) for k in range(12)
+    ]
+
+
 @needs_hdbscan
 def test_another_model_by_documents_and_by_words(planted_run: Path, planted_lda: Path) -> None:
     by_documents = run_cli("diff", planted_run, planted_lda, "--json").json()

@@ -54,7 +54,7 @@ FIT = ("--date-col", "when", "--k", "2", "--chain-variance", "0.5", "--min-df", 
 def run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("dtm") / "dtm"
     done = run_cli("dtm", corpus, *FIT, "-o", target)
-    assert "4 periods from 2000-01-01 to 2003-12-31" in done.err
+    assert "4 periods from 2000-01-01 to 2003-12-31, of 40 documents" in done.err
     assert "first, middle and last period" in done.out
     return target
 

@@ -134,8 +134,9 @@ def test_two_predictions_are_compared_by_document(tmp_path: Path) -> None:
 def test_ids_that_come_twice_pair_nothing(tmp_path: Path) -> None:
     rows = [{**r, "id": str(i // 2)} for i, r in enumerate(sample())]
     table = write(tmp_path / "twice.csv", rows)
-    found = run_cli("evaluate", table, table, "--metrics", "accuracy", "--json").json()
-    assert found["comparisons"][0]["p_value"] is None
+    done = run_cli("evaluate", table, table, "--metrics", "accuracy", "--json")
+    assert done.json()["comparisons"][0]["p_value"] is None
+    assert f"warning: {table} is given twice, and compared with itself" in done.err
 
 
 def test_calibration_needs_probabilities(tmp_path: Path) -> None:

@@ -209,7 +209,8 @@ def test_names_by_people(fitted: Path, tmp_path: Path) -> None:
     assert [one.name for one in nk.name_topics(fitted, names=tmp_path / "n.txt").names] == ["A", "B", "C"]
     for text, problem in (
         ("topic,name\n7,x\n", "topics 0 to 2"), ("topic,name\n0,x\n0,y\n", "twice"), ("a,b\n1,2\n", "no column 'topic'"),
-        ("topic,name\n", "no names"), ("", "there are none"), ("topic,name\n0,x\n2,x\n", "topics 0 and 2 would both be 'x'"),
+        ("topic,name\n", "no names"), ("", "found: none"), ("topic,name\n0,x\n2,x\n", "topics 0 and 2 would both be 'x'"),
+        ("topic,name\n0,rain, wind\n1,x\n", r"n.csv:2: 3 fields, but the header has 2; put fields with the delimiter"),
     ):  # fmt: skip
         (tmp_path / "n.csv").write_text(text)
         with pytest.raises(InputError, match=problem):

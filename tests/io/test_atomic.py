@@ -116,10 +116,16 @@ def test_targets_that_are_refused(tmp_path: Path) -> None:
 def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
     try:
-        with pytest.raises(InputError, match="no permission"):
+        with pytest.raises(InputError, match="no file can be made in"):
             check_target(tmp_path / "x", force=False)
     finally:
         tmp_path.chmod(0o755)
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="a folder of Linux that takes no files, even of root")
+def test_a_folder_that_takes_no_files_is_told_before_any_work() -> None:
+    with pytest.raises(InputError, match="cannot write /proc/x: no file can be made in /proc"):
+        check_target(Path("/proc/x"), force=False, directory=True)
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,14 @@ def test_losses_fall_and_are_not_cut_off_by_float32() -> None:
     assert abs(more.losses[0] - learned.losses[0]) / learned.losses[0] < 0.5  # a mean, not a sum
 
 
+def test_an_epoch_that_trains_no_word_has_no_loss() -> None:
+    pytest.importorskip("gensim")
+    one = token_table([[f"w{n}" for n in range(12)]])
+    learned = fit_network(one, options("sgns", epochs=30, min_count=1, subsample=0.001), seed=1)
+    assert 0 < len(learned.losses) < 30
+    assert min(learned.losses) > 0
+
+
 def test_a_document_without_words_has_a_vector_of_zeros() -> None:
     pytest.importorskip("gensim")
     texts = [["a", "b"], [], ["b", "a"], []]

@@ -11,6 +11,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from nlpkit.errors import InputError, OutputExistsError, UsageError
 from nlpkit.io.protected import input_at
@@ -38,8 +39,10 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
         raise InputError(
             f"cannot write {path}: the directory {parent} does not exist; create it with: {shell_line('mkdir', '-p', parent)}"
         )
-    if not os.access(parent, os.W_OK):
-        raise InputError(f"cannot write {path}: no permission to write in {parent}")
+    try:
+        TemporaryFile(dir=parent).close()  # permissions alone do not tell, as of /proc
+    except OSError as error:
+        raise InputError(f"cannot write {path}: no file can be made in {parent} ({error.strerror})") from None
     if not path.exists():
         return
     if path.is_dir() != directory:

@@ -96,7 +96,10 @@ def read_shard(path: Path) -> ShardFile | None:
     Raises:
         InputError: it is not there, unreadable, or no part; SchemaError: it is of a newer nlpkit.
     """
-    block = read_footer(path)
+    try:
+        block = read_footer(path)
+    except InputError as error:
+        raise type(error)(f"{str(error).rstrip('.')}; make the part again") from None
     if block is not None and block.get("kind") == DROPPED:
         return None
     check_footer(block, [str(block.get("kind"))] if block is not None else (), str(path))

@@ -66,8 +66,8 @@ def train_word2vec(tokens: TokenTable, words: Sequence[str], *, seed: int) -> tu
 class NetworkVectors:
     """Vectors that a network learned: of words (V, E), of documents (D, E) by doc2vec, of n-grams by fastText.
 
-    words (V,): those with min_count occurrences. losses: the mean loss of a word that was trained on, of each epoch; of word2vec alone,
-    as gensim sums it up.
+    words (V,): those with min_count occurrences. losses: the mean loss of a word that was trained on, of each epoch that had any; of
+    word2vec alone, as gensim sums it up.
     """
 
     words: tuple[str, ...]
@@ -154,8 +154,9 @@ def _word2vec() -> type:
             self.trained += tally
             return tally, raw
 
-        def epoch_loss(self) -> float:
-            loss = self.total / max(self.trained, 1)
+        def epoch_loss(self) -> float | None:
+            """Return the mean loss of the epoch that ends, None where subsampling left no pair of words to train on."""
+            loss = self.total / self.trained if self.total else None
             self.total, self.trained = 0.0, 0
             return loss
 

@@ -171,8 +171,9 @@ def diff(
 ) -> TopicDiff:
     """Return what became of the topics of a run in another one, whatever models made them (see `correspondence`).
 
-    By documents, where the runs share them by id: how many of the documents of a topic are in a topic of the other run. By
-    words: the cosine of the stored words, weighted by rank, since the weights of different models cannot be compared.
+    By documents, where the runs share them by id: how many of the documents of a topic are in a topic of the other run; two topics
+    that both have none of them are compared by words. By words: the cosine of the stored words, weighted by rank, since the weights of
+    different models cannot be compared.
 
     Args:
         a, b: run directories, runs that are open, or saved models.
@@ -211,11 +212,9 @@ def diff(
         links = correspondence(words, words, threshold=threshold)
     else:
         both = table[:K, :L].astype(np.float64)
-        links = correspondence(
-            _shares(both, table[:K].sum(axis=1)[:, None]),
-            _shares(both, table[:, :L].sum(axis=0)[None, :]),
-            threshold=threshold,
-        )
+        of_each, of_other = table[:K].sum(axis=1)[:, None], table[:, :L].sum(axis=0)[None, :]
+        alone = np.where((of_each == 0) & (of_other == 0), words, 0.0)
+        links = correspondence(_shares(both, of_each) + alone, _shares(both, of_other) + alone, threshold=threshold)
     return TopicDiff(runs[0], runs[1], by, threshold, links, len(there), table, words)
 
 

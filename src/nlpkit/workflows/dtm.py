@@ -206,9 +206,10 @@ def _of_periods(dated: DatedCorpus, period: LongArray) -> TopicCorpus:
 def _note_periods(periods: Periods, period: LongArray) -> None:
     """Say how many periods there are, and that some have no documents."""
     n = np.bincount(period, minlength=periods.n)
+    fewest, most = int(n[n > 0].min()), int(n.max())
     reporting.note(
         f"{wording.counted(periods.n, 'period')} from {periods.start_dates[0]} to {periods.end_dates[-1]}, of "
-        f"{wording.count(int(n[n > 0].min()))} to {wording.counted(int(n.max()), 'document')}"
+        f"{'' if fewest == most else f'{fewest:,} to '}{wording.counted(most, 'document')}"
     )
     empty = int((n == 0).sum())
     if empty:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import reporting
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column, unknown_value
 from nlpkit.evaluation.options import EvaluationOptions
 from nlpkit.evaluation.topics import TopicSet
@@ -123,6 +124,7 @@ def opened_targets(
         raise unknown_value("target_format", options.target_format, dict.fromkeys(known))
     named = _named(targets)
     names = _short_names([name for name, _ in named])
+    _warn_of_repeats([Path(target) for _, target in named if isinstance(target, str | Path)])
     topics_first = topics_first or options.topic_col != EvaluationOptions().topic_col
     with ExitStack() as stack:
         opened: list[Target] = []
@@ -201,6 +203,14 @@ def _short_names(targets: Sequence[str]) -> list[str]:
         seen[target] = seen.get(target, 0) + 1
         names.append(target if seen[target] == 1 else f"{target} ({seen[target]})")
     return names
+
+
+def _warn_of_repeats(paths: Sequence[Path]) -> None:
+    seen: dict[Path, Path] = {}
+    for path in paths:
+        earlier = seen.setdefault(path.resolve(), path)
+        if earlier is not path:
+            reporting.warn(f"{earlier} is given twice, and compared with itself")
 
 
 def _open(

@@ -14,7 +14,7 @@ from nlpkit.errors import InputError
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.chat import ANSWER_TOKENS, KeptAnswers
 from nlpkit.io.edit_files import rename_text
-from nlpkit.io.plain_tables import TABLE_FORMATS, arrow_table, table_format
+from nlpkit.io.plain_tables import TABLE_FORMATS, read_columns, table_format
 from nlpkit.io.runs import Run
 from nlpkit.lm.questions import question_tokens
 from nlpkit.parameters import Execution, with_settings
@@ -195,14 +195,8 @@ def _names_of_people(run: Run, path: Path) -> list[TopicName]:
     if not path.is_file():
         raise InputError(f"names {path} does not exist", parameter="names")
     if table_format(path) in TABLE_FORMATS:
-        table = arrow_table(path)
-        missing = [name for name in ("topic", "name") if name not in table.column_names]
-        if missing:
-            raise InputError(
-                f"names {path}: no column '{missing[0]}' (there are {wording.listed(table.column_names, 10) or 'none'})",
-                parameter="names",
-            )
-        rows = list(zip(table.column("topic").to_pylist(), table.column("name").to_pylist(), strict=True))
+        table = read_columns(path, ["topic", "name"])
+        rows = list(zip(table["topic"], table["name"], strict=True))
     else:
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()

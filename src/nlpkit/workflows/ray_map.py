@@ -315,12 +315,13 @@ class _Cluster:
 
     def __enter__(self) -> RayWorkers:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        if not logging.getLogger("ray").handlers:
-            logging.getLogger("ray").setLevel(logging.ERROR)
+        quiet = not logging.getLogger("ray").handlers
         try:
             import ray
         except ImportError:
             raise missing_extra("dividing the work among processes", "ray") from None
+        if quiet:  # the import sets a level of its own
+            logging.getLogger("ray").setLevel(logging.ERROR)
         local = self._address == "local"
         threads = max(1, self._job.execution.threads)
         if not ray.is_initialized():

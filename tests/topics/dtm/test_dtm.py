@@ -95,6 +95,7 @@ def test_planted_drift_comes_back_and_the_bound_does_not_fall() -> None:
     np.testing.assert_allclose(phi_of(fit), planted_phi(), atol=0.04)
     assert np.diff([point.bound for point in fit.trace]).min() > -1e-5
     assert fit.numbers["converged"]
+    assert fit.numbers["bound_per_token"] == pytest.approx(fit.trace[-1].bound, rel=1e-4)
     np.testing.assert_allclose(np.asarray(fit.doc_topic.sum(axis=1)).ravel(), np.diff(tokens.offsets), atol=1e-4)
     np.testing.assert_allclose(fit.model.phi.sum(axis=1), 1)
 

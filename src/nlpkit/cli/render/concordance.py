@@ -17,6 +17,12 @@ _ID_CELLS = 24
 _SHOWN = ("id", "left", "match", "right")
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave a closed pipe to the caller, where rich would exit with 1."""
+        raise BrokenPipeError
+
+
 class Lines:
     """Prints hits, batch by batch, with the id and the values of some columns in front."""
 
@@ -24,7 +30,7 @@ class Lines:
         self._columns = columns
         self._most_id_cells = _ID_CELLS if not columns else 2 * _ID_CELLS
         width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS") or 120)
-        self._console = Console(file=sys.stdout, width=width, highlight=False)
+        self._console = _Console(file=sys.stdout, width=width, highlight=False)
         self._id_cells = self._left_cells = 0
 
     def show(self, batch: pa.RecordBatch) -> None:

@@ -33,7 +33,7 @@ FEW = 0.01  # expected tokens of a word in a topic below which it shares the pat
 
 @dataclass(frozen=True, slots=True)
 class DtmPoint:
-    """The bound per token in step number `step`, before its update."""
+    """The bound of the documents with the prior of the paths, per token, in step number `step` before its update."""
 
     step: int
     bound: float
@@ -153,7 +153,7 @@ def fit_dtm(
     mean = expected_counts(model.mean_counts(), np.ones(n_topics))
     numbers = {
         "alpha": round(float(alpha[0]), 8), "chain_variance": options.chain_variance,
-        "log_likelihood_bound": round(bound / n_tokens, 6), "steps": len(trace), "converged": converged,
+        "bound_per_token": round((bound + walks.prior) / n_tokens, 6), "steps": len(trace), "converged": converged,
     }  # fmt: skip
     return MixtureFit(
         MixtureModel(tokens.terms, mean, alpha, 0.0), reordered(doc_topic, order), trace, numbers, arrays=model.arrays()
