@@ -271,7 +271,7 @@ class FinetuneOptions:
             "Method of fine-tuning: full, head, bitfit, lora, dora, ia3, prefix, prompt, pfeiffer, houlsby, parallel, compacter, "
             "compacter++, mam, unipelt, setfit, adasent, pet, ipet, petapter(lora) or tfew, with options as in lora(r=8,alpha=16); "
             "several, or all, are compared; "
-            "auto: setfit for few documents, else full.",
+            "auto: setfit for few documents (with many classes lora), else full.",
             metavar="NAME(…),…",
         ),
     ] = "auto"

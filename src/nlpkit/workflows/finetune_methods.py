@@ -69,7 +69,7 @@ def suited_method(dataset: FinetuneDataset, sizes: Sequence[int | None]) -> Meth
 
 
 def _suited(dataset: FinetuneDataset, size: int | None) -> tuple[str, str]:
-    """Return setfit for few documents of classes, of many classes without its pairs, else full fine-tuning; and why."""
+    """Return setfit for few documents of classes, LoRA for many classes, else full fine-tuning; and why."""
     J = max(1, len(dataset.labels.names))
     n = len(dataset.rounds[0][0]) if size is None else size if dataset.by_total else size * J
     of_class = n / J
@@ -77,5 +77,5 @@ def _suited(dataset: FinetuneDataset, size: int | None) -> tuple[str, str]:
     name = "setfit" if dataset.plain and of_class < FEW else "full"
     why = f"{of_class:.0f} training documents a class" if classes else f"task {dataset.kind}"
     if name == "setfit" and dataset.kind == "single" and BATCH_SIZE < J:
-        name, why = "setfit(epochs=0)", f"{why}; {J} classes, whose pairs take long and gain little"
+        name, why = "lora", f"{why}; {J} classes, whose pairs take long and gain nothing more"
     return name, why
