@@ -65,8 +65,8 @@ class Kernel:
 def njit(*, work: str | None = None, **options: Any) -> Callable[[Any], Any]:
     """Return a decorator that makes a `Kernel` of a function; the options are those of `numba.njit`, with `cache` on.
 
-    work: the positional argument whose length says how much there is to do, for kernels over integers that run as plain Python while
-    that is little.
+    work: the positional argument whose length says how much there is to do, for kernels that run as plain Python while that is little:
+    those over integers, with floats only in sums, products and quotients, which are the same everywhere; exp or lgamma may not be.
     """
     return lambda function: Kernel(function, options, work)
 
