@@ -20,7 +20,7 @@ test: $(DEV) lint
 
 # what README, docs, configs and --help print, run as printed
 test-examples: $(DEV)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m examples tests/test_docs.py tests/cli/test_help.py
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m examples tests/test_docs.py tests/test_workflow.py tests/cli/test_help.py
 
 # random command lines; ANY_COMMAND_SEED=1000 ANY_COMMAND_LINES=200 make test-any draws others and more
 test-any: $(DEV)

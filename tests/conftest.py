@@ -39,8 +39,8 @@ os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 # on how long those of the other workers take
 assert hasattr(providers, "_get_local_constants")
 providers._get_local_constants = providers.Constants
-# the same examples in every run: 30 of each property, 100 where slow tests run, too (make test-all)
-settings.register_profile("few", derandomize=True, deadline=None, max_examples=30)
+# the same examples in every run: 20 of each property, 100 where slow tests run, too (make test-all)
+settings.register_profile("few", derandomize=True, deadline=None, max_examples=20)
 settings.register_profile("many", derandomize=True, deadline=None)
 
 

@@ -225,6 +225,7 @@ def test_a_classifier_with_scores_of_cross_validation(kind: str, tmp_path: Path)
 
 
 @needs_minilm
+@pytest.mark.slow
 @slow_list
 def test_setfit_with_eight_shots(kind: str, tmp_path: Path) -> None:
     data = news("frame")

@@ -198,6 +198,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("zensical") is None, reason="the extra docs is not installed")
+@pytest.mark.examples
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     shutil.copy(ROOT / "zensical.toml", tmp_path)
     shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("__pycache__"))

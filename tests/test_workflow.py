@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.examples
 PAGE = (ROOT / "docs/guides/ci-gates.md").read_text(encoding="utf-8")
 
 

@@ -77,6 +77,7 @@ def planted(D: int = 120) -> tuple[HalvedCorpus, np.ndarray]:
     return HalvedCorpus(offsets, np.concatenate(docs).astype(np.int32), tuple(terms), sign), positive
 
 
+@pytest.mark.slow  # test_sentiment has the command
 def test_planted_sentiment_is_found_and_processes_change_nothing() -> None:
     pytest.importorskip("gensim")
     corpus, positive = planted()

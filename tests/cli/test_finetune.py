@@ -148,15 +148,7 @@ def test_the_same_bytes_twice_on_one_and_two_threads(base: Path) -> None:
     assert files(Path("run"))["model/classifier/model.safetensors"] != found[0]["model/classifier/model.safetensors"]
 
 
-OF_EACH_FAMILY = (
-    "head",
-    "lora",
-    "prompt",
-    "pfeiffer",
-    "unipelt",
-    "setfit",
-    "adasent",
-)  # all are in io/test_finetune_files
+OF_EACH_FAMILY = ("head", "lora", "prompt", "pfeiffer", "unipelt", "setfit")  # all are in io/test_finetune_files
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
 LONG = ["--k", "4", "--sweeps", "400", "--shards", "2", "--optimize-interval", "20", "--estimate", "mean"]
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("sent", [pytest.param(signal.SIGKILL, marks=pytest.mark.slow), signal.SIGTERM])
 def test_a_chain_that_was_ended_goes_on_to_the_same_bytes(sent: signal.Signals, corpus: Path, tmp_path: Path) -> None:
     words = ["lda-gibbs", corpus, *LONG, "--checkpoint-every", "1", "-o", "run"]
     checkpoint = tmp_path / "run.checkpoint.npz"

@@ -232,7 +232,8 @@ def test_same_bytes_for_any_number_of_threads_and_others_for_another_seed(base: 
 
 
 @pytest.mark.parametrize(
-    ("method", "left", "halt"), [("pet", 0, 2), ("pet", 0, 6), ("pet", 10, 10), ("ipet(generations=2)", 10, 9)]
+    ("method", "left", "halt"),
+    [("pet", 0, 2), ("pet", 0, 6), ("pet", 10, 10), pytest.param("ipet(generations=2)", 10, 9, marks=pytest.mark.slow)],
 )
 def test_a_training_cut_off_in_any_stage_goes_on_to_the_same_bytes(
     base: Path, method: str, left: int, halt: int

@@ -251,6 +251,7 @@ def test_the_differentiable_head_is_in_fp32_in_any_precision(multiple: bool) -> 
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_the_differentiable_head_trains_its_encoder_end_to_end(embedder: Embedder) -> None:
     frozen = embedder.model.encode(TEXTS, show_progress_bar=False)
     model, outcome, vectors = trained(embedder, head="differentiable", epochs=0)

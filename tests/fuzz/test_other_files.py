@@ -30,7 +30,7 @@ from nlpkit.io.word_vectors import read_word_vectors
 from nlpkit.io.wordlists import read_word_list
 from tests.fuzz.drawn import PIECES, changed
 
-EXAMPLES = 2 * settings.default.max_examples  # of each: 60, and 200 where slow tests run, too
+EXAMPLES = 2 * settings.default.max_examples  # of each
 
 TABLE = pa.table({"term": ["a", "b"], "word": ["a", "b"], "topic": [0, 1], "embedding": [[1.0, 2.0], [3.0, 4.0]]})
 STATE = b"""#doc source pos typeindex type topic

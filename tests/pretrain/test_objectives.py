@@ -252,9 +252,8 @@ def test_the_same_bytes_after_an_interruption_and_folders_load(
         assert not info["missing_keys"] | info["unexpected_keys"]
 
 
-@pytest.mark.parametrize(
-    ("name", "rate", "steps"), [("sop", 1e-2, 120), pytest.param("electra", 3e-3, 120, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "rate", "steps"), [("sop", 1e-2, 120), ("electra", 3e-3, 120)])
 def test_it_learns(name: str, rate: float, steps: int) -> None:
     """In these texts the order shows: a segment that begins with "then" or "at last" is no first one."""
     result = nk.pretrain(

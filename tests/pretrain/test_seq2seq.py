@@ -72,6 +72,7 @@ def test_the_loss_is_that_of_transformers() -> None:
     torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_it_learns_to_translate(translator: PretrainedModel) -> None:
     """The held-out sentences were never seen: of seven words and the end, the perplexity is far below their number."""
     assert 1 <= translator.perplexity["per_token"] < 1.6

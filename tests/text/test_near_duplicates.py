@@ -113,7 +113,10 @@ def varied(n: int, seed: int, length: tuple[int, int]) -> tuple[list[str], list[
     return texts, [rng.choice([-1, 0, 0, 1, 2]) for _ in texts]
 
 
-@pytest.mark.parametrize(("threshold", "length"), [(0.5, (20, 60)), (0.8, (20, 60)), (0.9, (60, 120)), (1.0, (5, 9))])
+@pytest.mark.parametrize(
+    ("threshold", "length"),
+    [(0.5, (20, 60)), (0.8, (20, 60)), pytest.param(0.9, (60, 120), marks=pytest.mark.slow), (1.0, (5, 9))],
+)
 def test_against_all_pairs(threshold: float, length: tuple[int, int]) -> None:
     texts, groups = varied(250, 3, length)
     expected, similarities = by_all_pairs(texts, groups, threshold)

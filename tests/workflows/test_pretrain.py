@@ -106,7 +106,7 @@ def test_perplexity_by_hand() -> None:
     assert result.perplexity["per_word"] == pytest.approx(math.exp(total / result.perplexity["words"]), rel=1e-5)
 
 
-@pytest.mark.parametrize("arch", ["lstm", "bert", "ffnn"])
+@pytest.mark.parametrize("arch", ["lstm", pytest.param("bert", marks=pytest.mark.slow), "ffnn"])
 def test_it_learns_the_grammar(arch: str) -> None:
     """Of the 80 tokens six nouns, four verbs and "the" take turns: perplexity falls far below their number."""
     result = trained(arch, max_steps=150, lr=1e-2, epochs=100, patience=0)

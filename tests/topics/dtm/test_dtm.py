@@ -109,6 +109,7 @@ def test_the_variance_of_the_chain_decides_how_far_topics_drift() -> None:
     assert spans[0] < 0.05 < spans[1] < spans[2]
 
 
+@pytest.mark.slow  # gensim takes two of its three seconds
 def test_it_is_as_near_to_the_planted_topics_as_gensim() -> None:
     from gensim.models import LdaSeqModel
 

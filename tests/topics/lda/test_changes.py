@@ -154,6 +154,7 @@ def test_a_topic_that_changes_in_one_chunk_only_changes_back() -> None:
     assert [(c.chunk, c.span) for c in detect(counts).events] == [(2, 2), (3, 1)]
 
 
+@pytest.mark.slow
 def test_the_level_holds_where_the_past_is_known() -> None:
     # 800 stable topics and one test of each; their past is so long that their words are all but known, and p is 0
     phis = [zipf(150, k) for k in range(800)]
