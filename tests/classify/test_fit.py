@@ -16,6 +16,7 @@ from nlpkit.classify.fit import fit_model, fit_multilabel, model_from
 from nlpkit.classify.kinds import FEW, KINDS, ModelOptions
 from nlpkit.classify.model import LinearModel, Model
 from nlpkit.errors import InputError, SchemaError, UsageError
+from tests.few import few
 from tests.refusals import refuses
 
 TORCH = importlib.util.find_spec("torch") is not None  # which kan needs
@@ -48,7 +49,7 @@ def copied(model: Model) -> Model:
 
 @pytest.mark.parametrize("kind", LEARNED)
 @pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("J", [2, 3])
+@pytest.mark.parametrize("J", few([3, 2], 1))
 def test_every_kind_learns_and_its_copy_is_equal_to_the_bit(kind: str, dense: bool, J: int) -> None:
     X, y = corpus(dense, J)
     model = fit_model(X, y, J, options(kind), seed=0, threads=2)

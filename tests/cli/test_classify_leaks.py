@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import read, run_cli, write_jsonl
+from tests.few import few
 
 N, VOCABULARY, LENGTH = 240, 2000, 25
 CHANCE = 4 * np.sqrt(0.25 / N)  # four standard errors
@@ -113,7 +114,7 @@ def model_of(run: str) -> dict[str, Any]:
     return {**tables, "config": json.loads(Path(run, "model", "config.json").read_text())}
 
 
-@pytest.mark.parametrize("options", [*(o for o in OPTIONS if "auto" not in o), *OF_NUMBERS], ids=name)
+@pytest.mark.parametrize("options", few([*(o for o in OPTIONS if "auto" not in o), *OF_NUMBERS], 10), ids=name)
 def test_the_model_does_not_know_the_test_documents(options: list[str], tmp_path: Path) -> None:
     write_jsonl(tmp_path / "train.jsonl", random_rows(120, 1))
     test = random_rows(60, 2, "t")

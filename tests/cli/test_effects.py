@@ -181,6 +181,7 @@ def test_permutations_tell_an_effect_from_chance(binary: Path) -> None:
     assert np.mean([row["p"] for row in chance]) > 1 / 6
 
 
+@pytest.mark.slow
 def test_permutations_of_numbers_and_of_content(binary: Path, tmp_path: Path) -> None:
     rows = binary.parent / "rows.jsonl"
     run_cli(

@@ -18,6 +18,7 @@ from nlpkit.io.corpora import DocumentStream, open_documents
 from nlpkit.io.read_options import ReadOptions
 from tests.cli.conftest import files, footer, needs_minilm, read, run_cli, write_jsonl
 from tests.cli.finetune_data import SPORT, TEXTS, VOCABULARY, base_model, chances, pair_rows, refused, rows, tune
+from tests.few import few
 from tests.finetune.tiny import tiny_bert
 
 
@@ -491,7 +492,7 @@ def test_outputs_that_are_there_and_stdout(base: Path) -> None:
     assert files(Path("run")) == before
 
 
-@pytest.mark.parametrize("method", ["full", "head", "setfit(R=2)", "setfit(R=9,max_pairs=50,epochs=2)"])
+@pytest.mark.parametrize("method", few(["full", "head", "setfit(R=2)", "setfit(R=9,max_pairs=50,epochs=2)"], 2))
 def test_a_dry_run_tells_the_steps(method: str, base: Path) -> None:
     words = [write_jsonl(Path("train.jsonl"), rows()), "--cv", "2", "-o", "run", "--json"]
     plan = tune(*words, "--dry-run", base=base, method=method, steps=None).json()

@@ -14,6 +14,7 @@ from scipy.special import log_softmax
 from nlpkit.finetune.tasks import FinetuneTask, fit_temperature, probabilities
 from tests.cli.conftest import read, run_cli, write_jsonl
 from tests.cli.finetune_data import FIRST, VOCABULARY, base_model, refused, stop_at, tune, without_clocks
+from tests.few import few
 
 pytest.importorskip("torch")
 TASK = FinetuneTask("single", ("a", "b", "c"))
@@ -74,7 +75,7 @@ def test_the_temperature_of_ordered_classes_changes_no_prediction() -> None:
 
 @pytest.mark.parametrize(
     "method",
-    ["full", "head", *(pytest.param(m, marks=pytest.mark.slow) for m in ("lora(r=4)", "pfeiffer")), "setfit(R=4)"],
+    few(["full", "head", "lora(r=4)", "pfeiffer", "setfit(R=4)"], 2),
 )
 def test_probabilities_are_scaled_and_predictions_stay(method: str, base: Path) -> None:
     common = (

@@ -20,6 +20,7 @@ import pytest
 from nlpkit.interrupts import Stop, between_steps
 from tests.cli.conftest import files, nlpkit_process, read, run_cli, write_jsonl
 from tests.cli.finetune_data import base_model, rows, stop_at, tune, without_clocks
+from tests.few import few
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +204,7 @@ def test_seeds_of_one_method(base: Path) -> None:
 # ---------------------------------------------------------------- stopped, and gone on
 
 
-@pytest.mark.parametrize("method", ["full", "pfeiffer(r=4)", "lora(r=2)", "setfit(R=2)"])
+@pytest.mark.parametrize("method", few(["full", "pfeiffer(r=4)", "lora(r=2)", "setfit(R=2)"], 2))
 def test_ctrl_c_in_an_update_then_resume_gives_the_same_bytes(
     method: str, base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,6 +108,7 @@ def test_every_objective_leaves_an_encoder_that_is_another(objective: str, base:
     assert not list(Path("run").rglob("*.pkl"))
 
 
+@pytest.mark.slow  # test_encoders and test_pretrain learn in less
 def test_masked_words_are_guessed_better_and_the_model_goes_on(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "docs.jsonl", rows(3))
     write_jsonl(tmp_path / "test.jsonl", [{**row, "id": "t" + row["id"]} for row in rows(1)])

@@ -18,6 +18,7 @@ import torch
 
 from tests.cli.conftest import read, run_cli, write_jsonl
 from tests.cli.finetune_data import FIRST, SPACE, SPORT, VOCABULARY, base_model, chances, pair_rows, refused, rows, tune
+from tests.few import few
 from tests.finetune.tiny import tiny_bert
 
 NAMES = ["politics", "space", "sport"]
@@ -253,7 +254,7 @@ def test_the_lines_of_a_peft_card_give_names_of_classes(base: Path, tmp_path: Pa
     assert [found["base"].config.id2label[j] for j in range(3)] == NAMES
 
 
-@pytest.mark.parametrize("method", ["lora(r=2)", "dora(r=2)", "ia3", "prefix(length=4)", "prompt(length=4)"])
+@pytest.mark.parametrize("method", few(["lora(r=2)", "dora(r=2)", "ia3", "prefix(length=4)", "prompt(length=4)"], 2))
 def test_peft_in_peft_and_merged_in_transformers(method: str, base: Path, tmp_path: Path) -> None:
     import peft
 
@@ -285,7 +286,9 @@ def logits_of(folder: Path, texts: list[Any]) -> Any:
     return torch.as_tensor(names["logits"]).double()
 
 
-@pytest.mark.parametrize("method", ["full", "lora(r=2)", "dora(r=2)", "ia3", "prompt(length=4)", "prefix(length=4)"])
+@pytest.mark.parametrize(
+    "method", few(["full", "lora(r=2)", "dora(r=2)", "ia3", "prompt(length=4)", "prefix(length=4)"], 2)
+)
 def test_the_mean_in_other_programs(method: str, base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", rows(2))
     merges = method.startswith(("lora", "dora"))

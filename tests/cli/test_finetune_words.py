@@ -13,6 +13,7 @@ import pytest
 from nlpkit.finetune.crf import breaks_bio
 from tests.cli.conftest import run_cli, write_jsonl
 from tests.cli.finetune_data import TEXTS, VOCABULARY, base_model, refused, stop_at, tune, without_clocks
+from tests.few import few
 from tests.finetune.tiny import tiny_bert
 
 pytest.importorskip("torch")
@@ -50,7 +51,10 @@ def predictions(model: str) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("method", "words"),
-    [("full", []), ("head", []), ("lora", []), ("pfeiffer", []), ("lora", ["--quantize", "nf4", "--double-quant"])],
+    few(
+        [("full", []), ("head", []), ("lora", []), ("pfeiffer", []), ("lora", ["--quantize", "nf4", "--double-quant"])],
+        2,
+    ),
     ids=["full", "head", "lora", "pfeiffer", "qlora"],
 )
 def test_a_crf_is_trained_kept_and_read_again(method: str, words: list[str], base: Path) -> None:

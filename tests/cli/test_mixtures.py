@@ -16,6 +16,7 @@ import nlpkit as nk
 from nlpkit.errors import InputError
 from nlpkit.workflows import step_checkpoints, topic_number
 from tests.cli.conftest import NEWS, footer, needs_torch, read, run_cli, write_jsonl
+from tests.few import few
 from tests.refusals import refuses
 
 SMALL = ("--hidden", "20", "--batch-size", "16", "--iterations", "80")
@@ -135,7 +136,7 @@ def test_a_loaded_model_is_the_one_that_was_saved(run: Path, planted: Path) -> N
     assert loaded.summary == fit.summary
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS, 3))
 def test_the_number_of_topics_is_chosen(kind: str) -> None:
     short = ("--sweeps", "20") if kind == "biterm" else ()
     done = run_cli(kind, NEWS, "--limit", "90", "--k", "4:12:4", *short, "-o", "run/")
@@ -145,7 +146,7 @@ def test_the_number_of_topics_is_chosen(kind: str) -> None:
     assert all(np.isfinite(row["perplexity"]) for row in evidence)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *FINDERS])
+@pytest.mark.parametrize("kind", few([*KINDS, *FINDERS], 4))
 def test_the_same_bytes_on_any_number_of_threads(kind: str, planted: Path) -> None:
     for target, n in (("a", 1), ("b", 3)):
         run_cli(kind, planted, *(() if kind in FINDERS else ("--k", "4")), "--threads", n, "-q", "-o", target)
@@ -202,7 +203,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("kind", STEPS)
+@pytest.mark.parametrize("kind", few(STEPS, 4))
 def test_a_fit_that_was_interrupted_goes_on_to_the_same_bytes(
     kind: str, planted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

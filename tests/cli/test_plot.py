@@ -18,6 +18,7 @@ from nlpkit.report.network_figure import classical_scaling
 from nlpkit.topics.map import spread_colours
 from nlpkit.workflows.plot import COMPARISON_PLOTS, PLOTS, SCORE_PLOTS, TOPIC_PLOTS
 from tests.cli.conftest import NEWS, run_cli, write_jsonl
+from tests.few import few
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def runs(few_news: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("what", PLOTS)
+@pytest.mark.parametrize("what", few(PLOTS, 7))
 def test_every_picture_is_drawn_and_drawn_alike_again(what: str, runs: Path) -> None:
     if what in COMPARISON_PLOTS:
         with pytest.raises(InputError, match="ranks is a picture of comparisons"):  # drawn in test_finetune_protocol

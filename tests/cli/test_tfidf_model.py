@@ -14,6 +14,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from tests.cli.conftest import NEWS, footer, read, run_cli, write_jsonl
+from tests.few import few
 
 LIKE_SKLEARN = ("--like", "sklearn", "--tokenizer", "sklearn", "--stop-words", "none", "--min-df", "2")
 
@@ -57,7 +58,7 @@ def test_as_scikit_learn_transforms(split: tuple[list[dict[str, Any]], list[dict
     assert footer("long.parquet")["parameters"]["documents"] == len(train)
 
 
-@pytest.mark.parametrize("scheme", ["bm25", "Ltu", "ltb", "anc"])
+@pytest.mark.parametrize("scheme", few(["bm25", "Ltu", "ltb", "anc"], 2))
 def test_training_documents_keep_their_weights(split: Any, scheme: str) -> None:
     run_cli("tfidf", "train.jsonl", "--scheme", scheme, "-q", "-o", "a.npz")
     run_cli("tfidf", "train.jsonl", "--model", "a.npz", "-q", "-o", "b.npz")

@@ -15,6 +15,7 @@ from nlpkit.embed.kinds import same_engine
 from nlpkit.embed.loading import load_encoder
 from nlpkit.errors import MissingError
 from tests.embed.conftest import CONFIG
+from tests.few import few
 from tests.refusals import refuses
 
 torch = pytest.importorskip("torch")
@@ -57,7 +58,7 @@ def test_other_activations(make_model: MakeModel, sentences: list[str], engine: 
 
 
 @pytest.mark.parametrize(
-    ("engine", "precision"), [("openvino", "fp32"), ("openvino", "bf16"), ("onnx", "fp32"), ("onnx", "int8")]
+    ("engine", "precision"), few([("openvino", "fp32"), ("openvino", "bf16"), ("onnx", "fp32"), ("onnx", "int8")], 2)
 )
 def test_bytes_depend_on_the_text_alone(tiny: Path, sentences: list[str], engine: str, precision: str) -> None:
     if not kinds.is_installed(engine):

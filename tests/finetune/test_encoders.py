@@ -31,6 +31,7 @@ from nlpkit.finetune.encoders import (
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.sentence_losses import cosine_loss, mnrl_loss, softmax_loss, triplet_loss
 from nlpkit.finetune.train import Schedule
+from tests.few import few
 from tests.refusals import refuses
 
 TOPICS = [[f"{name}{i}" for i in range(6)] for name in "abcd"]
@@ -150,7 +151,7 @@ SETTINGS: dict[str, tuple[Schedule, float, float]] = {  # plan, most before, lea
 }
 
 
-@pytest.mark.parametrize("name", list(SETTINGS))
+@pytest.mark.parametrize("name", few(SETTINGS, 1))
 def test_a_random_encoder_learns(name: str, base: Path) -> None:
     plan, most, least = SETTINGS[name]
     found = run(name, load(base), data_for(name, 240, 0), data_for(name, 120, 1), plan)

@@ -13,6 +13,7 @@ from transformers import BertConfig, BertForSequenceClassification
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.architectures import describe
 from nlpkit.finetune.insert import DEFAULTS, Inserted, count, insert, resolve
+from tests.few import few
 from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread, output  # noqa: F401
 from tests.refusals import refuses
 
@@ -72,7 +73,7 @@ def test_as_many_parameters_as_in_the_adapters_library(
 
 
 @pytest.mark.parametrize("method", DEFAULTS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS, 3))
 def test_trained_saved_loaded_and_removed(kind: str, method: str) -> None:
     model = build(kind)
     names = [name for name, _ in model.named_parameters()]

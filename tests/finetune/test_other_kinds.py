@@ -27,6 +27,7 @@ from nlpkit.finetune.training_options import TrainingOptions
 from nlpkit.io.finetune_files import TunedConfig, load_tuned_network, save_network
 from nlpkit.io.finetuned import FORMATS
 from nlpkit.io.foreign_files import foreign_task, load_foreign
+from tests.few import few
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
 from tests.refusals import refuses
@@ -79,7 +80,7 @@ def fitted(base: Path, method: str, task: FinetuneTask) -> tuple[Trained, Any, T
 
 
 @pytest.mark.parametrize("task", [COLOURS, TAGS], ids=["classes", "words"])
-@pytest.mark.parametrize("method", ["full", "head"])
+@pytest.mark.parametrize("method", few(["full", "head"], 1))
 def test_they_are_trained_saved_and_loaded(base: Path, method: str, task: FinetuneTask, tmp_path: Path) -> None:
     found, inputs, config = fitted(base, method, task)
     wanted = [int(d % 2) for d in range(36, 48)]

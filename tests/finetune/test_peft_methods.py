@@ -22,6 +22,7 @@ from nlpkit.finetune.peft_methods import (
     split_targets,
     virtual_tokens,
 )
+from tests.few import few
 from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread, output  # noqa: F401
 from tests.refusals import refuses
 
@@ -57,7 +58,7 @@ def _reloaded(base: Any, model: Any, folder: Path) -> Any:
         return PeftModel.from_pretrained(base, folder).eval()
 
 
-@pytest.mark.parametrize(("kind", "name"), WORKING)
+@pytest.mark.parametrize(("kind", "name"), few(WORKING, 14))
 def test_trained_and_loaded_by_peft(kind: str, name: str, tmp_path: Path) -> None:
     model = apply_peft(build(kind), name, {}, seed=0).eval()
     _stir(model)
@@ -81,7 +82,7 @@ def test_trained_and_loaded_by_peft(kind: str, name: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS, 4))
 def test_lora_begins_as_the_base_and_merges_into_it(kind: str, head: str) -> None:
     with torch.no_grad():
         base = output(build(kind, head))

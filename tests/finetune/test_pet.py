@@ -30,6 +30,7 @@ from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import Schedule, State, batches
 from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
+from tests.few import few
 from tests.finetune.test_fit import BAD, GOOD, REST, reviews
 from tests.finetune.tiny import tiny_bert
 from tests.refusals import refuses
@@ -185,7 +186,7 @@ def test_the_auxiliary_loss_has_its_share(calm: Path) -> None:
     assert own._partners.tolist() != before.tolist()
 
 
-@pytest.mark.parametrize("method", ["pet", "petapter(lora)"])
+@pytest.mark.parametrize("method", few(["pet", "petapter(lora)"], 1))
 def test_a_toy_problem_is_learnt(base: Path, method: str) -> None:
     _, y = reviews()
     found = fit(base, method, train=np.arange(60), steps=60, lr=5e-3 if method == "pet" else 3e-2)
@@ -195,7 +196,7 @@ def test_a_toy_problem_is_learnt(base: Path, method: str) -> None:
     assert found.outcome.steps == 120
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize("adapter", few(ADAPTERS, 4))
 def test_adapters_alone_learn_in_a_frozen_body_with_its_head(base: Path, adapter: str) -> None:
     method = parse_method(f"petapter({adapter})")
     network = load_pattern_network(base, method, seed=0, device=CPU, max_tokens=None)

@@ -30,6 +30,7 @@ from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.trained import Trained
 from nlpkit.finetune.training_options import TrainingOptions
+from tests.few import few
 from tests.finetune.tiny import tiny_bert
 
 # Dettmers et al. 2023, appendix E
@@ -193,7 +194,7 @@ def trained(base: Path, method: str, way: Quantization | None, *, threads: int =
 METHODS = ["lora", "dora", "ia3", "prompt", "houlsby", "compacter++", "unipelt"]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", few(METHODS, 3))
 def test_trained_as_on_the_dense_dequantised_base(base: Path, method: str) -> None:
     """Logits after training are those of the same training on a folder whose weights are the dequantised ones."""
     low = trained(base, method, WAYS[1])

@@ -25,6 +25,7 @@ from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import Schedule, State
 from nlpkit.finetune.training_options import TrainingOptions
 from tests.embed.conftest import write_model
+from tests.few import few
 
 CPU = torch.device("cpu")
 ANIMALS = ["the cat ran", "a dog sat", "bird and cat", "the old dog", "cat cat ran", "a very new bird"]
@@ -98,7 +99,7 @@ def test_equal_texts_are_one(embedder: Embedder) -> None:
     assert model.counts["pairs"] == 48
 
 
-@pytest.mark.parametrize("head", ["logistic", "differentiable"])
+@pytest.mark.parametrize("head", few(["logistic", "differentiable"], 1))
 def test_documents_of_a_class_come_together_and_are_told_apart(embedder: Embedder, head: str) -> None:
     def gap(vectors: Any) -> float:
         cosines = vectors @ vectors.T
@@ -216,7 +217,7 @@ def test_classes_that_no_document_of_a_head_has() -> None:
     assert (chances[:, 3] == 0).all()
 
 
-@pytest.mark.parametrize("head", ["logistic", "differentiable"])
+@pytest.mark.parametrize("head", few(["logistic", "differentiable"], 1))
 def test_several_labels(embedder: Embedder, head: str) -> None:
     values = [["zoo", "old"] if "old" in t else ["zoo"] for t in ANIMALS]
     values += [["home", "old"] if "old" in t else ["home"] for t in THINGS]

@@ -26,7 +26,7 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.tokenize import cut_tokens, scan_tokens
 from tests.fuzz.drawn import PIECES, changed
 
-FEW = settings.default.max_examples
+FEW = max(30, settings.default.max_examples)  # a tenth is not broken beyond use
 EXAMPLES = {"": 4 * FEW, ".gz": FEW, ".zst": FEW, ".bz2": FEW}  # of each format
 ROWS = [
     {"id": "a", "text": "One text, U.S.A. and <b>tags</b>.", "label": "x", "n": 1, "date": "2020-01-02"},

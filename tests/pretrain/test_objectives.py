@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.few import few
+
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
@@ -216,7 +218,7 @@ def test_a_student_comes_near_its_teacher(tmp_path: Path) -> None:
     assert losses[1] < 0.5 * losses[0]
 
 
-@pytest.mark.parametrize("name", ["nsp", "sop", "electra", "distil"])
+@pytest.mark.parametrize("name", few(["nsp", "sop", "electra", "distil"], 2))
 def test_the_same_bytes_after_an_interruption_and_folders_load(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,7 @@ from nlpkit.topics.kmeans import KMeansFits, cut_into, nearest_centers, plain_vi
 from nlpkit.topics.neighbours import nearest_neighbours
 from nlpkit.topics.options import BertopicOptions, Range
 from nlpkit.weighting.dtm import count_terms
+from tests.few import few
 from tests.refusals import refuses
 from tests.strategies import Planted, planted
 
@@ -59,7 +60,7 @@ def test_planted_topics_are_found_and_every_document_has_one(corpus: Planted) ->
     assert [c.k for c in model.candidates if c.chosen] == [len(SIZES)]
 
 
-@pytest.mark.parametrize("seed", [12, 14, 15, 16])
+@pytest.mark.parametrize("seed", few([12, 14, 15, 16], 2))
 def test_a_sharp_fall_after_the_planted_number_is_not_smoothed_away(seed: int) -> None:
     assert fit(planted([70, 50, 40, 25], seed=seed, spread=0.5)).n_topics == 4
 

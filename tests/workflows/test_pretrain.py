@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.few import few
+
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
@@ -117,8 +119,8 @@ def test_it_learns_the_grammar(arch: str) -> None:
 @pytest.mark.parametrize(
     "arch",
     [
-        *("lstm", "bert", "elmo", "t5"),  # each has an objective of its own
-        *(pytest.param(arch, marks=pytest.mark.slow) for arch in ("gpt", "mamba", "transformer", "hymba")),
+        *few(("lstm", "bert", "elmo", "t5"), 2),  # each has an objective of its own
+        *few(("gpt", "mamba", "transformer", "hymba"), 0),
     ],
 )
 def test_the_same_bytes_on_any_threads_and_after_an_interruption(

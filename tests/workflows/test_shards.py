@@ -32,6 +32,7 @@ from nlpkit.text.options import DocumentTextOptions
 from nlpkit.text.rows import RowOptions
 from nlpkit.workflows.predict_options import PredictOptions
 from tests.cli.conftest import needs_torch
+from tests.few import few
 
 READ = ReadOptions(batch_rows=30)
 WORDS = [
@@ -221,7 +222,7 @@ PREPROCESSED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", PREPROCESSED)
+@pytest.mark.parametrize("name", few(PREPROCESSED, 5))
 def test_preprocess(name: str, corpus: Path, tmp_path: Path) -> None:
     tokens, units = PREPROCESSED[name]
     check_equal("preprocess", corpus, tmp_path, tokens=DocumentTextOptions(**tokens), rows=RowOptions(**units))

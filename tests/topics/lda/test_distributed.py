@@ -227,6 +227,7 @@ def test_a_killed_worker_changes_nothing(save_every: int, caplog: pytest.LogCapt
     assert f"begin again after sweep {save_every}" in caplog.text
 
 
+@pytest.mark.slow
 def test_without_a_keeper_the_state_of_the_last_minute_is_remembered(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

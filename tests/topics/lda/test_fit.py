@@ -31,6 +31,7 @@ from nlpkit.types import TokenTable
 from nlpkit.workflows import step_checkpoints
 from nlpkit.workflows.lda_chain import CHAIN
 from nlpkit.workflows.unfinished import UnfinishedWork
+from tests.few import few
 from tests.strategies import planted, token_table
 from tests.topics.lda.keepers import Saved
 
@@ -283,7 +284,7 @@ def some_guidance() -> Guidance | None:
     )
 
 
-@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize("name", few(FITS, 6))
 def test_any_saved_state_goes_on_to_the_same_bytes(name: str, tmp_path: Path) -> None:
     some, given = FITS[name]
     options = replace(OPTIONS, **some)

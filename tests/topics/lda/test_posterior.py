@@ -56,7 +56,7 @@ def chi_square(codes: Any, states: Any, p: Any) -> float:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=() if name in ("asymmetric", "fixed") else pytest.mark.slow) for name in POSTERIORS],
+    [pytest.param(name, marks=() if name == "asymmetric" else pytest.mark.slow) for name in POSTERIORS],
 )  # asymmetric priors are the harder case of the same code as symmetric ones, and "fixed" has the frozen document, too
 def test_states_have_the_exact_posterior(name: str) -> None:
     case = POSTERIORS[name]

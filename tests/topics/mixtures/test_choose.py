@@ -32,6 +32,7 @@ from nlpkit.topics.mixtures.scores import HeldOutCorpus, Scores, completion, sco
 from nlpkit.topics.mixtures.weights import weighted_terms
 from nlpkit.topics.options import NumberOfTopics, Range
 from nlpkit.types import TokenTable
+from tests.few import few
 from tests.refusals import refuses
 from tests.strategies import token_table
 
@@ -322,7 +323,7 @@ def test_runner_ups_are_true_of_the_table() -> None:
 # --- planted numbers of topics ---
 
 
-@pytest.mark.parametrize(("K", "near", "seed"), [(5, range(5, 8), 0), (12, range(10, 16), 1)])
+@pytest.mark.parametrize(("K", "near", "seed"), few([(5, range(5, 8), 0), (12, range(10, 16), 1)], 1))
 def test_a_planted_number_of_topics_is_found(K: int, near: range, seed: int) -> None:
     choice = choose_lda(drawn(K, seed=seed), LdaOptions(), asked("auto"), TWO_THREADS, sweeps=80)
     assert choice.n_topics in near
@@ -535,7 +536,7 @@ class KilledError(Exception):
     pass
 
 
-@pytest.mark.parametrize(("k", "first"), [("2:6:2", [2, 4, 6]), ("2:8", [2, 4, 8]), ("auto", [5, 10, 20])])
+@pytest.mark.parametrize(("k", "first"), few([("2:6:2", [2, 4, 6]), ("2:8", [2, 4, 8]), ("auto", [5, 10, 20])], 1))
 def test_a_killed_comparison_goes_on_to_the_same_result(k: str, first: list[int]) -> None:
     told: list[tuple[int, int]] = []
     whole = quick(drawn(5), k, done=lambda K, seed, _: told.append((K, seed)))

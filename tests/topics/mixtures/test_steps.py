@@ -33,6 +33,7 @@ from nlpkit.topics.supervised.response import Response
 from nlpkit.topics.supervised.restricted import AuthorTopicFitter, LabeledLdaFitter, NameSets
 from nlpkit.topics.supervised.slda import SldaFitter
 from nlpkit.types import TokenTable
+from tests.few import few
 
 D, K, STOP = 40, 3, 3
 DAYS = np.datetime64("2020-01-15") + np.arange(D) * 9
@@ -108,7 +109,7 @@ def parts(fit: MixtureFit) -> dict[str, bytes]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FITTERS)
+@pytest.mark.parametrize("name", few(FITTERS, 8))
 def test_a_fit_that_was_stopped_goes_on_to_the_same_model(name: str) -> None:
     fitter, tokens, execution = FITTERS[name](), corpus(), Execution(seed=3)
     whole = fitter.fit_tokens(tokens, K, execution)
