@@ -17,9 +17,11 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, Protocol, TypeAlias
 
+from nlpkit import reporting, wording
 from nlpkit.errors import ActorLostError, MissingError, NlpkitError, first_line, missing_extra
 
 LOCAL = "local"  # address of processes of Ray on this machine
+START_SECONDS = 30.0  # after which it is said that workers have not started
 STORE = 500 << 20  # bytes of the memory in which Ray keeps what goes from one of them to another
 
 Build: TypeAlias = Callable[..., Any]  # makes one object; for processes a function or class at the top of a module
@@ -242,9 +244,16 @@ class RayActors(HostedActors):
         Raises:
             MissingError: Ray is not installed, or cannot be reached. ActorLostError: one ended at once.
         """
-        self._ray = connected_ray(address, workers)
+        self._ray, _ = connected_ray(address, workers)
         remote: Any = self._ray.remote(num_cpus=1, max_restarts=0)(Host)
         self.hosts: list[Any] = [remote.remote(build) for _ in range(max(1, min(workers, len(arguments))))]
+        started = [host.__ray_ready__.remote() for host in self.hosts]
+        _, starting = self._ray.wait(started, num_returns=len(started), timeout=START_SECONDS)
+        if starting:
+            reporting.warn(
+                f"{len(starting)} of {wording.counted(len(started), 'worker')} did not start in {START_SECONDS:.0f} seconds: the "
+                "cluster has no room for all of them, which work together; waiting until it has"
+            )
         super().__init__(len(self.hosts), arguments)
 
     def close(self) -> None:
@@ -269,22 +278,28 @@ class RayActors(HostedActors):
             raise ActorLostError(f"a Ray actor was lost in the middle of its work ({type(error).__name__})") from error
 
 
-def connected_ray(address: str, workers: int) -> Any:
-    """Return the module ray, connected to a cluster: to that which the process is connected to, if there is one.
+def connected_ray(address: str, n_cpus: int, *, store: int = STORE) -> tuple[Any, bool]:
+    """Return the module ray, connected to a cluster, and whether this call connected it: if not, it was before, to whatever cluster.
+
+    Args:
+        n_cpus, store: cores, and bytes of memory for objects, of a cluster that is started on this machine.
 
     Raises:
         MissingError: Ray is not installed, or the cluster cannot be reached.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    quiet = not logging.getLogger("ray").handlers
     try:
         import ray
     except ImportError:
         raise missing_extra("Ray", "ray") from None
+    if quiet:  # the import sets a level of its own
+        logging.getLogger("ray").setLevel(logging.ERROR)
     if ray.is_initialized():
-        return ray
+        return ray, False
     options: dict[str, Any] = {"address": address, "log_to_driver": False, "configure_logging": False}
     if address == LOCAL:
-        options |= {"num_cpus": workers, "object_store_memory": STORE, "include_dashboard": False}
+        options |= {"num_cpus": n_cpus, "object_store_memory": store, "include_dashboard": False}
     try:
         ray.init(**options, logging_level=logging.ERROR)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
@@ -293,4 +308,4 @@ def connected_ray(address: str, workers: int) -> Any:
             "`ray=local`",
             parameter="ray",
         ) from None
-    return ray
+    return ray, True

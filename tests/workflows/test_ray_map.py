@@ -50,16 +50,21 @@ def job_of(corpus: Path) -> MapJob:
 class FakeWorkers:
     """Processes that do their part at once, or fail by a plan: share → what happens at each attempt."""
 
-    def __init__(self, job: MapJob, plan: dict[int, list[str]]) -> None:
+    def __init__(self, job: MapJob, plan: dict[int, list[str]], starts: Sequence[str] = ()) -> None:
         with nk.read_corpus(*job.inputs, options=job.read).open() as stream:
             self.maker = PartMaker(job, Scan.of_stream(stream))
-        self.plan, self.started, self.stopped = plan, 0, list[int]()
+        self.plan, self.starts, self.started, self.stopped = plan, list(starts), 0, list[int]()
         self.tasks: dict[int, tuple[Share, str, str]] = {}
+        self.coming: dict[str, str] = {}
         self.made: list[int] = []
 
     def start(self) -> int:
         self.started += 1
         return self.started
+
+    def ready(self, worker: int) -> str:
+        self.coming[f"worker {worker}"] = self.starts.pop(0) if self.starts else "done"
+        return f"worker {worker}"
 
     def submit(self, worker: int, share: Share, target: str) -> int:
         assert worker not in self.stopped
@@ -68,13 +73,17 @@ class FakeWorkers:
         self.tasks[number] = (share, target, outcomes.pop(0) if outcomes else "done")
         return number
 
-    def wait(self, tasks: Sequence[int], seconds: float) -> list[int]:
-        done = [task for task in tasks if self.tasks[task][2] != "late"]
+    def wait(self, tasks: Sequence[int | str], seconds: float) -> list[int | str]:
+        done = [t for t in tasks if (self.coming[t] if isinstance(t, str) else self.tasks[t][2]) != "late"]
         if not done:
             time.sleep(min(seconds, 0.01))
         return done[:1]
 
-    def result(self, task: int) -> None:
+    def result(self, task: int | str) -> None:
+        if isinstance(task, str):
+            if self.coming[task] == "lost":
+                raise WorkerLostError("a process of Ray was lost (ActorDiedError)")
+            return
         share, target, outcome = self.tasks[task]
         if outcome == "lost":
             raise WorkerLostError("a process of Ray was lost (ActorDiedError)")
@@ -93,9 +102,14 @@ class FakeWorkers:
 
 
 def run_plan(
-    corpus: Path, folder: Path, plan: dict[int, list[str]], *, timeout: float | None = None
+    corpus: Path,
+    folder: Path,
+    plan: dict[int, list[str]],
+    *,
+    timeout: float | None = None,
+    starts: Sequence[str] = (),
 ) -> tuple[FakeWorkers, Callable[[Share], Path]]:
-    workers, n = FakeWorkers(job_of(corpus), plan), 6
+    workers, n = FakeWorkers(job_of(corpus), plan, starts), 6
 
     def path_of(share: Share) -> Path:
         return folder / f"part-{share.index}.parquet"
@@ -123,6 +137,35 @@ def test_a_late_part_goes_to_another_process(corpus: Path, tmp_path: Path) -> No
     assert all(path_of(Share(i, 6)).is_file() for i in range(1, 7))
 
 
+def test_workers_for_whom_there_is_no_room_are_not_waited_for(corpus: Path, tmp_path: Path) -> None:
+    workers, _ = run_plan(corpus, tmp_path, {2: ["lost"]}, starts=["late", "done", "late"])
+    assert sorted(workers.made) == [1, 2, 3, 4, 5, 6]
+    assert workers.started == 4
+
+
+def test_a_worker_that_cannot_start(corpus: Path, tmp_path: Path) -> None:
+    workers, _ = run_plan(corpus, tmp_path, {}, starts=["lost", "done", "lost", "lost", "lost"])
+    assert sorted(workers.made) == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(InputError, match=r"no worker could be started, the last time because .*ActorDiedError"):
+        run_plan(corpus, tmp_path, {}, starts=["lost"] * 9)
+
+
+def test_it_is_said_that_no_worker_starts(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def wait(self: FakeWorkers, tasks: Sequence[int | str], seconds: float) -> list[int | str]:
+        if "no room" in caplog.text:
+            self.coming = dict.fromkeys(self.coming, "done")
+        return came(self, tasks, seconds)
+
+    came = FakeWorkers.wait
+    monkeypatch.setattr(FakeWorkers, "wait", wait)
+    monkeypatch.setattr(ray_map, "START_SECONDS", 3.0)
+    workers, _ = run_plan(corpus, tmp_path, {}, starts=["late"] * 3)
+    assert sorted(workers.made) == [1, 2, 3, 4, 5, 6]
+    assert caplog.text.count("no room for one") == 1
+
+
 @pytest.mark.parametrize("outcome", ["lost", "corrupt", "late"])
 def test_a_part_that_cannot_be_made(outcome: str, corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"part 3/6 could not be made in {ATTEMPTS} attempts.*`resume`"):
@@ -136,7 +179,7 @@ def test_an_error_of_the_work_is_raised_as_it_is(corpus: Path, tmp_path: Path) -
 
 def test_without_ray_the_extra_is_named(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingError, match="dividing the work among processes needs the extra 'ray'"):
+    with pytest.raises(MissingError, match="Ray needs the extra 'ray'"):
         nk.map_documents("features", corpus, target=tmp_path / "x.parquet", sharing=ShardOptions(workers=2))
     assert list(tmp_path.iterdir()) == []
 
@@ -171,13 +214,18 @@ class InThisProcess:
     def start(self) -> None:
         pass
 
+    def ready(self, worker: None) -> object:
+        return object()
+
     def submit(self, worker: None, share: Share, target: str) -> tuple[Share, str]:
         return share, target
 
     def wait(self, tasks: Sequence[Any], seconds: float) -> list[Any]:
         return list(tasks)[:1]
 
-    def result(self, task: tuple[Share, str]) -> None:
+    def result(self, task: Any) -> None:
+        if not isinstance(task, tuple):
+            return
         if self.fails is not None and task[0].index >= self.fails:
             raise KeyboardInterrupt
         self.maker.make(str(task[0]), task[1])
@@ -219,9 +267,14 @@ def test_a_driver_that_was_stopped_goes_on(here: type[InThisProcess], corpus: Pa
     broken.write_bytes(broken.read_bytes()[:-30])
     seen: list[str] = []
     made = InThisProcess.result
-    here.result = lambda self, task: (seen.append(task[0].index), made(self, task))[1]  # type: ignore[method-assign,assignment]
+
+    def result(self: InThisProcess, task: Any) -> None:
+        seen.extend([task[0].index] if isinstance(task, tuple) else [])
+        made(self, task)
+
+    here.result = result  # type: ignore[method-assign]
     try:
-        assert divided(corpus, target, resume=True, workers=7) == {"parts": 8, "rows": 272, "dropped": 28, "workers": 7}
+        assert divided(corpus, target, resume=True, workers=7) == {"parts": 8, "rows": 272, "dropped": 28, "workers": 1}
     finally:
         here.result = made  # type: ignore[method-assign]
     assert sorted(seen) == sorted([int(broken.stem[-5:]), 4, 5, 6, 7, 8])  # type: ignore[comparison-overlap]

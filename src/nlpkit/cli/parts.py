@@ -45,8 +45,8 @@ def divided(
         summary = {"part": sharing.shard, "rows": summary["rows"], "dropped": summary["dropped"]}
     else:
         parts = wording.counted(summary["parts"], "part")
-        workers = wording.counted(summary["workers"], "process", "processes")
-        reporting.note(f"wrote {target}: {rows} in {parts} by {workers}")
+        workers = f" by {wording.counted(summary['workers'], 'process', 'processes')}" if summary["workers"] else ""
+        reporting.note(f"wrote {target}: {rows} in {parts}{workers}")
     if run.json:
         console.emit_json({"output": target, **summary})
     return True

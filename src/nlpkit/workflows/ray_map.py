@@ -10,8 +10,6 @@ when it is whole, so that a part that is there is done, unless its checksums say
 from __future__ import annotations
 
 import json
-import logging
-import os
 import shutil
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,14 +18,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nlpkit import reporting, wording
+from nlpkit.actors import LOCAL, START_SECONDS, connected_ray
 from nlpkit.errors import (
     InputError,
-    MissingError,
     NlpkitError,
     OutputExistsError,
     UsageError,
-    first_line,
-    missing_extra,
 )
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.corpora import Scan, scan_documents
@@ -41,7 +37,7 @@ from nlpkit.workflows.merge import merge
 
 JOB = "job.json"
 PARTS_PER_WORKER = 4  # so that a slow worker, or one that was lost, holds up the end by a quarter of its work
-ATTEMPTS = 3  # at one part
+ATTEMPTS = 3  # at one part, and at starting a worker
 _STORE = 80 << 20  # bytes of Ray's object store, which has next to nothing to hold
 
 
@@ -53,7 +49,10 @@ class Workers(Protocol):
     """Processes that do parts: those of Ray, or stand-ins in tests."""
 
     def start(self) -> Any:
-        """Return a new worker."""
+        """Return a new worker, which may have to wait for room."""
+
+    def ready(self, worker: Any) -> Any:
+        """Return the task that is done when a worker has started."""
 
     def submit(self, worker: Any, share: Share, target: str) -> Any:
         """Have a worker do a part; return the task at once."""
@@ -82,59 +81,121 @@ def do_parts(
     *,
     n_workers: int,
     timeout: float | None,
-) -> None:
+) -> int:
     """Have workers make the files of all shares; a part whose worker is lost or late, or whose file is corrupt, is made again.
 
-    Raises:
-        InputError: a part could not be made in ATTEMPTS attempts; NlpkitError: the work itself failed, which another attempt would not
-            change.
-    """
-    waiting, attempts = deque(shares), dict.fromkeys(shares, 0)
-    running: dict[Any, _Running] = {}
-    idle = [workers.start() for _ in range(min(n_workers, len(shares)))]
-    patience = 1.0 if timeout is None else min(1.0, timeout / 4)
+    Parts go to workers that have started: where the cluster has no room for `n_workers`, fewer do them all. Returns how many did.
 
-    def again(share: Share, reason: str) -> None:
-        if attempts[share] >= ATTEMPTS:
+    Raises:
+        InputError: a part could not be made in ATTEMPTS attempts, or no worker could be started; NlpkitError: the work itself
+            failed, which another attempt would not change.
+    """
+    return _Schedule(workers, shares, path_of, timeout).run(min(n_workers, len(shares)))
+
+
+class _Schedule:
+    """Which parts wait, which worker makes which, and which workers are idle or not there yet."""
+
+    def __init__(
+        self, workers: Workers, shares: Sequence[Share], path_of: Callable[[Share], Path], timeout: float | None
+    ) -> None:
+        self.workers, self.path_of, self.timeout = workers, path_of, timeout
+        self.waiting, self.attempts = deque(shares), dict.fromkeys(shares, 0)
+        self.idle: list[Any] = []
+        self.starting: dict[Any, Any] = {}  # task → worker, like the next
+        self.running: dict[Any, _Running] = {}
+        self.n_done = self.failed_starts = 0
+
+    def run(self, n_workers: int) -> int:
+        """Start workers and see to it that all parts are made; return how many worked at a time, at most."""
+        patience = 1.0 if self.timeout is None else min(1.0, self.timeout / 4)
+        seconds_alone, most = 0.0, 0
+        for _ in range(n_workers):
+            self.start()
+        with reporting.progress("parts", len(self.waiting)) as update:
+            while self.waiting or self.running:
+                while self.waiting and self.idle:
+                    share, worker = self.waiting.popleft(), self.idle.pop()
+                    self.attempts[share] += 1
+                    task = self.workers.submit(worker, share, str(self.path_of(share)))
+                    self.running[task] = _Running(worker, share)
+                most = max(most, len(self.running))
+                done = self.workers.wait([*self.running, *self.starting], patience)
+                for task in done:
+                    if task in self.starting:
+                        self.started(task)
+                    else:
+                        self.finished(task)
+                update(self.n_done)
+                if done:
+                    continue
+                if not self.running:
+                    seconds_alone += patience
+                    if seconds_alone - patience < START_SECONDS <= seconds_alone:
+                        reporting.warn(
+                            "no worker has started yet: the cluster has no room for one; waiting until it has"
+                        )
+                self.pass_over_late(patience)
+        return most
+
+    def start(self) -> None:
+        """Ask for one more worker."""
+        worker = self.workers.start()
+        self.starting[self.workers.ready(worker)] = worker
+
+    def started(self, task: Any) -> None:
+        """Take on a worker that has started, or another one for it."""
+        worker = self.starting.pop(task)
+        try:
+            self.workers.result(task)
+        except WorkerLostError as error:
+            self.failed_starts += 1
+            if self.failed_starts < ATTEMPTS:
+                self.start()
+            elif not (self.running or self.starting or self.idle):
+                raise InputError(f"no worker could be started, the last time because {error}") from None
+        else:
+            self.failed_starts = 0
+            self.idle.append(worker)
+
+    def finished(self, task: Any) -> None:
+        """Take note of a part that is done, or have it made again."""
+        one = self.running.pop(task)
+        try:
+            self.workers.result(task)
+            _verify(self.path_of(one.share))
+        except WorkerLostError as error:
+            self.again(one.share, str(error))
+            self.workers.stop(one.worker)
+            self.start()
+        except _CorruptError as error:
+            self.again(one.share, str(error))
+            self.idle.append(one.worker)
+        else:
+            self.n_done += 1
+            self.idle.append(one.worker)
+
+    def pass_over_late(self, seconds: float) -> None:
+        """Give the parts of workers that are over the time to others; seconds: since the last look."""
+        if self.timeout is None:
+            return
+        for task, one in list(self.running.items()):
+            one.seconds += seconds
+            if one.seconds >= self.timeout:
+                del self.running[task]
+                self.workers.stop(one.worker)
+                self.again(one.share, f"it was not done after {self.timeout:g} seconds (`shard_timeout`)")
+                self.start()
+
+    def again(self, share: Share, reason: str) -> None:
+        """Put a part before those that wait."""
+        if self.attempts[share] >= ATTEMPTS:
             raise InputError(
                 f"part {share} could not be made in {ATTEMPTS} attempts, the last time because {reason}; go on with the parts "
                 "that are done: `resume`"
             )
         reporting.warn(f"part {share} is made again: {reason}")
-        waiting.appendleft(share)
-
-    with reporting.progress("parts", len(shares)) as update:
-        n_done = 0
-        while waiting or running:
-            while waiting and idle:
-                share, worker = waiting.popleft(), idle.pop()
-                attempts[share] += 1
-                running[workers.submit(worker, share, str(path_of(share)))] = _Running(worker, share)
-            done = workers.wait(list(running), patience)
-            for task in done:
-                one = running.pop(task)
-                try:
-                    workers.result(task)
-                    _verify(path_of(one.share))
-                except WorkerLostError as error:
-                    again(one.share, str(error))
-                    workers.stop(one.worker)
-                    idle.append(workers.start())
-                except _CorruptError as error:
-                    again(one.share, str(error))
-                    idle.append(one.worker)
-                else:
-                    update(n_done := n_done + 1)
-                    idle.append(one.worker)
-            if done or timeout is None:
-                continue
-            for task, one in list(running.items()):
-                one.seconds += patience
-                if one.seconds >= timeout:
-                    del running[task]
-                    workers.stop(one.worker)
-                    again(one.share, f"it was not done after {timeout:g} seconds (`shard_timeout`)")
-                    idle.append(workers.start())
+        self.waiting.appendleft(share)
 
 
 class _CorruptError(Exception):
@@ -185,7 +246,7 @@ def map_on_ray(job: MapJob, target: Path, sharing: ShardOptions, *, force: bool)
             reporting.note(f"{wording.counted(n_parts - len(left), 'part')} of {n_parts} done before")
         workers.give(job, scan)
         try:
-            do_parts(workers, left, path_of, n_workers=n_workers, timeout=sharing.shard_timeout)
+            n_workers = do_parts(workers, left, path_of, n_workers=n_workers, timeout=sharing.shard_timeout)
         except BaseException:
             if not any(path_of(share).exists() for share in shares):  # nothing to resume
                 shutil.rmtree(folder, ignore_errors=True)
@@ -277,6 +338,10 @@ class RayWorkers:
         """Return a new actor."""
         return self._class.remote(*self._arguments)
 
+    def ready(self, worker: Any) -> Any:
+        """Return the task that is done when an actor has its room and its process."""
+        return worker.__ray_ready__.remote()
+
     def submit(self, worker: Any, share: Share, target: str) -> Any:
         """Have an actor write a part."""
         return worker.make.remote(str(share), target)
@@ -310,42 +375,16 @@ class _Cluster:
     """A context with the workers of a cluster of Ray, which is started and ended here where it is a local one."""
 
     def __init__(self, sharing: ShardOptions, job: MapJob) -> None:
-        self._address, self._n_workers, self._job = sharing.ray or "local", sharing.workers, job
-        self._started = False
+        self._address, self._n_workers, self._job = sharing.ray or LOCAL, sharing.workers, job
 
     def __enter__(self) -> RayWorkers:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        quiet = not logging.getLogger("ray").handlers
-        try:
-            import ray
-        except ImportError:
-            raise missing_extra("dividing the work among processes", "ray") from None
-        if quiet:  # the import sets a level of its own
-            logging.getLogger("ray").setLevel(logging.ERROR)
-        local = self._address == "local"
         threads = max(1, self._job.execution.threads)
-        if not ray.is_initialized():
-            n_local = self._n_workers or self._job.execution.n_threads()
-            options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False, "logging_level": "error"}
-            if local:
-                options |= {
-                    "address": "local", "num_cpus": n_local * threads, "object_store_memory": _STORE, "include_dashboard": False,
-                }  # fmt: skip
-            else:
-                options["address"] = self._address
-            try:
-                ray.init(**options)
-            except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-                raise MissingError(
-                    f"the cluster of Ray at '{self._address}' cannot be reached ({first_line(error)}); start one with: ray start "
-                    "--head, or give `ray=local`"
-                ) from None
-            self._started = True
-        self._ray = ray
-        resources: dict[str, float] = ray.cluster_resources()
+        n_local = self._n_workers or self._job.execution.n_threads()
+        self._ray, self._started = connected_ray(self._address, n_local * threads, store=_STORE)
+        resources: dict[str, float] = self._ray.cluster_resources()
         gpus = int(resources.get("GPU", 0)) if self._job.command in ENCODES else 0
         n_workers = self._n_workers or gpus or max(1, int(resources.get("CPU", 1)) // threads)
-        return RayWorkers(ray, n_workers, threads=threads, gpus=1 if gpus else 0)
+        return RayWorkers(self._ray, n_workers, threads=threads, gpus=1 if gpus else 0)
 
     def __exit__(self, *_: object) -> None:
         if self._started:
