@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -247,7 +248,7 @@ class RayActors(HostedActors):
         self._ray, _ = connected_ray(address, workers)
         remote: Any = self._ray.remote(num_cpus=1, max_restarts=0)(Host)
         self.hosts: list[Any] = [remote.remote(build) for _ in range(max(1, min(workers, len(arguments))))]
-        started = [host.__ray_ready__.remote() for host in self.hosts]
+        started = [host.pid.remote() for host in self.hosts]
         _, starting = self._ray.wait(started, num_returns=len(started), timeout=START_SECONDS)
         if starting:
             reporting.warn(
@@ -301,7 +302,9 @@ def connected_ray(address: str, n_cpus: int, *, store: int = STORE) -> tuple[Any
     if address == LOCAL:
         options |= {"num_cpus": n_cpus, "object_store_memory": store, "include_dashboard": False}
     try:
-        ray.init(**options, logging_level=logging.ERROR)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a connection that timed out, which is an error here
+            ray.init(**options, logging_level=logging.ERROR)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
         raise MissingError(
             f"the cluster of Ray at '{address}' cannot be reached ({first_line(error)}); start one with: ray start --head, or give "

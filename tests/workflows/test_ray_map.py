@@ -160,7 +160,7 @@ def test_it_is_said_that_no_worker_starts(
 
     came = FakeWorkers.wait
     monkeypatch.setattr(FakeWorkers, "wait", wait)
-    monkeypatch.setattr(ray_map, "START_SECONDS", 3.0)
+    monkeypatch.setattr(ray_map, "START_SECONDS", 0.1)
     workers, _ = run_plan(corpus, tmp_path, {}, starts=["late"] * 3)
     assert sorted(workers.made) == [1, 2, 3, 4, 5, 6]
     assert caplog.text.count("no room for one") == 1

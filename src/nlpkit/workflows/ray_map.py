@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -71,7 +72,7 @@ class Workers(Protocol):
 class _Running:
     worker: Any
     share: Share
-    seconds: float = 0.0
+    since: float
 
 
 def do_parts(
@@ -109,7 +110,7 @@ class _Schedule:
     def run(self, n_workers: int) -> int:
         """Start workers and see to it that all parts are made; return how many worked at a time, at most."""
         patience = 1.0 if self.timeout is None else min(1.0, self.timeout / 4)
-        seconds_alone, most = 0.0, 0
+        most, alone_since, warned = 0, time.monotonic(), False
         for _ in range(n_workers):
             self.start()
         with reporting.progress("parts", len(self.waiting)) as update:
@@ -118,7 +119,7 @@ class _Schedule:
                     share, worker = self.waiting.popleft(), self.idle.pop()
                     self.attempts[share] += 1
                     task = self.workers.submit(worker, share, str(self.path_of(share)))
-                    self.running[task] = _Running(worker, share)
+                    self.running[task] = _Running(worker, share, time.monotonic())
                 most = max(most, len(self.running))
                 done = self.workers.wait([*self.running, *self.starting], patience)
                 for task in done:
@@ -127,15 +128,14 @@ class _Schedule:
                     else:
                         self.finished(task)
                 update(self.n_done)
-                if done:
-                    continue
-                if not self.running:
-                    seconds_alone += patience
-                    if seconds_alone - patience < START_SECONDS <= seconds_alone:
-                        reporting.warn(
-                            "no worker has started yet: the cluster has no room for one; waiting until it has"
-                        )
-                self.pass_over_late(patience)
+                self.pass_over_late()
+                if done or self.running:
+                    alone_since, warned = time.monotonic(), False
+                elif time.monotonic() - alone_since >= START_SECONDS and not warned:
+                    warned = True
+                    reporting.warn(
+                        f"no worker has started for {START_SECONDS:.0f} seconds: the cluster has no room for one; waiting until it has"
+                    )
         return most
 
     def start(self) -> None:
@@ -175,13 +175,10 @@ class _Schedule:
             self.n_done += 1
             self.idle.append(one.worker)
 
-    def pass_over_late(self, seconds: float) -> None:
-        """Give the parts of workers that are over the time to others; seconds: since the last look."""
-        if self.timeout is None:
-            return
+    def pass_over_late(self) -> None:
+        """Give the parts of workers that are over the time to others."""
         for task, one in list(self.running.items()):
-            one.seconds += seconds
-            if one.seconds >= self.timeout:
+            if self.timeout is not None and time.monotonic() - one.since >= self.timeout:
                 del self.running[task]
                 self.workers.stop(one.worker)
                 self.again(one.share, f"it was not done after {self.timeout:g} seconds (`shard_timeout`)")
@@ -314,6 +311,9 @@ class PartMaker:
         self._job, self._scan = job, scan
         self._prepared: Open | None = None
 
+    def ready(self) -> None:
+        """Do nothing, as soon as the process is there; `__ray_ready__` is unknown to clients of a cluster."""
+
     def make(self, shard: str, target: str) -> None:
         """Write one part."""
         if self._prepared is None:
@@ -340,7 +340,7 @@ class RayWorkers:
 
     def ready(self, worker: Any) -> Any:
         """Return the task that is done when an actor has its room and its process."""
-        return worker.__ray_ready__.remote()
+        return worker.ready.remote()
 
     def submit(self, worker: Any, share: Share, target: str) -> Any:
         """Have an actor write a part."""
