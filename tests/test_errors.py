@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nlpkit.errors import EncodingError, NlpkitError
+from nlpkit.errors import EncodingError, NlpkitError, first_line
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,16 @@ from nlpkit.errors import EncodingError, NlpkitError
 def test_what_breaks_lines_or_steers_a_terminal_is_spelled(message: str, shown: str) -> None:
     for kind in (NlpkitError, EncodingError):
         assert str(kind(message)) == shown
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        ("cannot be read\n  at line 3", "cannot be read"),
+        ("Initialization failure from server:\nTraceback\n  no route\n", "Initialization failure from server: no route"),
+        ("nothing follows:", "nothing follows:"),
+        ("", "OSError"),
+    ],
+)
+def test_the_line_of_an_error_of_others_that_is_shown(message: str, line: str) -> None:
+    assert first_line(OSError(message)) == line

@@ -152,6 +152,8 @@ def unknown_value(parameter: str, value: object, known: Iterable[str], hint: str
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of another library's error, or its type if it has no message."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    """Return the first line of another library's error, with the last where it announces what follows, or its type if it has none."""
+    lines = [line.strip() for line in str(error).strip().splitlines()]
+    if not lines:
+        return type(error).__name__
+    return f"{lines[0]} {lines[-1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]
