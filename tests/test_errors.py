@@ -26,7 +26,10 @@ def test_what_breaks_lines_or_steers_a_terminal_is_spelled(message: str, shown: 
     ("message", "line"),
     [
         ("cannot be read\n  at line 3", "cannot be read"),
-        ("Initialization failure from server:\nTraceback\n  no route\n", "Initialization failure from server: no route"),
+        (
+            "Initialization failure from server:\nTraceback\n  no route\n",
+            "Initialization failure from server: no route",
+        ),
         ("nothing follows:", "nothing follows:"),
         ("", "OSError"),
     ],
