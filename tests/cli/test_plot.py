@@ -123,6 +123,9 @@ def test_fonts_are_inside(runs: Path) -> None:
 
 
 def test_what_cannot_be_drawn(runs: Path, tmp_path: Path) -> None:
+    small = run_cli("plot", runs / "lda", "similarity", "--height", "2", "-o", tmp_path / "a.pdf", code=2).error()
+    assert "16 by 2 cm leave no room between the names in this picture: give a larger --width or --height" in small
+    assert not (tmp_path / "a.pdf").exists()
     with pytest.raises(UsageError, match="did you mean 'tree'"):
         nk.plot(runs / "lda", "tre")
     for what in SCORE_PLOTS:

@@ -18,6 +18,7 @@ from nlpkit.errors import InputError
 from nlpkit.io.dendrograms import newick
 from nlpkit.kernels.medoids import build, swap
 from nlpkit.topics.cluster_options import METHODS, ClusterOptions
+from nlpkit.topics.distances import unit_points
 from nlpkit.topics.table_clusters import MATRIX_LIMIT, cluster_points, scaled
 from tests.reference.pam import pam
 
@@ -172,3 +173,14 @@ def test_newick_has_the_heights_of_the_merges() -> None:
                 open_[-1] = depth
             way.append(depth)
     assert max(way) == pytest.approx(merges[-1, 2], rel=1e-6)
+
+
+def test_sparse_points_that_differ_by_rounding_are_equal() -> None:
+    directions = np.random.default_rng(0).random((5, 4))
+    scales = np.array([1, 0.1, 3, 0.7, 1.3, 11])
+    points = sparse.csr_array((scales[:, None, None] * directions).reshape(-1, 4))
+    assert len(np.unique(unit_points(points).toarray(), axis=0)) > 5
+    found = cluster_points(points, options(metric="cosine"), seed=0)  # warnings are errors here
+    assert max(one.k for one in found.candidates) == 4
+    with pytest.raises(InputError, match="there are 5 different documents"):
+        cluster_points(points, options(k="6", metric="cosine"), seed=0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit.errors import UsageError
 from nlpkit.report.chart import COLOURS, GRID, require
 from nlpkit.report.fonts import choose_font
 from nlpkit.types import BoolArray, FloatArray, IntArray
@@ -39,7 +40,7 @@ def draw_figure(
         draw: fills a matplotlib figure. format: svg, pdf or png. width, height: cm. style: one of STYLES. characters: that will be drawn.
 
     Raises:
-        MissingError: matplotlib is not installed.
+        MissingError: matplotlib is not installed; UsageError: the names in it take all of the room.
     """
     require("matplotlib")
     import matplotlib as mpl
@@ -62,8 +63,15 @@ def draw_figure(
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format)
         with warnings.catch_warnings():  # one a letter; `lacks` names them together
             warnings.filterwarnings("ignore", r"Glyph \d+ .* missing", UserWarning)
+            warnings.filterwarnings("error", "constrained_layout not applied", UserWarning)
             draw(figure)
-            figure.savefig(out, format=format, metadata=metadata)
+            try:
+                figure.savefig(out, format=format, metadata=metadata)
+            except UserWarning:
+                raise UsageError(
+                    f"{width:g} by {height:g} cm leave no room between the names in this picture: give a larger `width` or `height`",
+                    parameter="height",
+                ) from None
     return out.getvalue(), choice.lacks
 
 

@@ -128,11 +128,11 @@ class _Engine:
 
     @cached_property
     def n_different(self) -> int:
-        """Number of different points."""
+        """Number of different points; of sparse ones, those that are equal but for rounding count once."""
         if not sparse.issparse(self.points):
             return len(np.unique(self.points, axis=0))
-        ends, rows = self.points.indptr, self.points
-        return len({(rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in pairwise(ends)})
+        rows, values = self.points.indices, np.round(self.points.data, 12)
+        return len({(rows[a:b].tobytes(), values[a:b].tobytes()) for a, b in pairwise(self.points.indptr)})
 
     @cached_property
     def distances(self) -> FloatArray:
