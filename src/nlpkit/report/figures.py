@@ -64,8 +64,8 @@ def draw_figure(
         with warnings.catch_warnings():  # one a letter; `lacks` names them together
             warnings.filterwarnings("ignore", r"Glyph \d+ .* missing", UserWarning)
             warnings.filterwarnings("error", "constrained_layout not applied", UserWarning)
-            draw(figure)
             try:
+                draw(figure)
                 figure.savefig(out, format=format, metadata=metadata)
             except UserWarning:
                 raise UsageError(
