@@ -20,12 +20,7 @@ from typing import Any, Protocol
 
 from nlpkit import reporting, wording
 from nlpkit.actors import LOCAL, START_SECONDS, connected_ray
-from nlpkit.errors import (
-    InputError,
-    NlpkitError,
-    OutputExistsError,
-    UsageError,
-)
+from nlpkit.errors import InputError, NlpkitError, OutputExistsError, UsageError
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.corpora import Scan, scan_documents
 from nlpkit.io.shard_files import read_shard
