@@ -121,7 +121,7 @@ def joint_chain(steps: int, alpha: Any, eta: float) -> Any:
     return np.array(found, float)
 
 
-@pytest.mark.slow  # the exact posterior above is the sharper test
+@pytest.mark.slow  # make test has the exact posterior above
 def test_chain_of_words_and_topics_keeps_the_model() -> None:
     rng = np.random.default_rng(9)
     independent = []
