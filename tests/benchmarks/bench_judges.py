@@ -39,23 +39,24 @@ def stand_in(body: dict[str, Any]) -> tuple[int, Any]:
     return 200, said(json.dumps({"answer": number + 1}))
 
 
-def judged(kind: str, topics: list[list[str]], folder: Path, given: argparse.Namespace) -> np.ndarray[Any, Any]:
-    """Return for each topic the judge's rating, or whether it found the intruder; NaN without a usable answer."""
+def judged(kind: str, topics: list[list[str]], folder: Path, given: argparse.Namespace) -> list[np.ndarray[Any, Any]]:
+    """Return for each topic the judge's rating and its expected rating, or whether it found the intruder; NaN without a usable answer."""
     task = task_of(kind, design_task(kind, topics, seed=given.seed), topics)
     target = folder / f"{kind}.html"
     write_task(target, task, parameters={}, force=True)
     answers = nk.judge_task(
         target.with_suffix(".key.json"), llm=given.llm, llm_model=given.llm_model, llm_cache=given.llm_cache,
-        seed=given.seed, judges=given.judges,
+        seed=given.seed, judges=given.judges, expected=given.expected and kind == "rating",
     )  # fmt: skip
     asked = len(task.design.items)
     sums, counts = np.zeros(len(topics)), np.zeros(len(topics))
+    expected = [np.nan if rating is None else rating for _, _, rating in answers.expected_ratings()]
     for n, answer in enumerate(answers.answers):
         item = task.design.items[n % asked]
         if answer.choice >= 0:
             sums[item.topic] += answer.choice + 1 if kind == "rating" else answer.choice == item.answer
             counts[item.topic] += 1
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return [np.where(counts > 0, sums / np.maximum(counts, 1), np.nan), np.array(expected)]
 
 
 def rho(values: Any, people: Any) -> str:
@@ -82,7 +83,8 @@ def main() -> None:
         "--llm-cache", type=Path, help="folder where answers are kept; default: none are, after the run"
     )
     parser.add_argument("--judges", type=int, default=1)
-    parser.add_argument("--topics", type=int, help="of each set, the first; default: all")
+    parser.add_argument("--expected", action="store_true", help="ask for the probabilities of ratings, too")
+    parser.add_argument("--topics", type=int, help="of each set at most, evenly spread; default: all")
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--stand-in", action="store_true", help="a local server that answers by a hash of the question")
     given = parser.parse_args()
@@ -94,20 +96,21 @@ def main() -> None:
         if given.stand_in:
             given.llm = stack.enter_context(serving(stand_in)).url
             print("A stand-in that knows nothing: no language model's result.\n")
-        print("| topics | n | judge | we_pairwise | intruder_found | published NPMI | of |")
-        print("|---|---:|---:|---:|---:|---:|---|")
+        print("| topics | n | judge | expected | we_pairwise | intruder_found | published NPMI | of |")
+        print("|---|---:|---:|---:|---:|---:|---:|---|")
         intruders = []
         for name, (lines, ratings) in topic_sets().items():
-            topics = [line.split()[:WORDS] for line in lines][: given.topics]
-            people = {kind: np.array(values[: len(topics)]) for kind, values in ratings.items()}
+            every = range(0, len(lines), -(-len(lines) // given.topics) if given.topics else 1)
+            topics = [lines[t].split()[:WORDS] for t in every]
+            people = {kind: np.array(values)[every] for kind, values in ratings.items()}
             automatic = {measure: by_vectors(topics, measure) for measure in ("we_pairwise", "intruder_found")}
             npmi = people.pop("their NPMI", None)
             for kind, values in people.items():
                 task = "rating" if kind == "rating" else "word-intrusion"
-                mine = judged(task, topics, folder, given)
-                scores = [mine, *automatic.values(), *([npmi] if npmi is not None else [])]
+                mine, expected = judged(task, topics, folder, given)
+                scores = [mine, expected, *automatic.values(), *([npmi] if npmi is not None else [])]
                 cells = [rho(score, values) for score in scores]
-                print(f"| {name} | {len(topics)} | {' | '.join(cells + [''] * (4 - len(cells)))} | {kind} |")
+                print(f"| {name} | {len(topics)} | {' | '.join(cells + [''] * (5 - len(cells)))} | {kind} |")
                 sys.stdout.flush()
                 if task == "word-intrusion":
                     known = np.isfinite(mine)

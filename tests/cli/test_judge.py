@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 import threading
 from collections.abc import Iterator
@@ -221,6 +222,49 @@ def test_the_command_judge(server: Server, tmp_path: Path) -> None:
     assert "say where to write" in run_cli(*words, code=2).error()
     assert "who judges" in run_cli("annotate", "judge", "t.key.json", "-o", "x.csv", code=2).error()
     assert "--llm-model" in run_cli("annotate", "judge", "t.key.json", "--llm", "http://h", code=2).error()
+
+
+def rated(content: str, *places: tuple[str, dict[str, float]]) -> tuple[int, Any]:
+    """An answer with its tokens, and the probabilities in the place of each."""
+    tokens = [
+        {"token": token, "top_logprobs": [{"token": other, "logprob": math.log(p)} for other, p in likely.items()]}
+        for token, likely in places
+    ]
+    return 200, {"choices": [{"message": {"content": content}, "logprobs": {"content": tokens}}]}
+
+
+def test_expected_ratings(server: Server, tmp_path: Path) -> None:
+    made("rating", tmp_path)
+    words = ("annotate", "judge", "t.key.json", "--llm", server.url, "--llm-model", "m", "--expected", "--llm-cache")
+    sure, torn = {"3": 0.9, " 3": 0.05, "4": 0.05}, {' "3': 0.4, "2": 0.3, "1": 0.1, "x": 0.2}
+    server.reply = lambda body: (
+        rated('{"answer": 3}', ('{"', {}), ('answer": ', {"answer": 1.0}), ("3}", torn))
+        if "a1," in body["messages"][1]["content"]
+        else rated("<think>1</think>3", ("<think>1", {"1": 1.0}), ("</think>", {}), ("3", sure))
+    )
+    done = run_cli(*words, "cache", "-o", "m.csv")
+    assert (server.asked[0]["logprobs"], server.asked[0]["top_logprobs"]) == (True, 20)
+    table = nk.judge_task(
+        "t.key.json", llm=server.url, llm_model="m", llm_cache="cache", expected=True
+    ).table()  # from what was kept
+    assert len(server.asked) == 6
+    assert sorted(table.column("expected").to_pylist()) == pytest.approx([(1.2 + 0.6 + 0.1) / 0.8, *[3.0] * 5])
+    assert table.column("answer").to_pylist() == [3] * 6
+    assert "2.375  a0 a1" in done.out
+    assert (
+        run_cli("annotate", "score", "t.key.json", "--answers", "m.csv", "--json").json()["targets"][0]["metrics"][
+            "rating"
+        ]["value"]
+        == 3
+    )
+    ratings = run_cli(*words, "cache", "-o", "again.csv", "--json").json()["ratings"]
+    assert ratings[0] == {"topic": "0", "expected": pytest.approx(2.375)}
+    server.reply = always('{"answer": 3}')
+    assert "does not send the probabilities" in run_cli(*words, "other", "-o", "x.csv", code=4).error()
+    server.reply = lambda _: rated("very related", ("very related", {"very related": 1.0}))
+    assert "no usable answer" in run_cli(*words, "third", "-o", "x.csv").err
+    made("word-intrusion", tmp_path)
+    assert "this task is word-intrusion" in run_cli(*words, "cache", "-o", "y.csv", code=2).error()
 
 
 def test_short_answers_are_read_strictly(tmp_path: Path) -> None:

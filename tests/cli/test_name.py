@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import nlpkit as nk
+from nlpkit.embed.causal import LocalModel
 from nlpkit.errors import InputError, MissingError, UsageError
 from nlpkit.io import chat
 from nlpkit.lm.questions import estimated_tokens, fitted_documents
@@ -178,6 +180,12 @@ def test_a_model_on_this_machine(fitted: Path, tmp_path: Path) -> None:
         3,
     )  # it was never trained, so it answers nonsense, and nothing is renamed
     assert (nk.name_topics(fitted, **asked).calls, len(list((tmp_path / "cache").iterdir()))) == (0, 3)
+    answer = LocalModel(tmp_path / "model", answer_tokens=4, with_tokens=True).complete([{"content": "river bank"}])
+    assert 1 <= len(answer.tokens) <= 4
+    for token, likely in answer.tokens:
+        assert next(iter(likely)) == token  # greedy
+        assert 2 <= len(likely) <= 20
+        assert sum(map(math.exp, likely.values())) < 1 + 1e-9
     with pytest.raises(MissingError, match=r"no config\.json"):
         nk.name_topics(fitted, llm="local", llm_model=str(tmp_path / "none"))
     (tmp_path / "bad").mkdir()

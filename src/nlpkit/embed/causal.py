@@ -7,19 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit.errors import MissingError, first_line, missing_extra
+from nlpkit.lm.questions import LIKELY_TOKENS, Answer
 
 
 class LocalModel:
     """A causal language model in a folder of transformers. Weights that are only a pickle, and code in the folder, are not loaded."""
 
-    def __init__(self, folder: str | Path, *, answer_tokens: int) -> None:
+    def __init__(self, folder: str | Path, *, answer_tokens: int, with_tokens: bool = False) -> None:
         """Take a folder; it is loaded with the first question.
+
+        Args:
+            answer_tokens: of an answer at most. with_tokens: answers have the probabilities of their tokens, too.
 
         Raises:
             MissingError: it is not there.
         """
         self.name = str(folder)
-        self._folder, self._answer_tokens = Path(folder), answer_tokens
+        self._folder, self._answer_tokens, self._with_tokens = Path(folder), answer_tokens, with_tokens
         if not (self._folder / "config.json").is_file():
             raise MissingError(f"model folder {folder} has no config.json", parameter="llm_model")
         self._tokenizer: Any = None
@@ -28,9 +32,9 @@ class LocalModel:
     def identity(self) -> str:
         """Return the folder with the size and time of its weights: other weights answer otherwise."""
         weights = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in sorted(self._folder.glob("*.safetensors"))]
-        return f"{self._folder.resolve()} {weights} {self._answer_tokens}"
+        return f"{self._folder.resolve()} {weights} {self._answer_tokens}{' with tokens' if self._with_tokens else ''}"
 
-    def complete(self, messages: Sequence[dict[str, str]]) -> str:
+    def complete(self, messages: Sequence[dict[str, str]]) -> Answer:
         """Return the answer to messages, greedy; what is too long for the model loses its beginning.
 
         Raises:
@@ -51,9 +55,16 @@ class LocalModel:
         with torch.inference_mode():
             written = model.generate(
                 ids, attention_mask=torch.ones_like(ids), max_new_tokens=answer_tokens, do_sample=False,
-                pad_token_id=tokenizer.pad_token_id or tokenizer.eos_token_id or 0,
+                pad_token_id=tokenizer.pad_token_id or tokenizer.eos_token_id or 0, return_dict_in_generate=True,
+                output_logits=self._with_tokens,
             )  # fmt: skip
-        return str(tokenizer.decode(written[0, ids.shape[1] :], skip_special_tokens=True))
+        answer = written.sequences[0, ids.shape[1] :]
+        tokens = []
+        for token, logits in zip(answer, written.logits or (), strict=self._with_tokens):
+            likely = torch.log_softmax(logits[0].double(), dim=0).topk(min(LIKELY_TOKENS, logits.shape[1]))
+            pairs = zip(likely.indices.tolist(), likely.values.tolist(), strict=True)
+            tokens.append((str(tokenizer.decode(token)), {str(tokenizer.decode(i)): value for i, value in pairs}))
+        return Answer(str(tokenizer.decode(answer, skip_special_tokens=True)), tuple(tokens))
 
     def _load(self) -> None:
         if self._model is not None:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import re
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from nlpkit.evaluation.tasks import INSTRUCTIONS, QUESTIONS, Task, choices
-from nlpkit.lm.questions import Messages, conversation, short_answer
+from nlpkit.lm.questions import Answer, Messages, conversation, short_answer
+
+_NUMBER = re.compile(r"\D*(\d)\D*")
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The option of a question that was chosen, by its place; -1 and the problem where the answer cannot be used."""
+    """The option of a question that was chosen, by its place; -1 and the problem where the answer cannot be used.
+
+    expected: mean number of the option by the probabilities of the answer, where they were asked for.
+    """
 
     choice: int = -1
     problem: str = ""
+    expected: float | None = None
 
 
 def question_for(task: Task, i: int, complaint: str = "") -> Messages:
@@ -50,3 +59,29 @@ def read_judgement(text: str, task: Task, i: int) -> Judgement:
     if isinstance(value, str) and len(by_text) == 1:
         return Judgement(by_text[0])
     return Judgement(problem=f"it is no number from 1 to {len(options)}")
+
+
+def read_rating(answer: Answer, task: Task, i: int) -> Judgement:
+    """Return the choice of an answer with its expected number, Σ_k k p(k) / Σ_k p(k) (G-Eval, Liu et al. 2023, section 2).
+
+    p(k): probability that the model writes k in the place of its answer, summed over the tokens that read so (3, " 3", '"3').
+    """
+    judgement = read_judgement(answer.text, task, i)
+    if judgement.problem:
+        return judgement
+    n = len(choices(task.kind, task.design.items[i]))
+    written = "".join(token for token, _ in answer.tokens)
+    start = written.rfind("</think>") + 1
+    place = re.compile(r'"answer"\s*:\s*"?(\d)').search(written, start) or re.compile(r"(\d)").search(written, start)
+    if place is None:  # the text of an option
+        return Judgement(problem=f"it is no number from 1 to {n}")
+    ends = accumulate(len(token) for token, _ in answer.tokens)
+    likely = next(likely for (_, likely), end in zip(answer.tokens, ends, strict=True) if end > place.start(1))
+    weights = [0.0] * n
+    for other, logarithm in likely.items():
+        number = _NUMBER.fullmatch(other)
+        if number and 1 <= int(number[1]) <= n:
+            weights[int(number[1]) - 1] += math.exp(logarithm)
+    total = sum(weights)
+    mean = sum(k * weight for k, weight in enumerate(weights, start=1)) / total if total else judgement.choice + 1.0
+    return replace(judgement, expected=mean)

@@ -325,6 +325,13 @@ class JudgeOptions(LlmOptions):
             min=1,
         ),
     ] = 1
+    expected: Annotated[
+        bool,
+        Param(
+            "Ask for the probabilities of ratings, too, and add their expected value, which tells topics apart that a model rates alike "
+            "(G-Eval, Liu et al. 2023)."
+        ),
+    ] = False
 
     def __post_init__(self) -> None:
         """Check that there is a model that can be what is wanted."""

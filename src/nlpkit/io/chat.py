@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
 from nlpkit.io.atomic import atomic_file
+from nlpkit.lm.questions import LIKELY_TOKENS, Answer
 from nlpkit.plain import to_json
 
 TRIES = 4
@@ -56,7 +57,7 @@ class AnswersQuestions(Protocol):
     def identity(self) -> str:
         """Return what its answers depend on beside the messages."""
 
-    def complete(self, messages: Messages) -> str:
+    def complete(self, messages: Messages) -> Answer:
         """Return the answer to messages."""
 
 
@@ -73,23 +74,32 @@ class KeptAnswers:
     cached: int = field(default=0, init=False)
     _asked: set[Path] = field(default_factory=set, init=False)
 
-    def answer(self, messages: Messages) -> str:
+    def answer(self, messages: Messages) -> Answer:
         """Return the answer to messages. Raises what the model raises."""
         kept, place = self.kept(messages), self._place(messages)
         if kept is not None:
             self.cached += place not in self._asked
             return kept
-        text = self.model.complete(messages)
+        answer = self.model.complete(messages)
         self.calls += 1
         self._asked.add(place)
         place.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(place, force=True) as part:
             part.write_text(
-                to_json({"model": self.model.name, "messages": list(messages), "answer": text}) + "\n", encoding="utf-8"
+                to_json(
+                    {
+                        "model": self.model.name,
+                        "messages": list(messages),
+                        "answer": answer.text,
+                        **({"tokens": answer.tokens} if answer.tokens else {}),
+                    }
+                )
+                + "\n",
+                encoding="utf-8",
             )
-        return text
+        return answer
 
-    def kept(self, messages: Messages) -> str | None:
+    def kept(self, messages: Messages) -> Answer | None:
         """Return the answer that was given to messages before, None where there is none."""
         place = self._place(messages)
         if not place.is_file():
@@ -97,7 +107,8 @@ class KeptAnswers:
         try:
             value = json.loads(place.read_text(encoding="utf-8"))
             if value["messages"] == list(messages) and isinstance(value["answer"], str):
-                return str(value["answer"])
+                tokens = tuple((str(token), dict(likely)) for token, likely in value.get("tokens", ()))
+                return Answer(value["answer"], tokens)
         except (ValueError, LookupError, TypeError):
             pass
         log.warning("%s is damaged; its question is asked again", place)
@@ -110,29 +121,33 @@ class KeptAnswers:
 
 @dataclass(frozen=True)
 class ChatModel:
-    """A language model at an address."""
+    """A language model at an address; with_tokens: the probabilities of its tokens are asked for, too."""
 
     url: str
     name: str
     timeout: float = 60.0
     seed: int = 42
     temperature: int = 0
+    with_tokens: bool = False
 
     def identity(self) -> str:
         """Return the address and what is sent beside the messages."""
         return to_json([chat_address(self.url), self._body([])])
 
-    def complete(self, messages: Messages) -> str:
+    def complete(self, messages: Messages) -> Answer:
         """Return the answer to messages, an empty one where the server says null, as for a question it refuses.
 
         Raises:
-            MissingError: the server cannot be reached, does not answer in time, or refuses; InputError: its answer is none.
+            MissingError: the server cannot be reached, does not answer in time, refuses, or does not send the probabilities of tokens
+            that were asked for; InputError: its answer is none.
         """
-        return self._text(self._post(self._body(messages)))
+        return self._answer(self._post(self._body(messages)))
 
     def _body(self, messages: Messages) -> dict[str, Any]:
+        tokens = {"logprobs": True, "top_logprobs": LIKELY_TOKENS} if self.with_tokens else {}
         return {
             "model": self.name, "messages": list(messages), "temperature": self.temperature, "seed": self.seed, "max_tokens": ANSWER_TOKENS,
+            **tokens,
         }  # fmt: skip
 
     def _post(self, body: dict[str, Any]) -> bytes:
@@ -176,15 +191,29 @@ class ChatModel:
         }
         return f"{self.url} refused: {error.code} {message}{hints.get(error.code, '')}"
 
-    def _text(self, content: bytes) -> str:
+    def _answer(self, content: bytes) -> Answer:
         try:
-            text = json.loads(content)["choices"][0]["message"]["content"] or ""
+            choice = json.loads(content)["choices"][0]
+            text = choice["message"]["content"] or ""
         except (ValueError, LookupError, TypeError):
             text = None
         if not isinstance(text, str):
             shown = content[:80].decode("utf-8", "replace")
             raise InputError(f"{self.url} sent no chat completion: {shown}", parameter="llm")
-        return text
+        if not (self.with_tokens and text):
+            return Answer(text)
+        try:
+            tokens = tuple(
+                (str(one["token"]), {str(other["token"]): float(other["logprob"]) for other in one["top_logprobs"]})
+                for one in choice["logprobs"]["content"]
+            )
+        except (ValueError, LookupError, TypeError):
+            tokens = ()
+        if not tokens:
+            raise MissingError(
+                f"{self.url} does not send the probabilities of tokens; leave `expected` out", parameter="expected"
+            )
+        return Answer(text, tokens)
 
 
 def _wait(retry_after: str | None, attempt: int) -> float:

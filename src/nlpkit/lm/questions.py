@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 Messages = list[dict[str, str]]  # role and content of each
 
 CHARACTERS_A_TOKEN = 4
+THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)  # what a model thinks first is no part of its answer
+LIKELY_TOKENS = 20  # those whose probability is asked for in the place of a token: as many as OpenAI's protocol gives
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer to a question.
+
+    tokens: its tokens, where their probabilities were asked for: each with the likeliest ones in its place and the logarithm of the
+    probability of each (natural).
+    """
+
+    text: str
+    tokens: tuple[tuple[str, Mapping[str, float]], ...] = ()
 
 
 def conversation(
@@ -31,8 +46,8 @@ def conversation(
 
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object in an answer, whatever stands around it; None where there is none. What a model thinks first is left out."""
-    enclosed = re.search(r"\{.*\}", re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL), re.DOTALL)
+    """Return the JSON object in an answer, whatever stands around it; None where there is none."""
+    enclosed = re.search(r"\{.*\}", THOUGHT.sub("", text), re.DOTALL)
     try:
         answer = json.loads(enclosed[0]) if enclosed else None
     except (ValueError, RecursionError):
@@ -44,6 +59,7 @@ def short_answer(text: str, key: str) -> str | int | None:
     """Return the text or the whole number under `key` of the JSON object in an answer; of an answer without one all of it, without
     quotation marks and the full stop around it. None where the object holds something else.
     """
+    text = THOUGHT.sub("", text)
     if "{" not in text:
         return text.strip().strip("\"'`*.").strip()
     value = (json_object(text) or {}).get(key)

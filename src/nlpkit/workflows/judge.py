@@ -10,13 +10,15 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.evaluation.judges import Judgement, question_for, read_judgement
+from nlpkit.errors import UsageError
+from nlpkit.evaluation.judges import Judgement, question_for, read_judgement, read_rating
 from nlpkit.evaluation.options import JudgeOptions
 from nlpkit.evaluation.tasks import Task, choices
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.chat import KeptAnswers
 from nlpkit.io.tables import check_table, save_table
 from nlpkit.io.tasks import read_key, with_texts
+from nlpkit.metrics.intrusion_design import RATING
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.workflows.language_models import language_model, planned_questions, usable_answer
 
@@ -46,12 +48,15 @@ class Judgements:
 
     def table(self) -> pa.Table:
         """Return task, coder, item, answer (number of the option from 1) and choice (its text), as `nlpkit.score_answers` takes them;
-        answer and choice are null where there was no usable answer.
+        answer and choice are null where there was no usable answer. Where probabilities were asked for it has expected (float), too: the
+        mean of the numbers of the options by their probabilities.
         """
         task = self.task
         names = [coder for coder in self.coders for _ in task.ids]
         options = [choices(task.kind, item) for item in task.design.items] * len(self.coders)
         chosen = [one.choice for one in self.answers]
+        expected = [one.expected for one in self.answers]
+        added = {"expected": pa.array(expected, pa.float64())} if any(e is not None for e in expected) else {}
         return pa.table(
             {
                 "task": pa.array([task.mark] * len(names), pa.string()),
@@ -61,8 +66,18 @@ class Judgements:
                 "choice": pa.array(
                     [texts[c] if c >= 0 else None for c, texts in zip(chosen, options, strict=True)], pa.string()
                 ),
+                **added,
             }
         )
+
+    def expected_ratings(self) -> list[tuple[str, tuple[str, ...], float | None]]:
+        """Return the name of each topic, its words, and the mean of its expected ratings; None where it has none."""
+        ratings: dict[int, list[float]] = {}
+        for n, one in enumerate(self.answers):
+            if one.expected is not None:
+                ratings.setdefault(self.task.design.items[n % len(self.task.ids)].topic, []).append(one.expected)
+        means = {topic: sum(values) / len(values) for topic, values in ratings.items()}
+        return [(name, words, means.get(topic)) for topic, (name, words) in enumerate(self.task.topics)]
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the table of answers, in the format of its suffix.
@@ -100,7 +115,7 @@ def judge_task(
 
     Raises:
         InputError, SchemaError: the key cannot be used, or the model sends something else than an answer; MissingError: the model
-        cannot be reached, or refuses; UsageError: nobody is asked.
+        cannot be reached, refuses, or sends no probabilities; UsageError: nobody is asked, or expected ratings of what is no rating.
     """
     options, execution = _settings(options, execution, settings)
     task, models = _task_and_models(Path(key), options, execution)
@@ -108,7 +123,7 @@ def judge_task(
     with reporting.progress("answers", len(task.ids) * len(models)) as update:
         for model in models:
             for i in range(len(task.ids)):
-                answers.append(_ask(model, task, i, options.attempts))
+                answers.append(_ask(model, task, i, options))
                 update(1)
     name = str(options.llm_model)
     coders = [name] if len(models) == 1 else [f"{name} {n}" for n in range(1, len(models) + 1)]
@@ -143,15 +158,19 @@ def _settings(
 
 def _task_and_models(key: Path, options: JudgeOptions, execution: Execution) -> tuple[Task, list[KeptAnswers]]:
     task = with_texts(read_key(key), key)
+    if options.expected and task.kind != RATING:
+        raise UsageError(f"`expected` is of ratings; this task is {task.kind}", parameter="expected")
     several = options.judges > 1
     seeds = range(execution.seed, execution.seed + options.judges)
-    return task, [language_model(options, seed, temperature=int(several)) for seed in seeds]
+    return task, [
+        language_model(options, seed, temperature=int(several), with_tokens=options.expected) for seed in seeds
+    ]
 
 
-def _ask(model: KeptAnswers, task: Task, i: int, attempts: int) -> Judgement:
+def _ask(model: KeptAnswers, task: Task, i: int, options: JudgeOptions) -> Judgement:
     return usable_answer(
         model,
         lambda complaint: question_for(task, i, complaint),
-        lambda text: read_judgement(text, task, i),
-        attempts=attempts,
+        lambda answer: read_rating(answer, task, i) if options.expected else read_judgement(answer.text, task, i),
+        attempts=options.attempts,
     )

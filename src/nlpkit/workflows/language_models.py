@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from nlpkit.embed.causal import LocalModel
 from nlpkit.io.chat import ANSWER_TOKENS, AnswersQuestions, ChatModel, KeptAnswers, usual_cache
 from nlpkit.lm.chat_options import LOCAL, LlmOptions
-from nlpkit.lm.questions import Messages, question_tokens
+from nlpkit.lm.questions import Answer, Messages, question_tokens
 
 SHORT_ANSWER = 10  # tokens of an answer such as {"label": "politics"}
 
@@ -25,22 +25,22 @@ class Usable(Protocol):
 Read = TypeVar("Read", bound=Usable)
 
 
-def language_model(options: LlmOptions, seed: int, *, temperature: int = 0) -> KeptAnswers:
-    """Return the language model of the options, whose answers are kept.
+def language_model(options: LlmOptions, seed: int, *, temperature: int = 0, with_tokens: bool = False) -> KeptAnswers:
+    """Return the language model of the options, whose answers are kept; with_tokens: with the probabilities of their tokens.
 
     Raises:
         UsageError: the address is none; MissingError: the folder of a local model is not there.
     """
     model: AnswersQuestions
     if options.llm == LOCAL:
-        model = LocalModel(str(options.llm_model), answer_tokens=ANSWER_TOKENS)
+        model = LocalModel(str(options.llm_model), answer_tokens=ANSWER_TOKENS, with_tokens=with_tokens)
     else:
-        model = ChatModel(str(options.llm), str(options.llm_model), options.timeout, seed, temperature)
+        model = ChatModel(str(options.llm), str(options.llm_model), options.timeout, seed, temperature, with_tokens)
     return KeptAnswers(model, Path(options.llm_cache or usual_cache()))
 
 
 def usable_answer(
-    model: KeptAnswers, messages_for: Callable[[str], Messages], read: Callable[[str], Read], *, attempts: int
+    model: KeptAnswers, messages_for: Callable[[str], Messages], read: Callable[[Answer], Read], *, attempts: int
 ) -> Read:
     """Return what is read from the answer to a question, which is asked up to `attempts` times again where that cannot be used.
 

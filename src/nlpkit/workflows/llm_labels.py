@@ -70,7 +70,7 @@ class AnsweredLabels:
             lambda complaint: question_of(
                 self._labels, text, budget=self._options.budget, complaint=complaint, examples=examples
             ),
-            lambda answered: read_label(answered, self._names),
+            lambda answered: read_label(answered.text, self._names),
             attempts=self._options.attempts,
         )
         if answer.problem:

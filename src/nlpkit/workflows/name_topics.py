@@ -181,7 +181,7 @@ def _ask(model: KeptAnswers, source: TopicSource, before: str, taken: list[str],
     answer = usable_answer(
         model,
         lambda complaint: messages_for(source, taken, budget=options.budget, complaint=complaint),
-        lambda text: read_answer(text, source, taken),
+        lambda answered: read_answer(answered.text, source, taken),
         attempts=options.attempts,
     )
     if answer.problem:

@@ -54,6 +54,7 @@ def show_labels(facts: Mapping[str, Any], output: str) -> None:
 def show_judgements(judgements: Judgements, key: Path, output: str) -> None:
     """Say how many questions a language model answered; with --json print it as one object."""
     n = len(judgements.answers)
+    rated = judgements.expected_ratings() if any(one.expected is not None for one in judgements.answers) else []
     if console.settings.json:
         console.emit_json(
             {
@@ -65,9 +66,13 @@ def show_judgements(judgements: Judgements, key: Path, output: str) -> None:
                 "answered": n - len(judgements.failed),
                 "calls": judgements.calls,
                 "cached": judgements.cached,
+                **({"ratings": [{"topic": name, "expected": rating} for name, _, rating in rated]} if rated else {}),
             }
         )
         return
+    if rated:
+        rows = [[name, "" if rating is None else f"{rating:.3f}", " ".join(words)] for name, words, rating in rated]
+        console.table(["topic", "expected", "words"], rows, right=["expected"], noun="topics", rest=output)
     reporting.note(f"wrote {output}: {n - len(judgements.failed):,} of {wording.counted(n, 'question')} answered")
     reporting.note(
         f"{wording.counted(judgements.calls, 'question')} asked, {wording.count(judgements.cached)} answered before"
