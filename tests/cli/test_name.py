@@ -155,7 +155,7 @@ def test_a_server_that_is_full_late_refuses_or_is_not_there(
 def test_a_model_on_this_machine(fitted: Path, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+    from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
     words = Tokenizer(models.BPE(unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.ByteLevel()
@@ -186,6 +186,16 @@ def test_a_model_on_this_machine(fitted: Path, tmp_path: Path) -> None:
         assert next(iter(likely)) == token  # greedy
         assert 2 <= len(likely) <= 20
         assert sum(map(math.exp, likely.values())) < 1 + 1e-9
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
+    tokenizer.chat_template = (  # as Gemma's: no message of the system
+        "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+        "{% for message in messages %}[{{ message['role'] }}]{{ message['content'] }}{% endfor %}"
+    )
+    tokenizer.save_pretrained(tmp_path / "model")
+    model = LocalModel(tmp_path / "model", answer_tokens=4)
+    said_to = [{"role": "system", "content": "river"}, {"role": "user", "content": "bank"}]
+    model.complete(said_to)
+    assert model._prompt(said_to) == "[user]river\n\nbank"
     with pytest.raises(MissingError, match=r"no config\.json"):
         nk.name_topics(fitted, llm="local", llm_model=str(tmp_path / "none"))
     (tmp_path / "bad").mkdir()

@@ -44,11 +44,9 @@ class LocalModel:
         import torch
 
         tokenizer, model = self._tokenizer, self._model
-        if tokenizer.chat_template:
-            prompt = tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True)
-        else:
-            prompt = "\n\n".join(message["content"] for message in messages) + "\n\n"
-        ids = tokenizer(prompt, return_tensors="pt").input_ids
+        # A template of chats writes the token of a beginning itself.
+        prompt, begins = self._prompt(messages), not tokenizer.chat_template
+        ids = tokenizer(prompt, return_tensors="pt", add_special_tokens=begins).input_ids
         room = getattr(model.config, "max_position_embeddings", None) or ids.shape[1] + self._answer_tokens
         answer_tokens = min(self._answer_tokens, max(room // 2, 1))
         ids = ids[:, -max(room - answer_tokens, 1) :]
@@ -65,6 +63,20 @@ class LocalModel:
             pairs = zip(likely.indices.tolist(), likely.values.tolist(), strict=True)
             tokens.append((str(tokenizer.decode(token)), {str(tokenizer.decode(i)): value for i, value in pairs}))
         return Answer(str(tokenizer.decode(answer, skip_special_tokens=True)), tuple(tokens))
+
+    def _prompt(self, messages: Sequence[dict[str, str]]) -> str:
+        """Return messages as the model's template of chats writes them; one without instructions has them before the first question."""
+        if not self._tokenizer.chat_template:
+            return "\n\n".join(message["content"] for message in messages) + "\n\n"
+        from jinja2 import TemplateError
+
+        settings = {"tokenize": False, "add_generation_prompt": True}
+        try:
+            return str(self._tokenizer.apply_chat_template(list(messages), **settings))
+        except TemplateError:
+            instructions, question, *rest = messages
+            asked = {**question, "content": f"{instructions['content']}\n\n{question['content']}"}
+            return str(self._tokenizer.apply_chat_template([asked, *rest], **settings))
 
     def _load(self) -> None:
         if self._model is not None:
