@@ -196,6 +196,9 @@ def test_a_model_on_this_machine(fitted: Path, tmp_path: Path) -> None:
     said_to = [{"role": "system", "content": "river"}, {"role": "user", "content": "bank"}]
     model.complete(said_to)
     assert model._prompt(said_to) == "[user]river\n\nbank"
+    model._tokenizer.chat_template = "{{ raise_exception('no questions') }}"
+    with pytest.raises(MissingError, match=r"takes no question \(no questions\)"):
+        model.complete(said_to)
     with pytest.raises(MissingError, match=r"no config\.json"):
         nk.name_topics(fitted, llm="local", llm_model=str(tmp_path / "none"))
     (tmp_path / "bad").mkdir()

@@ -38,7 +38,7 @@ class LocalModel:
         """Return the answer to messages, greedy; what is too long for the model loses its beginning.
 
         Raises:
-            MissingError: transformers is not installed, or the folder holds no causal model.
+            MissingError: transformers is not installed, the folder holds no causal model, or its chat template takes no question.
         """
         self._load()
         import torch
@@ -70,13 +70,16 @@ class LocalModel:
             return "\n\n".join(message["content"] for message in messages) + "\n\n"
         from jinja2 import TemplateError
 
-        settings = {"tokenize": False, "add_generation_prompt": True}
-        try:
-            return str(self._tokenizer.apply_chat_template(list(messages), **settings))
-        except TemplateError:
-            instructions, question, *rest = messages
-            asked = {**question, "content": f"{instructions['content']}\n\n{question['content']}"}
-            return str(self._tokenizer.apply_chat_template([asked, *rest], **settings))
+        instructions, question, *rest = messages
+        asked = {**question, "content": f"{instructions['content']}\n\n{question['content']}"}
+        for written in (messages, [asked, *rest]):
+            try:
+                return str(
+                    self._tokenizer.apply_chat_template(list(written), tokenize=False, add_generation_prompt=True)
+                )
+            except TemplateError as error:
+                reason = first_line(error)
+        raise MissingError(f"the chat template of {self._folder} takes no question ({reason})", parameter="llm_model")
 
     def _load(self) -> None:
         if self._model is not None:
