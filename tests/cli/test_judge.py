@@ -251,18 +251,15 @@ def test_expected_ratings(server: Server, tmp_path: Path) -> None:
     assert sorted(table.column("expected").to_pylist()) == pytest.approx([(1.2 + 0.6 + 0.1) / 0.8, *[3.0] * 5])
     assert table.column("answer").to_pylist() == [3] * 6
     assert "2.375  a0 a1" in done.out
-    assert (
-        run_cli("annotate", "score", "t.key.json", "--answers", "m.csv", "--json").json()["targets"][0]["metrics"][
-            "rating"
-        ]["value"]
-        == 3
-    )
+    scored = run_cli("annotate", "score", "t.key.json", "--answers", "m.csv", "--json").json()
+    assert scored["targets"][0]["metrics"]["rating"]["value"] == 3
     ratings = run_cli(*words, "cache", "-o", "again.csv", "--json").json()["ratings"]
     assert ratings[0] == {"topic": "0", "expected": pytest.approx(2.375)}
     server.reply = always('{"answer": 3}')
     assert "does not send the probabilities" in run_cli(*words, "other", "-o", "x.csv", code=4).error()
-    server.reply = lambda _: rated("very related", ("very related", {"very related": 1.0}))
-    assert "no usable answer" in run_cli(*words, "third", "-o", "x.csv").err
+    for n, text in enumerate(("very related", '{"answer": "very related", "sure": 2}')):
+        server.reply = lambda _, text=text: rated(text, (text, {"2": 1.0}))  # type: ignore[misc]
+        assert "no usable answer" in run_cli(*words, f"text{n}", "-o", f"x{n}.csv").err
     made("word-intrusion", tmp_path)
     assert "this task is word-intrusion" in run_cli(*words, "cache", "-o", "y.csv", code=2).error()
 

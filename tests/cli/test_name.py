@@ -152,9 +152,9 @@ def test_a_server_that_is_full_late_refuses_or_is_not_there(
     assert not (tmp_path / "e").exists()
 
 
-def test_a_model_on_this_machine(fitted: Path, tmp_path: Path) -> None:
+def test_a_model_on_this_machine(fitted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("transformers")
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
     from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
     words = Tokenizer(models.BPE(unk_token="[UNK]"))
@@ -187,6 +187,9 @@ def test_a_model_on_this_machine(fitted: Path, tmp_path: Path) -> None:
         assert 2 <= len(likely) <= 20
         assert sum(map(math.exp, likely.values())) < 1 + 1e-9
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="[UNK] $A", special_tokens=[("[UNK]", 0)]
+    )
     tokenizer.chat_template = (  # as Gemma's: no message of the system
         "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}"
         "{% for message in messages %}[{{ message['role'] }}]{{ message['content'] }}{% endfor %}"
@@ -194,7 +197,11 @@ def test_a_model_on_this_machine(fitted: Path, tmp_path: Path) -> None:
     tokenizer.save_pretrained(tmp_path / "model")
     model = LocalModel(tmp_path / "model", answer_tokens=4)
     said_to = [{"role": "system", "content": "river"}, {"role": "user", "content": "bank"}]
+    model._load()
+    asked_ids, generate = [], model._model.generate
+    monkeypatch.setattr(model._model, "generate", lambda ids, **how: (asked_ids.append(ids), generate(ids, **how))[1])
     model.complete(said_to)
+    assert asked_ids[0][0, 0] != 0  # a template writes special tokens itself
     assert model._prompt(said_to) == "[user]river\n\nbank"
     model._tokenizer.chat_template = "{{ raise_exception('no questions') }}"
     with pytest.raises(MissingError, match=r"takes no question \(no questions\)"):

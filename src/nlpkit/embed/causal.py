@@ -44,9 +44,8 @@ class LocalModel:
         import torch
 
         tokenizer, model = self._tokenizer, self._model
-        # A template of chats writes the token of a beginning itself.
-        prompt, begins = self._prompt(messages), not tokenizer.chat_template
-        ids = tokenizer(prompt, return_tensors="pt", add_special_tokens=begins).input_ids
+        plain = not tokenizer.chat_template  # a template writes the special tokens itself
+        ids = tokenizer(self._prompt(messages), return_tensors="pt", add_special_tokens=plain).input_ids
         room = getattr(model.config, "max_position_embeddings", None) or ids.shape[1] + self._answer_tokens
         answer_tokens = min(self._answer_tokens, max(room // 2, 1))
         ids = ids[:, -max(room - answer_tokens, 1) :]
@@ -65,13 +64,13 @@ class LocalModel:
         return Answer(str(tokenizer.decode(answer, skip_special_tokens=True)), tuple(tokens))
 
     def _prompt(self, messages: Sequence[dict[str, str]]) -> str:
-        """Return messages as the model's template of chats writes them; one without instructions has them before the first question."""
+        """Return messages as the model's chat template writes them; a system message that it does not take goes before the question."""
         if not self._tokenizer.chat_template:
             return "\n\n".join(message["content"] for message in messages) + "\n\n"
         from jinja2 import TemplateError
 
-        instructions, question, *rest = messages
-        asked = {**question, "content": f"{instructions['content']}\n\n{question['content']}"}
+        system, question, *rest = messages
+        asked = {**question, "content": f"{system['content']}\n\n{question['content']}"}
         for written in (messages, [asked, *rest]):
             try:
                 return str(

@@ -10,7 +10,7 @@ from itertools import accumulate
 from nlpkit.evaluation.tasks import INSTRUCTIONS, QUESTIONS, Task, choices
 from nlpkit.lm.questions import Answer, Messages, conversation, short_answer
 
-_NUMBER = re.compile(r"\D*(\d)\D*")
+_FIELD, _DIGIT, _NUMBER = re.compile(r'"answer"\s*:\s*"?(\d)'), re.compile(r"(\d)"), re.compile(r"\D*(\d)\D*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,8 @@ def read_judgement(text: str, task: Task, i: int) -> Judgement:
 def read_rating(answer: Answer, task: Task, i: int) -> Judgement:
     """Return the choice of an answer with its expected number, Σ_k k p(k) / Σ_k p(k) (G-Eval, Liu et al. 2023, section 2).
 
-    p(k): probability that the model writes k in the place of its answer, summed over the tokens that read so (3, " 3", '"3').
+    p(k): probability that the model writes k in the place of its answer, summed over the tokens that read so (3, " 3", '"3'); where
+    no likely token is a number the mean is the rating itself.
     """
     judgement = read_judgement(answer.text, task, i)
     if judgement.problem:
@@ -72,8 +73,8 @@ def read_rating(answer: Answer, task: Task, i: int) -> Judgement:
     n = len(choices(task.kind, task.design.items[i]))
     written = "".join(token for token, _ in answer.tokens)
     start = written.rfind("</think>") + 1
-    place = re.compile(r'"answer"\s*:\s*"?(\d)').search(written, start) or re.compile(r"(\d)").search(written, start)
-    if place is None:  # the text of an option
+    place = _FIELD.search(written, start) or _DIGIT.search(written, start)
+    if place is None or int(place[1]) != judgement.choice + 1:  # the text of an option
         return Judgement(problem=f"it is no number from 1 to {n}")
     ends = accumulate(len(token) for token, _ in answer.tokens)
     likely = next(likely for (_, likely), end in zip(answer.tokens, ends, strict=True) if end > place.start(1))
