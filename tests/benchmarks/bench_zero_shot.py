@@ -45,8 +45,10 @@ def main() -> None:
         for way in ({}, model):
             started = time.perf_counter()
             result: Any = nk.zero_shot(documents, labels=labels, **way)
-            score = result.scores.targets[0].scores["accuracy"]
-            cells.append(f"{score.value:.2f} [{score.low:.2f}, {score.high:.2f}] | {time.perf_counter() - started:.0f}")
+            score = result.evaluation.targets[0].scores["accuracy"]
+            cells.append(
+                f"{score.value:.2f} [{score.interval.low:.2f}, {score.interval.high:.2f}] | {time.perf_counter() - started:.0f}"
+            )
         print(f"| {data} | {' | '.join(cells)} |", flush=True)
 
 
