@@ -98,7 +98,7 @@ KEPT: dict[str, str] = {
         мира начала пор пора прекрасно процентов сказал сказала сказать спасибо пожалуйста тысяч уметь
         хорошо хотеть человек мор можхо мож меля нх сеаой бывь рано долго далеко недалеко низко многочисл*
         друго""",
-    "sl": """april avgust cel* december dober dobr* dolg dolga dolgi februar g ga gor gospa gospod halo januar
+    "sl": """april avgust cel* december dober dobr* dolg dolga dolgi februar g gor gospa gospod halo januar
         julij junij kratek kratk* lahk* lep* leto maj majhen majhn* marec mesec nedelja november odprt*
         oktober petek poln* ponedeljek pozdravljen* prazen prazn* primer pripravljen* september slab sobota
         sreda srednj* stran stvar težak težk* torek velik* visok* zaprt* četrtek""",
@@ -118,6 +118,8 @@ KEPT: dict[str, str] = {
 }
 
 ADDED: dict[str, str] = {
+    "bn": """আপনাকে আপনারা আপনাদের তোমাকে তোমরা তোমাদের তুই তোর একটা কখনো এখনো আরো কারো কোথায় কেমন কীভাবে
+        কিভাবে সাথে এগুলো সেগুলো ছিলাম আছি আছো আছেন""",
     "ca": "l'un",
     "da": "ens",
     "de": """unserem unseren unseres würdest wurdest wärst wären würdet gibt's geht's hab's ist's wär's war's ums
@@ -133,16 +135,22 @@ ADDED: dict[str, str] = {
         ίδια ίδιος οποίος οποία οποίο οποίοι οποίες οποίων οποίου οποίας αφού κάτι τίποτα κανείς κανένας
         κάποτε""",
     "en": "did does doing having just theirs that'd who've y'all o'clock gonna gotta wanna",
-    "es": "cuyo cuya cuyos cuyas dónde ustedes tambien debajo delante quizá quizás",
+    "es": "cuyo cuya cuyos cuyas dónde ustedes tambien debajo delante quizá quizás cuál cuáles",
     "fa": "می‌کند نمی‌کند می‌توان می‌تواند شده‌است است‌",
     "fi": "ovatko eikö",
     "fr": """c'est c'était n'est n'a n'ont n'était s'est s'il s'ils qu'il qu'ils qu'elle qu'elles qu'on qu'un
         qu'une d'un d'une d'autres d'être d'avoir l'on l'un l'une l'autre j'ai j'avais j'étais m'a t'as t'es
         y'a jusqu'à jusqu'au jusqu'aux lorsqu'il lorsqu'on puisqu'il là-bas là-dessus""",
-    "he": "הזה הזו הזאת האלה",
+    "he": """הזה הזו הזאת האלה האם לך הכל הכול עוד כבר מאוד יותר פחות אפילו כדי לפי בו בה בהם בהן ממנו ממנה מהם
+        מהן היו הייתי היית הייתה אלא לאחר""",
     "hi": """हूँ हूं रही गई गए थीं उन्होंने इन्होंने मैं हम तुम मुझे हमें वो क्या क्यों कैसे कहाँ कहां जिसके
-        जिसमें""",
+        जिसमें आपको आपका आपके आपकी आपसे आपने तू तेरा तेरे तेरी तुम्हें तुम्हारा तुम्हारे तुम्हारी तुमको
+        तुमसे तुमने मेरा मेरे मेरी मैंने हमारा हमारे हमारी हमने मुझसे उनसे इनसे उससे इससे उसका उसकी इतना
+        इतने इतनी उतना कितने कितनी कब कभी कहीं क्योंकि ताकि अगर किंतु परंतु किन्तु परन्तु बल्कि ज्यादा
+        ज़्यादा जिससे जिनके जिनका जिनकी जिसका जिसकी जिसने जिन्होंने सका सके सकती होगा होगी होंगे जाता जाती
+        जाते ऐसा ऐसी वैसा वैसे यहां वहां अब""",
     "hu": "ahogyan ha hogyha őt lévő rajta ettől attól",
+    "id": "untuk secara menjadi jadi",
     "it": "c'è c'era com'è cos'è dell'altro l'altro l'altra l'uno un'altra d'altra dov'è quell'altro s'è v'è",
     "ja": """まし ませ でし だろ だろう なけれ たい くれ しまっ じゃ そう どう さん
         ね よ って だけ けど けれど たら くらい ぐらい しか さえ こそ ばかり まだ もう なんか てる わ ぞ""",
@@ -152,9 +160,19 @@ ADDED: dict[str, str] = {
     "pt": "dum duma àquele àquela",
     "ro": "și își ești toți puțin aceștia acești",
     "ru": "ко ибо либо своим своими твоих твоим моего моей моих моим нашего нашей наших нашим вашего вашей",
+    "sl": """še lahko ta tem temu teh tej tema to ga mu zato ampak zaradi kljub razen ima imam imaš imamo imate
+        imajo imel imela imeli imelo ja niti pač sploh torej svoj svoja svoje svojega svojem svojemu svoji
+        svojih svojo koliko toliko najbolj treba glede nisem nisi niso nismo niste nista vseh vsem vsemu
+        vsej kateri katera katero katere katerega katerih katerem kakšen kakšna kakšno kakšne takšen
+        takšna takšno takšne takrat tistega tistih tistem tale tole nihče ničesar nikogar njimi nami vami
+        mano tabo jima ju morda bosta onega""",
     "sv": "emot ens mej nån nåt väl ta tar va dom",
-    "tr": "mi",
-    "uk": "авжеж тощо отже отож тобто поза замість серед окрім щодо бо й із дещо",
+    "tr": """mi mıyım miyim muyum müyüm mısın misin musun müsün mıyız miyiz muyuz müyüz mısınız misiniz musunuz
+        müsünüz mıydı miydi muydu müydü mıdır midir mudur değilim değilsin değiliz değilsiniz değildir
+        nedir""",
+    "uk": """авжеж тощо отже отож тобто поза замість серед окрім щодо бо й із дещо можу можеш можемо можете маю
+        маєш має маємо маєте мають яке яку яким якими би всі усі усе усіх їхній їхня їхнє їхні коли-небудь
+        що-небудь хто-небудь якби аби щось хтось якийсь завдяки протягом""",
     "zh": "一直 没有 没 不会 可能 真的 已经",
 }
 # fmt: on
