@@ -183,6 +183,7 @@ def test_copies_share_a_topic_and_make_none_of_their_own(crowd: tuple[Any, Any, 
     assert model.size.sum() == (model.topics >= 0).sum()  # copies count in the size
     for documents in model.representatives:
         assert len(np.unique(embeddings[documents], axis=0)) == 3
+    assert copies[model.representatives[model.topics[4], 0]]  # what most documents of a topic are is typical of it
 
 
 def test_what_repeats_does_not_move_the_others() -> None:

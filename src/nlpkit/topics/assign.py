@@ -105,9 +105,11 @@ def rule(votes: TopicVotes) -> tuple[IntArray, Float32Array]:
     return np.where(none, NO_TOPIC, best).astype(np.int32), np.where(none, 0.0, prob).astype(np.float32)
 
 
-def topic_centroids(embeddings: Float32Array, topics: IntArray, n_topics: int) -> Float32Array:
-    """Return the L2-normalised mean embedding of each topic (K, E) float32, summed in double."""
-    return unit_rows(group_sums(embeddings, topics, n_topics))
+def topic_centroids(
+    embeddings: Float32Array, topics: IntArray, n_topics: int, copies: LongArray | None = None
+) -> Float32Array:
+    """Return the L2-normalised mean embedding of each topic (K, E) float32, summed in double, of each row its `copies` (D,)."""
+    return unit_rows(group_sums(embeddings, topics, n_topics, copies))
 
 
 def nearest_topics(

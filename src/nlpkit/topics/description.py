@@ -14,7 +14,7 @@ import numpy as np
 from nlpkit.metrics.coherence import npmi_by_document
 from nlpkit.metrics.diversity import exclusivity, unique_share
 from nlpkit.plain import finite_or_none
-from nlpkit.topics.assign import TopicVotes, nearest_topics, rule, topic_centroids, vote
+from nlpkit.topics.assign import TopicVotes, nearest_topics, rule, similarity_to_topic, topic_centroids, vote
 from nlpkit.topics.choose import COHERENCE_TERMS, Candidate
 from nlpkit.topics.clustering import Points
 from nlpkit.topics.evidence import NumberEvidence
@@ -152,6 +152,11 @@ class DistinctTexts:
         """U."""
         return len(self.first)
 
+    @property
+    def copies(self) -> LongArray:
+        """Documents of each point (U,)."""
+        return np.bincount(self.of_document[self.of_document >= 0], minlength=self.n)
+
     def rows(self, embeddings: Float32Array) -> Float32Array:
         """Embeddings of documents (D, E) to points (U, E): themselves where all are different."""
         return embeddings if self.n == len(embeddings) else embeddings[self.first]
@@ -237,7 +242,8 @@ def describe_topics(
     threads, K = points.execution.n_threads(), len(around.names)
     cluster_topics, joined, labels = members.core, members.joined, members.labels
     centroids = topic_centroids(X, cluster_topics, K)
-    nearest, cosine, margin = nearest_topics(X, centroids, threads=threads)
+    nearest, _, margin = nearest_topics(X, centroids, threads=threads)
+    typical = similarity_to_topic(X, topic_centroids(X, cluster_topics, K, distinct.copies), labels)
 
     every = group_rows(points.counts, labels, K)  # of all documents that have the topic in the end
     every.sort_indices()
@@ -286,7 +292,7 @@ def describe_topics(
         npmi=npmi_by_document(coherence_terms, points.reference),
         exclusivity=exclusivity(coherence_terms, share_in_topic(coherence_terms, counts)),
         diversity=unique_share(coherence_terms),
-        representatives=_representatives(labels, nearest, cosine, K, distinct),
+        representatives=_representatives(labels, nearest, typical, K, distinct),
         centroids=centroids,
         outliers_joined=none_found - none_joined,
         outliers_assigned=none_joined - none_left,
@@ -361,12 +367,12 @@ def renumber(labels: IntArray, rank: IntArray) -> IntArray:
 
 
 def _representatives(
-    labels: IntArray, nearest: IntArray, cosine: Float32Array, K: int, distinct: DistinctTexts
+    labels: IntArray, nearest: IntArray, typical: Float32Array, K: int, distinct: DistinctTexts
 ) -> IntArray:
-    """The documents of each topic that are closest to its centroid, those first whose nearest topic it is."""
+    """The documents of each topic that are closest to the mean of its documents, those first whose nearest topic it is."""
     representatives = np.full((K, REPRESENTATIVES), -1, np.int32)
     for k in range(K):
         members = np.flatnonzero(labels == k)
-        order = np.lexsort((members, -cosine[members], nearest[members] != k))[:REPRESENTATIVES]
+        order = np.lexsort((members, -typical[members], nearest[members] != k))[:REPRESENTATIVES]
         representatives[k, : len(order)] = distinct.first[members[order]]
     return representatives

@@ -52,13 +52,16 @@ def unit_rows(rows: FloatArray | Float32Array) -> Float32Array:
     return unit
 
 
-def group_sums(rows: FloatArray | Float32Array, groups: IntArray, n_groups: int) -> FloatArray:
-    """Return the sum of the rows (N, E) of each group (n_groups, E), in double; groups (N,) below 0 are none."""
+def group_sums(
+    rows: FloatArray | Float32Array, groups: IntArray, n_groups: int, times: LongArray | None = None
+) -> FloatArray:
+    """Return the sum of the rows (N, E), each `times` (N,), of each group (n_groups, E), in double; groups (N,) below 0 are none."""
     sums = np.zeros((n_groups, rows.shape[1]))
     for start in range(0, len(rows), SUMMED_ROWS):
         group = groups[start : start + SUMMED_ROWS]
         inside = np.flatnonzero(group >= 0)
-        members = sparse.csr_array((np.ones(len(inside)), (group[inside], inside)), shape=(n_groups, len(group)))
+        weights = np.ones(len(inside)) if times is None else times[start : start + SUMMED_ROWS][inside].astype(np.float64)
+        members = sparse.csr_array((weights, (group[inside], inside)), shape=(n_groups, len(group)))
         sums += members @ rows[start : start + SUMMED_ROWS].astype(np.float64)
     return sums
 
