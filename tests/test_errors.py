@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nlpkit.errors import EncodingError, NlpkitError, first_line
+from nlpkit.errors import EncodingError, NlpkitError, first_line, missing_column
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,17 @@ def test_what_breaks_lines_or_steers_a_terminal_is_spelled(message: str, shown: 
 )
 def test_the_line_of_an_error_of_others_that_is_shown(message: str, line: str) -> None:
     assert first_line(OSError(message)) == line
+
+
+@pytest.mark.parametrize(
+    ("needed", "names", "meant"),
+    [
+        ("text", ["Score text", "title", "Content"], "Content"),  # what texts are called, before what is spelled alike
+        ("text", ["Score text", "Text", "content"], "Text"),
+        ("label", ["id", "Category"], "Category"),
+        ("date", ["update", "publish_date"], "publish_date"),
+        ("lable", ["label", "category"], "label"),
+    ],
+)
+def test_the_likeliest_column_is_named(needed: str, names: list[str], meant: str) -> None:
+    assert f"; did you mean '{meant}'?" in str(missing_column("x.csv", needed, names))

@@ -127,11 +127,21 @@ def _installation(extra: str) -> tuple[str, str]:
     return "", f"{shlex.quote(sys.executable)} -m pip install 'nlpkit[{extra}]'"
 
 
+# What columns of texts, labels and dates are called in tables of others, the likeliest first.
+USUAL_NAMES = {
+    "text": "content body message review tweet comment abstract sentence speech article document post description quote headline title",
+    "label": "category class section topic sentiment party rating stars",
+    "date": "datetime timestamp created_at published publish_date pub_date time year",
+}
+
+
 def missing_column(where: str, needed: str, columns: Iterable[str], parameter: str | None = None) -> ColumnError:
-    """Return the error for a column that is not in a table; lists the columns found and the nearest one."""
+    """Return the error for a column that is not in a table; lists the columns found and the likeliest one."""
     names = list(columns)
     parameter = parameter and parameter.strip("`").removeprefix("--").replace("-", "_")
-    near = get_close_matches(needed, names, n=1, cutoff=0.55)
+    likely = [needed.casefold(), *USUAL_NAMES.get(needed, "").split()]
+    near = [name for usual in likely for name in names if name.casefold() == usual]
+    near = near or get_close_matches(needed, names, n=1, cutoff=0.55)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     name_it = f"{' Name' if near else '; name'} it with `{parameter}`" if parameter else ""
     if where == IN_MEMORY and parameter in ROLES:

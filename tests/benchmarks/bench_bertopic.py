@@ -2,6 +2,7 @@
 
     python tests/benchmarks/bench_bertopic.py                      # all corpora, three seeds, both questions
     python tests/benchmarks/bench_bertopic.py --corpora gnad10k --seeds 1
+    python tests/benchmarks/bench_bertopic.py --corpora own.jsonl  # any JSON Lines with `text` and `label`
 
 Two questions. `equal K`: bertopic with its defaults finds N topics; nlpkit is asked for `--k N`. `auto`: bertopic with
 nr_topics="auto" against `--k auto`. Every fit runs in a process of its own, on the two or more cores there are; seconds are
@@ -35,8 +36,8 @@ CORPORA = {
 
 
 def prepare(name: str) -> Path:
-    """Embed and tokenise a corpus once."""
-    folder = CACHE / name
+    """Embed and tokenise a corpus once: one of CORPORA, or a file."""
+    folder = CACHE / Path(name).stem
     if (folder / "labels.json").exists():
         return folder
     import pyarrow as pa
@@ -45,11 +46,11 @@ def prepare(name: str) -> Path:
     from nlpkit.text.preprocess import PreprocessOptions
     from nlpkit.workflows.tokens import tokens_of
 
-    path = DATA / CORPORA[name]
+    path = DATA / CORPORA[name] if name in CORPORA else Path(name)
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     texts = [row["text"] or "" for row in rows]
-    vectors, _ = load_encoder(long="truncate").encode(texts)
+    vectors, _ = load_encoder().encode(texts)
     tokens, _ = tokens_of(pa.table({"text": pa.array(texts, pa.large_string())}), PreprocessOptions())
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "embeddings.npy", vectors)
@@ -149,7 +150,7 @@ def child(name: str, tool: str, k: str, seed: int) -> dict[str, Any]:
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return {"corpus": name, "tool": tool, "asked": k, "seed": seed, **result}
+    return {"corpus": Path(name).stem, "tool": tool, "asked": k, "seed": seed, **result}
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
@@ -187,7 +188,7 @@ def main() -> None:
         fit = run_nlpkit if tool == "nlpkit" else run_bertopic
         print(json.dumps(fit(prepare(name), k, int(seed))))
         return
-    if not DATA.exists():
+    if not DATA.exists() and set(given.corpora) & set(CORPORA):
         raise SystemExit(f"this benchmark needs the corpora in {DATA}")
     rows: list[dict[str, Any]] = []
     for name in given.corpora:

@@ -60,7 +60,9 @@ def group_sums(
     for start in range(0, len(rows), SUMMED_ROWS):
         group = groups[start : start + SUMMED_ROWS]
         inside = np.flatnonzero(group >= 0)
-        weights = np.ones(len(inside)) if times is None else times[start : start + SUMMED_ROWS][inside].astype(np.float64)
+        weights = (
+            np.ones(len(inside)) if times is None else times[start : start + SUMMED_ROWS][inside].astype(np.float64)
+        )
         members = sparse.csr_array((weights, (group[inside], inside)), shape=(n_groups, len(group)))
         sums += members @ rows[start : start + SUMMED_ROWS].astype(np.float64)
     return sums
