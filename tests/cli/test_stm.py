@@ -21,6 +21,7 @@ def rows(tmp_path: Path) -> Path:
         row |= {
             "party name": "ab"[i % 2],
             "few": i % 3,
+            "digits": f"{i % 7}.5",
             "true": i % 5 == 0,
             "account": 2**60 + i % 2,
             "gap": None if i == 7 else 1.0 * i,
@@ -35,6 +36,8 @@ def rows(tmp_path: Path) -> Path:
         ("label", 4),
         ("date", 2),  # texts that are all dates are numbers
         ("s(date)", 11),
+        ("digits", 2),  # and those that are all numbers, as in CSV
+        ("factor(digits)", 7),
         ("s(n, 4) + `party name`*factor(few)", 10),
         ("label * n", 8),
         ("true + factor(few, 2)", 4),

@@ -176,6 +176,23 @@ def test_csv_fields_may_be_long(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "x.csv", f'id,text\n1,"{long}"\n')[0]["text"] == long
 
 
+def test_csv_of_r_has_na_where_there_is_no_value(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    content = 'id,text,label,n\n1,NA,a,NA\n2,"NA NA",NA,3\n3,b,n/a,NA\n'
+    table = table_of(tmp_path / "x.csv", content, types=(("n", "int"),))
+    assert table["text"].to_pylist() == ["", "NA NA", "b"]
+    assert table["label"].to_pylist() == ["a", "", "n/a"]
+    assert table["n"].to_pylist() == [None, 3, None]
+    assert caplog.messages == [
+        f"{tmp_path}/x.csv: 4 cells are NA, which is no value: n 2, text 1, label 1 (see `na_values`)"
+    ]
+    caplog.clear()
+    table = table_of(tmp_path / "x.csv", content, na_values="n/a,b")
+    assert [*table["text"].to_pylist(), *table["label"].to_pylist()] == ["NA", "NA NA", "", "a", "NA", ""]
+    assert len(caplog.messages) == 1
+    assert table_of(tmp_path / "x.csv", content, na_values="")["n"].to_pylist() == ["NA", "3", "NA"]
+    assert len(caplog.messages) == 1
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -136,7 +136,7 @@ def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) 
     source = Source(str(path), path.name, format)
     if format == "parquet":
         return ParquetInput(source, StoredBytes(source))
-    options = ReadOptions(encoding=encoding, text_col=hint)
+    options = ReadOptions(encoding=encoding, text_col=hint, na_values="")
     if format == "xlsx":
         return FileInput(source, format, options, alone=True, notes=ReadingNotes())
     on_detect = _pass_over if silent else _detected

@@ -72,6 +72,14 @@ class ReadOptions:
         str,
         Param("What becomes of bytes that are not text: strict (an error) or replace.", metavar="HOW", panel="More"),
     ] = "strict"
+    na_values: Annotated[
+        str,
+        Param(
+            "Cells of CSV and TSV that are no value, with commas; default: NA, as R writes it; '' for none.",
+            metavar="CELLS",
+            panel="More",
+        ),
+    ] = "NA"
     txt_docs: Annotated[
         str,
         Param(

@@ -19,8 +19,8 @@ from nlpkit.types import FloatArray
 def covariates_of(rows: pa.Table, formula: Formula, *, where: str) -> dict[str, Covariate]:
     """Return the columns of a formula: numbers with NaN, or categories with None, where a document has no value.
 
-    Dates are days since 1970-01-01, and so is a column of texts that are all dates, unless the formula has it as factor(). Truth values and
-    other texts are categories.
+    Dates are days since 1970-01-01. A column of texts that are all dates, or all numbers, is what they are, as in a CSV file, unless the
+    formula has it as factor(). Truth values and other texts are categories.
 
     Raises:
         ColumnError: a column is not there, or holds other than single values.
@@ -34,7 +34,7 @@ def covariate_of(
 ) -> Covariate:
     """Return a column as numbers, NaN where one is missing, or as categories.
 
-    is_category: texts are categories even where they are all dates.
+    is_category: texts are categories even where they are all dates, or all numbers.
 
     Raises:
         ColumnError: it is not there, or holds other than single values.
@@ -51,8 +51,10 @@ def covariate_of(
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _as_days(rows, name)
     texts = [None if value is None or str(value) == "" else str(value) for value in column.to_pylist()]
-    days = None if is_category or pa.types.is_boolean(kind) else _days_if_dates(rows, name, texts)
-    return texts if days is None else days
+    if is_category or pa.types.is_boolean(kind) or not any(map(str.isdigit, next(filter(None, texts), ""))):
+        return texts
+    days = _days_if_dates(rows, name, texts)
+    return days if days is not None else _numbers_if_all(texts)
 
 
 def _beyond_floats(column: pa.ChunkedArray) -> bool:
@@ -63,11 +65,17 @@ def _beyond_floats(column: pa.ChunkedArray) -> bool:
 
 def _days_if_dates(rows: pa.Table, name: str, texts: Sequence[str | None]) -> FloatArray | None:
     """Return a column of texts as days where each that is there is a date, None otherwise."""
-    first = next((text for text in texts if text is not None), "")
-    if not any(character.isdigit() for character in first):
-        return None
     days = _as_days(rows, name)
     return days if np.array_equal(np.isnan(days), [text is None for text in texts]) else None
+
+
+def _numbers_if_all(texts: list[str | None]) -> Covariate:
+    """Return texts that are all numbers as these, NaN for None; others as they are."""
+    try:
+        numbers = np.array([np.nan if text is None else float(text) for text in texts])
+    except ValueError:
+        return texts
+    return numbers
 
 
 def _as_days(rows: pa.Table, name: str) -> FloatArray:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import logging
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -19,8 +21,15 @@ _SAMPLE_LINES = 200
 _NESTED = ("tokens", "embedding", "prediction_prob", "probabilities")
 
 
-def read_delimited(text: Iterator[str], path: str, *, delimiter: str | None, text_col: str) -> Iterator[RowBlock]:
+log = logging.getLogger("nlpkit.io")
+
+
+def read_delimited(
+    text: Iterator[str], path: str, *, delimiter: str | None, text_col: str, na_values: Sequence[str] = ()
+) -> Iterator[RowBlock]:
     """Yield the rows below the header; a `delimiter` of None is detected from the first lines.
+
+    Cells that are one of `na_values` are empty ones; a warning says how many there were in which columns.
 
     Raises InputError with path:line for a repeated column name, a row of another length, and an unclosed quote.
     """
@@ -34,6 +43,7 @@ def read_delimited(text: Iterator[str], path: str, *, delimiter: str | None, tex
     done = 0  # rows handed on
     start = 1  # line where the next row begins
     last: list[str] = []  # the lines of the last row
+    emptied: Counter[str] = Counter()  # cells of each column
     try:
         for row in reader:
             last, lines.taken = lines.taken, []
@@ -43,6 +53,9 @@ def read_delimited(text: Iterator[str], path: str, *, delimiter: str | None, tex
             elif row:
                 if len(row) != len(names):
                     raise InputError(_ragged(path, start, reader.line_num, row, names))
+                if any(value in row for value in na_values):
+                    emptied.update(name for name, cell in zip(names, row, strict=True) if cell in na_values)
+                    row = ["" if cell in na_values else cell for cell in row]
                 rows.append(row)
                 starts.append(start)
                 if len(rows) == BLOCK_ROWS or lines.size > _BLOCK_CHARS:
@@ -52,6 +65,11 @@ def read_delimited(text: Iterator[str], path: str, *, delimiter: str | None, tex
             start = reader.line_num + 1
     except csv.Error as error:
         raise InputError(f"{path}:{reader.line_num}: not {'TSV' if delimiter == chr(9) else 'CSV'}: {error}") from error
+    finally:
+        if emptied:
+            columns = ", ".join(f"{name} {count:,}" for name, count in emptied.most_common(5))
+            cells = f"{emptied.total():,} {'cell is' if emptied.total() == 1 else 'cells are'} {' or '.join(na_values)}"
+            log.warning("%s: %s, which is no value: %s (see `na_values`)", path, cells, columns)
     if _is_unclosed(last, delimiter):
         raise InputError(f"{path}:{start - len(last)}: a quote opened in this row is not closed by the end of the file")
     if rows:

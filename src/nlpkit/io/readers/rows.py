@@ -141,7 +141,8 @@ class RowInput:
                 return read_json(text, path, options.text_col)
             case "csv" | "tsv":
                 delimiter = "\t" if self.format == "tsv" else None
-                blocks = read_delimited(text, path, delimiter=delimiter, text_col=options.text_col)
+                na_values = options.na_values.split(",") if options.na_values else ()
+                blocks = read_delimited(text, path, delimiter=delimiter, text_col=options.text_col, na_values=na_values)
                 return with_lists(blocks, text_columns(options.text_col)) if self._lists else blocks
             case "txt":
                 return read_file(text) if self._per_file else read_lines(text)
