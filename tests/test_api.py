@@ -271,7 +271,7 @@ def test_a_result_shows_itself_in_a_line(tmp_path: Path) -> None:
 
 def test_columns_of_other_names_are_named_where_documents_are_read(tmp_path: Path) -> None:
     frame = pa.table({"body": ["cats like dogs", "dogs like cats"] * 5})
-    with pytest.raises(ColumnError, match=r"name it: Corpus\.from_frame\(data, text=…\)"):
+    with pytest.raises(ColumnError, match=r"did you mean .body.. Name it: Corpus\.from_frame\(data, text=…\)"):
         nk.fit_lda(frame, k=2)
     with pytest.raises(TypeError, match=r"read_corpus\(FILE, text_col=…\) or Corpus\.from_frame\(data, text=…\)"):
         nk.fit_lda(frame, k=2, text_col="body")
