@@ -27,6 +27,7 @@ def terms_of(text: str) -> list[str]:
     ("raw", "terms"),
     [
         ("Don’t", ["don't"]),
+        ("Don\x92t", ["don't"]),
         ("DON'T", ["don't"]),
         ("AT&T", ["at&t"]),
         ("U.S.A.", ["u.s.a."]),

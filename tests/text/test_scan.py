@@ -32,7 +32,7 @@ PIECES = [
     "@", "a@b.c", "x.y+z@q-r.st", "@b.c", "a@", "a@b", "a@b.", ".", "..", "U.", "U.S.", "ü.", "1.", "&", "&amp;", "&amp", "&a;", "&ab;",
     "&#1;", "&#x1f;", "&#X1F", "&#12345678;", "&#x1234567;", "&", ";", "'", "’", "‘", "-", "‐", "‑", "_", "%", "+", "\u00ad", "\u200c",
     "\u200d", "\u0308", "a", "Z", "é", "ß", "9", "½", "Ⅻ", "日", "本", "ア", "ภ", "न", "म", "😀", " ", "\n", "\u00a0", "\u3000", "ſ", "K",
-    "don", "t", "#tag", "$12.40", "a_b", "\u2028", "\x00", "\x7f", "\U000323af", "\U000e0100",
+    "don", "t", "#tag", "$12.40", "a_b", "\u2028", "\x00", "\x7f", "\U000323af", "\U000e0100", "\x92",
 ]  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def classes_of_engine() -> np.ndarray:
             flags[ord(run[0]) : ord(run[-1]) + 1] |= flag  # the surrogates inside do not occur in UTF-8
     for inside, flag in (
         ("_\u00ad\u200c\u200d", scan.IN),
-        ("'’‘&-‐‑", scan.JOIN),
+        ("'’‘&-‐‑\x91\x92", scan.JOIN),
         ("._%+-", scan.LOCAL),
         ("_", scan.RUN),
         (ENDS, scan.ENDS),

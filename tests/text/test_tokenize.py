@@ -23,6 +23,7 @@ def cut(text: str) -> list[str]:
     [
         ("Don't stop.", ["Don't", "stop"]),
         ("He said 'yes', didn’t he?", ["He", "said", "yes", "didn’t", "he"]),
+        ("don\x92t \x91rock \x91n\x92 roll\x92, 5\x92 \x96 it\x85", ["don\x92t", "rock", "n", "roll", "5", "it"]),
         ("AT&T and R&D", ["AT&T", "and", "R&D"]),
         ("ein 1,5-Grad-Ziel, 3.5-fold. In 2,5", ["ein", "1,5-Grad-Ziel", "3.5-fold", "In", "2,5"]),
         ("at 10.30am, 1,000.50 of 2.The", ["at", "10.30am", "1,000.50", "of", "2", "The"]),

@@ -20,8 +20,8 @@ MAX_TERM_LENGTH = 64
 MAX_ADDRESS_LENGTH = 2048
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
-_APOSTROPHES = {ord("’"): "'", ord("‘"): "'", ord("‐"): "-", ord("‑"): "-"}
-_JOINERS = frozenset("_'’‘&-‐‑\u00ad\u200c\u200d")
+_APOSTROPHES = {ord("’"): "'", ord("‘"): "'", ord("‐"): "-", ord("‑"): "-", 0x91: "'", 0x92: "'"}
+_JOINERS = frozenset("_'’‘&-‐‑\x91\x92\u00ad\u200c\u200d")
 _EDGES = "_'-&"
 
 

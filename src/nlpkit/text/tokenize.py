@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 # Inside a word: letters, marks, digits, joiners of Indic and Persian script, and the invisible hyphen.
 _IN = r"[\p{L}\p{M}\p{N}_\x{00AD}\x{200C}\x{200D}]"
-# Between two parts of a word: don't, state-of-the-art, AT&T
-_JOIN = r"['’‘&\-‐‑]"
+# Between two parts of a word: don't, state-of-the-art, AT&T. U+0091 and U+0092 are what ‘ and ’ of Windows-1252 become in a text that
+# was once read as Latin-1; no text has these control characters otherwise.
+_JOIN = r"['’‘&\-‐‑\x{91}\x{92}]"
 # Character entities: names and numbers.
 _ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
 # Parts of abbreviations, of which one at least is a single letter.

@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 
+from nlpkit.kernels import scan
 from nlpkit.types import ByteArray
 
 _RUNS = (
@@ -53,4 +54,6 @@ def character_classes() -> ByteArray:
     n = len(data) // 5  # of each run four bytes of distance to the run before, and the flags
     starts = np.cumsum(np.frombuffer(data, "<u4", n), dtype=np.int64)
     lengths = np.diff(starts, append=0x110000)
-    return np.repeat(np.frombuffer(data, np.uint8, n, 4 * n), lengths)
+    classes = np.repeat(np.frombuffer(data, np.uint8, n, 4 * n), lengths)
+    classes[0x91:0x93] |= scan.JOIN  # apostrophes of Windows-1252 that were read as Latin-1
+    return classes
