@@ -141,7 +141,7 @@ class RowInput:
                 return read_json(text, path, options.text_col)
             case "csv" | "tsv":
                 delimiter = "\t" if self.format == "tsv" else None
-                na_values = options.na_values.split(",") if options.na_values else ()
+                na_values = [value for value in options.na_values.split(",") if value]
                 blocks = read_delimited(text, path, delimiter=delimiter, text_col=options.text_col, na_values=na_values)
                 return with_lists(blocks, text_columns(options.text_col)) if self._lists else blocks
             case "txt":
