@@ -22,6 +22,7 @@ def rows(tmp_path: Path) -> Path:
             "party name": "ab"[i % 2],
             "few": i % 3,
             "digits": f"{i % 7}.5",
+            "comma": f"{i % 7},5",
             "true": i % 5 == 0,
             "account": 2**60 + i % 2,
             "gap": None if i == 7 else 1.0 * i,
@@ -37,7 +38,7 @@ def rows(tmp_path: Path) -> Path:
         ("date", 2),  # texts that are all dates are numbers
         ("s(date)", 11),
         ("digits", 2),  # and those that are all numbers, as in CSV
-        ("factor(digits)", 7),
+        ("factor(comma)", 7),
         ("s(n, 4) + `party name`*factor(few)", 10),
         ("label * n", 8),
         ("true + factor(few, 2)", 4),
@@ -66,6 +67,7 @@ def test_covariates(rows: Path, formula: str, n_columns: int) -> None:
         ("lable", 3, "the corpus has no column 'lable'"),
         ("gap", 3, "'gap' has no value in 1 of 120 documents"),
         ("one", 3, "'one' has 1 category, and 2 to"),
+        ("comma", 3, "column 'comma' of the corpus holds numbers with a comma, such as 0,5"),
         ("s(label)", 3, "'label' is to be a number and holds text"),
         ("id", 3, "the formula 'id' has 120 columns, and there are 120 documents"),
         ("true:`party name`", 3, "follow from the others: true[True]:`party name`[b]"),

@@ -23,7 +23,7 @@ def covariates_of(rows: pa.Table, formula: Formula, *, where: str) -> dict[str, 
     formula has it as factor(). Truth values and other texts are categories.
 
     Raises:
-        ColumnError: a column is not there, or holds other than single values.
+        ColumnError: a column is not there, or holds other than single values, or numbers with a comma.
     """
     categories = {factor.column for term in formula.terms for factor in term if factor.use == "factor"}
     return {name: covariate_of(rows, name, where=where, is_category=name in categories) for name in formula.columns}
@@ -37,7 +37,7 @@ def covariate_of(
     is_category: texts are categories even where they are all dates, or all numbers.
 
     Raises:
-        ColumnError: it is not there, or holds other than single values.
+        ColumnError: it is not there, or holds other than single values, or numbers with a comma.
     """
     if name not in rows.column_names:
         raise missing_column(where, name, (n for n in rows.column_names if n != TEXT_HASH), parameter)
@@ -54,7 +54,13 @@ def covariate_of(
     if is_category or pa.types.is_boolean(kind) or not any(map(str.isdigit, next(filter(None, texts), ""))):
         return texts
     days = _days_if_dates(rows, name, texts)
-    return days if days is not None else _numbers_if_all(texts)
+    numbers = _numbers_if_all(texts) if days is None else days
+    if numbers is None and _numbers_if_all([text and text.replace(",", ".") for text in texts]) is not None:
+        text = next(text for text in texts if text and "," in text)
+        raise ColumnError(
+            f"column '{name}' of {where} holds numbers with a comma, such as {text}: write them with a point, or factor() for categories"
+        )
+    return texts if numbers is None else numbers
 
 
 def _beyond_floats(column: pa.ChunkedArray) -> bool:
@@ -69,13 +75,12 @@ def _days_if_dates(rows: pa.Table, name: str, texts: Sequence[str | None]) -> Fl
     return days if np.array_equal(np.isnan(days), [text is None for text in texts]) else None
 
 
-def _numbers_if_all(texts: list[str | None]) -> Covariate:
-    """Return texts that are all numbers as these, NaN for None; others as they are."""
+def _numbers_if_all(texts: Sequence[str | None]) -> FloatArray | None:
+    """Return texts as numbers, NaN for None, where all that are there are numbers, None otherwise."""
     try:
-        numbers = np.array([np.nan if text is None else float(text) for text in texts])
+        return np.array([np.nan if text is None else float(text) for text in texts])
     except ValueError:
-        return texts
-    return numbers
+        return None
 
 
 def _as_days(rows: pa.Table, name: str) -> FloatArray:
