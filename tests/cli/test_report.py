@@ -277,6 +277,7 @@ def test_a_number_of_topics_that_was_chosen(tmp_path: Path) -> None:
     assert [row["k"] for row in data["evidence"]] == [2, 3, 4]
     assert sum(row["chosen"] for row in data["evidence"]) == 1
     assert "was chosen among 3 numbers from 2 to 4" in page.html
+    assert "(<code>--k 2:4</code>)" in page.html
 
 
 def test_an_edited_run_says_so(run: Path, tmp_path: Path) -> None:

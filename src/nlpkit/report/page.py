@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ import numpy as np
 from nlpkit.plain import to_json
 
 TYPES = {"uint8": "u1", "uint16": "u2", "int16": "i2", "int32": "i4", "float32": "f4"}
+_CODE = re.compile("`([^`]+)`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,10 @@ def table(
 
 
 def paragraphs(texts: Sequence[str], kind: str = "") -> str:
-    """Return paragraphs of plain text."""
+    """Return paragraphs of plain text; what stands in backticks is code."""
     name = f' class="{kind}"' if kind else ""
-    return "\n".join(f"<p{name}>{escape(text)}</p>" for text in texts)
+    marked = (_CODE.sub(r"<code>\1</code>", escape(text)) for text in texts)
+    return "\n".join(f"<p{name}>{text}</p>" for text in marked)
 
 
 def _packed(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
