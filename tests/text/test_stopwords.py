@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import numpy as np
 import pytest
 
@@ -94,3 +96,14 @@ def test_auto_stop_is_by_share_of_documents() -> None:
     assert auto_stop(np.zeros(0, np.int64), 0, share=0.5).tolist() == []
     with refuses("auto_stop"):
         auto_stop(df, 100, share=50)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("bn", "আপনাকে কখনো সাথে"), ("es", "cuál"), ("he", "האם הכל כבר"), ("hi", "आपको मेरा अब"), ("id", "untuk"),
+        ("sl", "še lahko ga mu to tem ima niso"), ("tr", "mısın musun değilim"), ("uk", "можу має всі коли-небудь"),
+    ],
+)  # fmt: skip
+def test_pronouns_particles_and_auxiliaries_that_the_packages_lack(code: str, words: str) -> None:
+    assert {unicodedata.normalize("NFC", word) for word in words.split()} <= stop_words([code])

@@ -160,7 +160,7 @@ ADDED: dict[str, str] = {
     "pt": "dum duma àquele àquela",
     "ro": "și își ești toți puțin aceștia acești",
     "ru": "ко ибо либо своим своими твоих твоим моего моей моих моим нашего нашей наших нашим вашего вашей",
-    "sl": """še lahko ta tem temu teh tej tema to ga mu zato ampak zaradi kljub razen ima imam imaš imamo imate
+    "sl": """še lahko tem temu teh tej tema zato ampak zaradi kljub razen ima imam imaš imamo imate
         imajo imel imela imeli imelo ja niti pač sploh torej svoj svoja svoje svojega svojem svojemu svoji
         svojih svojo koliko toliko najbolj treba glede nisem nisi niso nismo niste nista vseh vsem vsemu
         vsej kateri katera katero katere katerega katerih katerem kakšen kakšna kakšno kakšne takšen

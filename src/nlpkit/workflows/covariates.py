@@ -19,8 +19,8 @@ from nlpkit.types import FloatArray
 def covariates_of(rows: pa.Table, formula: Formula, *, where: str) -> dict[str, Covariate]:
     """Return the columns of a formula: numbers with NaN, or categories with None, where a document has no value.
 
-    Dates are days since 1970-01-01. A column of texts that are all dates, or all numbers, is what they are, as in a CSV file, unless the
-    formula has it as factor(). Truth values and other texts are categories.
+    Dates are days since 1970-01-01. A column of texts that are all numbers (also years), or all dates (also 20240131), is what they
+    are, as in a CSV file, unless the formula has it as factor(). Truth values and other texts are categories.
 
     Raises:
         ColumnError: a column is not there, or holds other than single values, or numbers with a comma.
@@ -53,8 +53,12 @@ def covariate_of(
     texts = [None if value is None or str(value) == "" else str(value) for value in column.to_pylist()]
     if is_category or pa.types.is_boolean(kind) or not any(map(str.isdigit, next(filter(None, texts), ""))):
         return texts
-    days = _days_if_dates(rows, name, texts)
-    numbers = _numbers_if_all(texts) if days is None else days
+    numbers = _numbers_if_all(texts)
+    # by the form of each value and not of all, so that a few new documents are read as those of the fit were
+    if numbers is None or all(len(text) == len("20240131") for text in texts if text):
+        days = _days_if_dates(rows, name, texts)
+        if days is not None:
+            return days
     if numbers is None and _numbers_if_all([text and text.replace(",", ".") for text in texts]) is not None:
         text = next(text for text in texts if text and "," in text)
         raise ColumnError(
