@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.fit import fit_network
 from nlpkit.finetune.methods import parse_method
@@ -338,6 +338,14 @@ def test_the_plan_is_what_was_asked_for_and_else_the_methods() -> None:
     assert plan == Schedule(
         epochs=2, batch=4, rate=0.5, head_rate=0.7, warmup=0.3, weight_decay=0.2, patience=7, max_steps=9
     )
+
+
+def test_patience_without_dev_documents() -> None:
+    with pytest.raises(UsageError, match="give them with `dev`"):
+        TrainingOptions(patience=2).check_patience(dev=False)
+    TrainingOptions(patience=2).check_patience(dev=True)
+    TrainingOptions(patience=0).check_patience(dev=False)  # that training never ends early holds anyway
+    TrainingOptions().check_patience(dev=False)
 
 
 def test_readings(base: Path) -> None:

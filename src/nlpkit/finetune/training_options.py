@@ -68,8 +68,8 @@ class ScheduleOptions:
             )
 
     def check_patience(self, *, dev: bool) -> None:
-        """Raise UsageError for `patience` without dev documents."""
-        if self.patience != ScheduleOptions().patience and not dev:
+        """Raise UsageError for a `patience` that was given, and is not 0, without dev documents."""
+        if self.patience not in (0, ScheduleOptions().patience) and not dev:
             raise UsageError(
                 "`patience` ends training by its scores on dev documents; give them with `dev`, or leave it out",
                 parameter="patience",
