@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nlpkit.errors import UsageError
 from nlpkit.text.cutting import character_ngrams, check_tokenizer, cutter, normalizer, plain_tokens
 from nlpkit.text.options import PreprocessOptions
-from nlpkit.text.stopwords import elisions
+from nlpkit.text.stopwords import clitics
 from nlpkit.text.vocab import Vocabulary
 from tests.refusals import refuses
 from tests.strategies import corpora, repeatable
@@ -31,7 +31,7 @@ def cut(text: str | None, **options: Any) -> list[str]:
 def terms(documents: list[str | None], options: PreprocessOptions, plain: str, languages: tuple[str, ...]) -> Any:
     """Terms of each document by the short way or without it."""
     normalize = normalizer(options, languages, never)
-    vocab = Vocabulary(normalize, plain=plain, apostrophes=not elisions(languages))
+    vocab = Vocabulary(normalize, plain=plain, apostrophes=not clitics(languages))
     batch = vocab.encode(cutter(options)(pa.array(documents, pa.string())))
     names = vocab.terms
     return [[names[i] for i in batch.term_ids[a:b]] for a, b in pairwise(batch.offsets.tolist())], vocab.cf.tolist()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nlpkit.text.kinds import KINDS, keep_patterns, kind_of
 from nlpkit.text.lemma import lemmatizer
 from nlpkit.text.normalize import MAX_TERM_LENGTH, Normalizer
-from nlpkit.text.stopwords import elisions
+from nlpkit.text.stopwords import clitics
 from nlpkit.text.tokenize import WORD_PATTERN, cut_tokens
 from tests.strategies import repeatable, texts
 
@@ -218,8 +218,32 @@ def test_a_lemma_sees_the_word_as_it_is_written() -> None:
     assert Normalizer(lemma=lemmatizer(["de"], cased=True))("Häuser") == ("haus",)
 
 
+def test_the_possessive_is_cut_off() -> None:
+    normalizer = Normalizer(clitics=clitics(["en"]))
+    words = [
+        "China's",
+        "CHINA’S",
+        "mother-in-law's",
+        "workers'",
+        "don't",
+        "it's",
+        "'s",
+        "x's",
+        "l'été",
+        "o'clock",
+        "rock'n's",
+        "men&rsquo;s",
+    ]
+    found = [term for word in words for term in normalizer(word)]
+    assert found == ["china", "china", "mother-in-law", "workers", "don't", "it", "l'été", "o'clock", "rock'n", "men"]
+    assert [term for word in words[:1] for term in Normalizer()(word)] == ["china's"]
+    assert normalizer("70's") == ("70's",)
+    knows = Normalizer(clitics=clitics(["en"]), stop={"let's"}.__contains__)  # a stop word is left for the list to find
+    assert (knows("Let's"), knows("China's")) == (("let's",), ("china",))
+
+
 def test_elided_articles_are_cut_off() -> None:
-    normalizer = Normalizer(elisions=elisions(["fr", "it"]))
+    normalizer = Normalizer(clitics=clitics(["fr", "it"]))
     words = ["L’été", "d'aujourd'hui", "aujourd'hui", "QU'IL", "dell'anno", "l'", "rock'n'roll", "l'a", "'l'été'"]
     found = [term for word in words for term in normalizer(word)]
     assert found == ["été", "aujourd'hui", "aujourd'hui", "il", "anno", "rock'n'roll", "été"]

@@ -7,8 +7,8 @@ import unicodedata
 import numpy as np
 import pytest
 
-from nlpkit.text.stopword_choices import ADDED, ALIASES, ELISIONS, KEPT, SOURCES
-from nlpkit.text.stopwords import auto_stop, elisions, has_stop_words, stop_matcher, stop_word_languages, stop_words
+from nlpkit.text.stopword_choices import ADDED, ALIASES, ELISIONS, ENCLITICS, KEPT, SOURCES
+from nlpkit.text.stopwords import auto_stop, clitics, has_stop_words, stop_matcher, stop_word_languages, stop_words
 from tests.refusals import refuses
 
 FUNCTION_WORDS = {
@@ -65,12 +65,13 @@ def test_languages_are_joined_and_unknown_ones_add_nothing() -> None:
     assert not has_stop_words("xx")
 
 
-def test_elisions() -> None:
-    assert {"l", "d", "qu", "jusqu"} <= elisions(["fr"])
-    assert "aujourd" not in elisions(["fr"])
-    assert {"dell", "un"} <= elisions(["it", "en"])
-    assert elisions(["en"]) == frozenset()
-    assert set(ELISIONS) <= set(SOURCES)
+def test_clitics() -> None:
+    assert {"l'", "d'", "qu'", "jusqu'"} <= clitics(["fr"])
+    assert "aujourd'" not in clitics(["fr"])
+    assert {"dell'", "un'", "'s"} <= clitics(["it", "en"])
+    assert clitics(iter(["en"])) == {"'s"}
+    assert clitics(["de", "nl"]) == frozenset()  # foto's is a plural
+    assert {*ELISIONS, *ENCLITICS} <= set(SOURCES)
 
 
 def test_patterns_match_the_whole_term() -> None:

@@ -124,8 +124,18 @@ _BOUNDS = (
     (re.compile(r"Input should be less than (\S+)"), r"it must be below \1"),
     (re.compile(r"Input should be a valid integer.*"), "it must be a whole number"),
     (re.compile(r"Input should be a valid number.*"), "it must be a number"),
-    (re.compile(r" \(Possible options: (.+)\)"), r"; similar options: \1"),
+    (re.compile(r"(\S+) \(Possible options: (.+)\)"), lambda match: _similar_options(match[1], match[2].split(", "))),
 )
+
+
+def _similar_options(typed: str, options: list[str]) -> str:
+    """Return an unknown option with those spelled alike, the most similar first."""
+    from difflib import SequenceMatcher
+
+    def unlike(option: str) -> tuple[bool, float]:
+        return not option.startswith(typed), -SequenceMatcher(None, typed, option).ratio()
+
+    return f"{typed}; similar options: {', '.join(sorted(options, key=unlike))}"
 
 
 def _in_our_words(message: str) -> str:

@@ -14,7 +14,7 @@ from nlpkit.text.kinds import keep_patterns
 from nlpkit.text.normalize import Normalizer, lower_case
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.segment import segmenter
-from nlpkit.text.stopwords import elisions
+from nlpkit.text.stopwords import clitics
 from nlpkit.text.tokenize import WORD_PATTERN, RawTokens, cut_tokens, lower_texts, scan_runs, scan_tokens
 
 TOKENIZERS = ("words", "sklearn", "whitespace", "chars:N", "regex", "spacy")
@@ -87,7 +87,7 @@ def normalizer(
         lemma=lemma,
         stem=stem,
         stop=is_stop,
-        elisions=elisions(languages),
+        clitics=clitics(languages),
         min_length=options.min_length,
     )
 

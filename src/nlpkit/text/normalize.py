@@ -31,7 +31,8 @@ class Normalizer:
 
     Steps: tags fall away, and so do addresses, e-mails, hashtags, names, numbers and emoji that `keep` does not name
     (kinds.KINDS); entities become the characters they name; Unicode NFC; invisible hyphens and spaces removed;
-    typographic apostrophes and hyphens made plain; an elided article (l', d', dell') cut off; lower case; lemma; stem.
+    typographic apostrophes and hyphens made plain; an elided article (l', d', dell') and the possessive 's cut off; lower case;
+    lemma; stem.
     A word without a letter falls away, as does one longer than 64 characters. Runs of Chinese, Japanese, Thai, Lao,
     Burmese and Khmer go through `segment`. A word that `stop` knows passes as it is, so that a list of stop words finds
     it whatever its lemma would be. Nothing depends on the words before or after.
@@ -43,7 +44,7 @@ class Normalizer:
     lemma: Callable[[str], str] | None = None
     stem: Callable[[str], str] | None = None
     stop: Callable[[str], bool] | None = None  # of a lower-cased word
-    elisions: frozenset[str] = frozenset()  # what may stand before an apostrophe, lower-cased: l, d, qu
+    clitics: frozenset[str] = frozenset()  # what is cut off, lower-cased, with its apostrophe: l', d', 's
     min_length: int = 2  # of words in scripts with spaces
 
     def __call__(self, raw: str) -> tuple[str, ...]:
@@ -79,11 +80,16 @@ class Normalizer:
         return self._word(other.strip(_EDGES))
 
     def _word(self, token: str) -> tuple[str, ...]:
-        if self.elisions and "'" in token:
-            head, _, rest = token.partition("'")
-            if head.lower() in self.elisions:
-                token = rest
+        if self.clitics and "'" in token and not (self.stop is not None and self.stop(lower_case(token))):
+            token = self._without_clitics(token)
         return self._finish(token) if len(token) >= self.min_length and _is_term(token) else ()
+
+    def _without_clitics(self, token: str) -> str:
+        head, _, rest = token.partition("'")
+        if f"{head.lower()}'" in self.clitics:
+            token = rest
+        rest, _, tail = token.rpartition("'")
+        return rest if f"'{tail.lower()}" in self.clitics and _is_term(rest) else token  # the 70's are not 70
 
     def _finish(self, token: str) -> tuple[str, ...]:
         term = lower_case(token) if self.lower else token

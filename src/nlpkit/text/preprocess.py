@@ -33,7 +33,7 @@ from nlpkit.text.ngrams import NgramVocabulary
 from nlpkit.text.normalize import TURKIC, lower_dotted
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, KEPT, NO_CATEGORY, RARE, REASONS, STOP, no_match, prune
-from nlpkit.text.stopwords import auto_stop, elisions, has_stop_words, stop_matcher, stop_words
+from nlpkit.text.stopwords import auto_stop, clitics, has_stop_words, stop_matcher, stop_words
 from nlpkit.text.tokenize import RawTokens
 from nlpkit.text.vocab import CountedTerms, EncodedBatch, Frequencies, Stage, Vocabulary, prune_batch
 from nlpkit.types import BoolArray, LongArray
@@ -141,7 +141,7 @@ class Preprocessor:
             self.languages = (LanguageShare(language_code(options.language), 1.0),)
         codes = self._take_stop_words()
         normalize = normalizer(options, codes, self._is_stop)
-        self._vocab = Vocabulary(normalize, plain=plain_tokens(options), apostrophes=not elisions(codes))
+        self._vocab = Vocabulary(normalize, plain=plain_tokens(options), apostrophes=not clitics(codes))
         if options.spacy is not None:
             from nlpkit.text.spacy_tokens import SpacyTokens
 

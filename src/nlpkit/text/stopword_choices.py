@@ -177,10 +177,12 @@ ADDED: dict[str, str] = {
 }
 # fmt: on
 
-# Elided words before an apostrophe that count as words: an article, a pronoun, a preposition.
+# Elided words before an apostrophe: an article, a pronoun, a preposition.
 ELISIONS: dict[str, str] = {
     "fr": "l d j m t s n c qu jusqu lorsqu puisqu quoiqu",
     "it": "l d c m t s v n un all dall dell nell sull coll dagl degl quell quest sant anch com dov cos",
     "ca": "l d m t s n",
     "ga": "d b m",
 }
+
+ENCLITICS: dict[str, str] = {"en": "s"}  # of nouns, behind an apostrophe

@@ -11,7 +11,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 import numpy as np
 
 from nlpkit.errors import UsageError
-from nlpkit.text.stopword_choices import ADDED, ALIASES, ELISIONS, KEPT, SOURCES
+from nlpkit.text.stopword_choices import ADDED, ALIASES, ELISIONS, ENCLITICS, KEPT, SOURCES
 from nlpkit.types import BoolArray, LongArray
 
 _HARAKAT = re.compile("[\u064b-\u0652\u0640]")
@@ -42,9 +42,11 @@ def stop_word_languages() -> tuple[str, ...]:
     return tuple(sorted({*SOURCES, *ALIASES}))
 
 
-def elisions(codes: Iterable[str]) -> frozenset[str]:
-    """Return the elided words that are cut off before an apostrophe in these languages: l'été is été, dell'anno is anno."""
-    return frozenset(head for code in codes for head in ELISIONS.get(code, "").split())
+def clitics(codes: Iterable[str]) -> frozenset[str]:
+    """Return what is cut off at an apostrophe in these languages, with it: l'été is été, dell'anno is anno, the city's is the city."""
+    languages = list(codes)
+    before = {f"{word}'" for code in languages for word in ELISIONS.get(code, "").split()}
+    return frozenset(before | {f"'{word}" for code in languages for word in ENCLITICS.get(code, "").split()})
 
 
 def stop_matcher(words: frozenset[str], patterns: Sequence[str] = ()) -> Callable[[str], bool]:

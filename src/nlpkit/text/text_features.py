@@ -18,7 +18,7 @@ from nlpkit.ranges import ranges
 from nlpkit.text.normalize import Normalizer
 from nlpkit.text.readability import UNSPACED, readability
 from nlpkit.text.spacy_tokens import UNIVERSAL_POS, SpacyTokens
-from nlpkit.text.stopwords import elisions
+from nlpkit.text.stopwords import clitics
 from nlpkit.text.surface import RATIOS, surface_counts, surface_ratio
 from nlpkit.text.tokenize import scan_tokens
 from nlpkit.types import BoolArray, FloatArray
@@ -167,7 +167,7 @@ def diversity_of_texts(texts: pa.Array, language: str | None) -> dict[str, Float
     """Return mtld, mattr and hdd of texts (D,) over the words that `nlpkit stats` counts: as `nlpkit preprocess` cuts them, with stop
     words and words of one letter. nan as `nlpkit.metrics.lexical_diversity`."""
     raw = scan_tokens(texts, lower=True, junk=False)
-    terms = Normalizer(elisions=elisions([language] if language else []), min_length=1)
+    terms = Normalizer(clitics=clitics([language] if language else []), min_length=1)
     known: dict[str, int] = {}
     # one run of Chinese has several words
     of_type = [[known.setdefault(term, len(known)) for term in terms(word)] for word in raw.types]
