@@ -117,6 +117,13 @@ def test_tokens_of_other_tokenizers_stay_as_they_were_cut(tokenizer: str) -> Non
     assert [normalize(raw) for raw in ("(82%)", "x", "THE", "e\u0301")] == [("(82%)",), ("x",), ("the",), ("é",)]
 
 
+def test_a_word_that_a_list_has_whole_keeps_its_possessive() -> None:
+    """A list of stop words finds it, and so does the vocabulary of a run from before possessives were cut off."""
+    normalize = normalizer(PreprocessOptions(vocab=("china's",)), ["en"], {"let's"}.__contains__)
+    words = ["China's", "Let's", "India's"]
+    assert [term for word in words for term in normalize(word)] == ["china's", "let's", "india"]
+
+
 def test_which_tokens_take_the_short_way() -> None:
     assert plain_tokens(PreprocessOptions()) == "words"
     assert plain_tokens(PreprocessOptions(tokenizer="sklearn")) == "all"

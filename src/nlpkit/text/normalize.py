@@ -45,6 +45,7 @@ class Normalizer:
     stem: Callable[[str], str] | None = None
     stop: Callable[[str], bool] | None = None  # of a lower-cased word
     clitics: frozenset[str] = frozenset()  # what is cut off, lower-cased, with its apostrophe: l', d', 's
+    whole: Callable[[str], bool] | None = None  # of a lower-cased word: no clitic is cut off it
     min_length: int = 2  # of words in scripts with spaces
 
     def __call__(self, raw: str) -> tuple[str, ...]:
@@ -80,7 +81,7 @@ class Normalizer:
         return self._word(other.strip(_EDGES))
 
     def _word(self, token: str) -> tuple[str, ...]:
-        if self.clitics and "'" in token and not (self.stop is not None and self.stop(lower_case(token))):
+        if self.clitics and "'" in token and not (self.whole is not None and self.whole(lower_case(token))):
             token = self._without_clitics(token)
         return self._finish(token) if len(token) >= self.min_length and _is_term(token) else ()
 
