@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,40 @@ def test_a_topics_file_needs_a_reference() -> None:
     done = run_cli("evaluate", TOPICS)
     assert "no coherence without a corpus" in done.err
     assert "diversity" in done.out
+
+
+@pytest.mark.parametrize(
+    ("texts", "topic", "whole"),
+    [
+        (
+            [
+                "China's economy grew, and so did all the exports.",
+                "The economy of China is what people see.",
+                "It is raining today.",
+            ],
+            "china economy",
+            "china's economy",
+        ),
+        (
+            [
+                "L'économie est en crise, dit le ministre.",
+                "Il parle de cette économie et de la crise.",
+                "Il pleut dans la ville.",
+            ],
+            "économie crise",
+            "l'économie crise",
+        ),
+    ],
+)
+def test_words_of_a_reference_lose_their_clitics_unless_a_topic_has_them(
+    texts: list[str], topic: str, whole: str, tmp_path: Path
+) -> None:
+    docs = write_jsonl(tmp_path / "docs.jsonl", [{"id": str(i), "text": text} for i, text in enumerate(texts)])
+    found = []
+    for name, words in (("topic.txt", topic), ("whole.txt", whole)):
+        (tmp_path / name).write_text(f"{words}\n", encoding="utf-8")
+        found.append(metrics(name, "--reference", docs, "--npmi")["npmi"]["value"])
+    assert found == [1.0, pytest.approx(math.log(1.5) / math.log(3))]
 
 
 def test_tokens_and_texts_are_one_reference(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def normalizer(
         return _character
     if options.tokenizer not in ("words", "spacy"):
         return partial(_verbatim, lower=options.lower, lemma=lemma, stem=stem, is_stop=is_stop)
-    vocab = frozenset(options.vocab or ())
+    whole = options.whole_words.union(options.vocab or ())
     return Normalizer(
         lower=options.lower,
         keep=options.keep,
@@ -89,13 +89,13 @@ def normalizer(
         stem=stem,
         stop=is_stop,
         clitics=clitics(languages),
-        whole=partial(_is_whole, vocab, is_stop),
+        whole=partial(_is_whole, whole, is_stop),
         min_length=options.min_length,
     )
 
 
-def _is_whole(vocab: frozenset[str], is_stop: Callable[[str], bool], word: str) -> bool:
-    return word in vocab or is_stop(word)
+def _is_whole(words: frozenset[str], is_stop: Callable[[str], bool], word: str) -> bool:
+    return word in words or is_stop(word)
 
 
 def needs_language(options: PreprocessOptions) -> bool:

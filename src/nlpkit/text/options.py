@@ -240,7 +240,8 @@ class PreprocessOptions:
     more than this share of the documents are stop words too. phrases are found in the corpus, phrase_table was found
     before. lexicon: only terms of its categories, or these in their place; its entries of several words are the phrase_table.
     min_df, max_df, min_cf, max_cf: int = documents or occurrences, float = share of them; min_df None = 2 from
-    100 documents on, else 1. max_vocab: the most frequent terms only. vocab: these terms and no others. lists_must_match: a
+    100 documents on, else 1. max_vocab: the most frequent terms only. vocab: these terms and no others. whole_words:
+    words, lower-cased, that keep the clitics which others lose, as those of `vocab` do. lists_must_match: a
     list (vocabulary, stop words, phrases, a lexicon, replacements) of which nothing is in the documents is an error; for a list that
     the user gives for these documents, not for one of a model, whose new documents may be few.
     """
@@ -270,6 +271,7 @@ class PreprocessOptions:
     max_cf: float = 1.0
     max_vocab: int | None = None
     vocab: tuple[str, ...] | None = None
+    whole_words: frozenset[str] = frozenset()
     lists_must_match: bool = False
 
 

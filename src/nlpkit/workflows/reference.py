@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -49,6 +50,7 @@ class Reference:
     limit: int | None = None  # documents of the fit, which may be the first of a file
     lower: bool = True
     longest: int = 1  # words of the longest term, for n-grams
+    whole: frozenset[str] = frozenset()  # words of the topics with an apostrophe, which count as they are
 
     def options(self) -> PreprocessOptions:
         """Return how raw texts are cut into words. Raises InputError when it is not known how the run did it."""
@@ -57,9 +59,14 @@ class Reference:
             options = options_from(info, "the run to evaluate")
             # the words of the fit, with the windows they had there, whether its input had tokens or texts
             pruned = {name: info[name] for name in PRUNED if self.of_fit and info.get(name) is not None}
-            return replace(options, **pruned)
+            return replace(options, whole_words=self.whole, **pruned)
         return PreprocessOptions(
-            stop_words="none", lower=self.lower, min_df=1, min_length=1, ngrams=(1, self.longest), language="none"
+            stop_words="none",
+            lower=self.lower,
+            min_df=1,
+            min_length=1,
+            ngrams=(1, self.longest),
+            whole_words=self.whole,
         )
 
     def described(self) -> str:
@@ -87,7 +94,8 @@ def reference_of(
     run = target.run
     words = [word for topic in target.topics for word in topic]
     corpus = named or Corpus()
-    reference = Reference(corpus, (corpus.inputs, id(corpus.memory)), None, of_fit=False)
+    whole = frozenset(part.lower() for word in words for part in re.split("[ _]", word) if "'" in part)
+    reference = Reference(corpus, (corpus.inputs, id(corpus.memory)), None, of_fit=False, whole=whole)
     if target.token_info is not None:
         reference = replace(reference, cut=json.dumps(target.token_info, sort_keys=True))
     elif run is None:
@@ -99,7 +107,8 @@ def reference_of(
             reference = replace(reference, cut=cuts.pop())  # as the run beside it, so that they can be compared
         return reference
     if run is None:
-        of_runs = {reference_of(other, None, read) for other in others if other.run is not None}
+        of_others = [reference_of(other, None, read) for other in others if other.run is not None]
+        of_runs = {other and replace(other, whole=whole) for other in of_others}
         return of_runs.pop() if len(of_runs) == 1 else None
     if target.corpus is not None:
         key = (target.corpus.inputs, id(target.corpus.memory))
