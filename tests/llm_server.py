@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -31,8 +31,9 @@ class Server:
                 self.send_response(status)
                 self.send_header("Retry-After", "0")
                 self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                with suppress(ConnectionError):  # of a client that has waited long enough
+                    self.end_headers()
+                    self.wfile.write(data)
 
             def log_message(self, *_: Any) -> None:
                 pass
