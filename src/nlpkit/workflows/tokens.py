@@ -24,6 +24,8 @@ from nlpkit.workflows.token_options import preprocess_options
 if TYPE_CHECKING:
     from nlpkit.io.corpora import DocumentStream
 
+UNRECORDED = ("whole_words", "lists_must_match")  # options of one reading, which say nothing of how others are cut
+
 
 def cut_as_model(
     stream: DocumentStream,
@@ -125,7 +127,7 @@ def changed_token_options(options: PreprocessOptions, usual: PreprocessOptions |
     names = {"extra_stop_words": "stop_words", "stop_patterns": "stop_words", "pattern": "token_pattern"}
     plain, changed = replace(usual or PreprocessOptions(), language=options.language), set()
     for field in fields(options):
-        if field.name != "lists_must_match" and getattr(options, field.name) != getattr(plain, field.name):
+        if field.name not in UNRECORDED and getattr(options, field.name) != getattr(plain, field.name):
             changed.add(f"`{names.get(field.name, field.name)}`")
     if "`token_pattern`" in changed:
         changed.discard("`tokenizer`")
@@ -185,7 +187,7 @@ def token_parameters(options: PreprocessOptions, report: PreprocessReport) -> di
 
 def option_parameters(options: PreprocessOptions) -> dict[str, Any]:
     """Return preprocess options as footer parameters, as they were given."""
-    return {f.name: _parameter(getattr(options, f.name)) for f in fields(options) if f.name != "lists_must_match"}
+    return {f.name: _parameter(getattr(options, f.name)) for f in fields(options) if f.name not in UNRECORDED}
 
 
 def token_info(
