@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from nlpkit.errors import InputError
 from nlpkit.io.dendrograms import newick
 from nlpkit.kernels.medoids import build, swap
-from nlpkit.topics.cluster_options import METHODS, ClusterOptions
+from nlpkit.topics.cluster_options import METHODS, SQUARES, ClusterOptions
 from nlpkit.topics.distances import unit_points
 from nlpkit.topics.table_clusters import MATRIX_LIMIT, cluster_points, scaled
 from tests.reference.pam import pam
@@ -50,6 +50,19 @@ def test_linkages_are_those_of_scipy(method: str, metric: str) -> None:
     assert result.merges is not None
     assert np.allclose(result.merges[:, 2], merges[:, 2], atol=1e-6)
     assert adjusted_rand_score(fcluster(merges, 7, "maxclust"), result.labels) == 1.0
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("method", METHODS)
+def test_sparse_rows_have_the_clusters_of_dense_ones(method: str, metric: str) -> None:
+    if method == "gmm" or (metric == "manhattan" and method in SQUARES):
+        pytest.skip("gmm takes dense points alone; means go with squared Euclidean distances")
+    points = np.maximum(POINTS, [0.1, 0.0, 0.0, 0.0])  # most values are zeros, no row has nothing else
+    given = options(method=method, metric=metric, **({} if method == "hdbscan" else {"k": 3}))
+    dense, thin = cluster_points(points, given, seed=0), cluster_points(sparse.csr_array(points), given, seed=0)
+    assert thin.labels.tolist() == dense.labels.tolist()
+    assert thin.distance == pytest.approx(dense.distance, abs=1e-6, nan_ok=True)  # dense rows of length 1 are in float32
+    assert (thin.silhouette, thin.inertia) == pytest.approx((dense.silhouette, dense.inertia), rel=1e-4)
 
 
 def test_ward_is_that_of_scipy_also_on_rows_of_length_1() -> None:

@@ -94,7 +94,7 @@ def values_between(rows: Rows, points: Rows, metric: Metric) -> FloatArray:
     if sparse.issparse(points) and metric.name in ("euclidean", "manhattan"):
         from sklearn.metrics import pairwise
 
-        return np.asarray(getattr(pairwise, f"{metric.name}_distances")(rows, points))
+        return np.asarray(getattr(pairwise, f"{metric.name}_distances")(_narrow(rows), _narrow(points)))
     if not sparse.issparse(points):
         return np.asarray(cdist(rows, points, _SCIPY[metric.name], **({} if metric.p is None else {"p": metric.p})))
     step = max(DENSE_VALUES // points.shape[1], 1)
@@ -104,6 +104,12 @@ def values_between(rows: Rows, points: Rows, metric: Metric) -> FloatArray:
             block = values_between(rows[i : i + step].toarray(), points[j : j + step].toarray(), metric)
             result[i : i + step, j : j + step] = block
     return result
+
+
+def _narrow(rows: sparse.csr_array) -> sparse.csr_array:
+    """Return sparse rows with indices of 32 bits, as scikit-learn's Manhattan distances need them."""
+    indices, indptr = sparse.safely_cast_index_arrays(rows, np.int32)
+    return sparse.csr_array((rows.data, indices, indptr), shape=rows.shape)
 
 
 _SCIPY = {"euclidean": "euclidean", "manhattan": "cityblock", "minkowski": "minkowski"}
