@@ -61,7 +61,8 @@ def test_sparse_rows_have_the_clusters_of_dense_ones(method: str, metric: str) -
     given = options(method=method, metric=metric, **({} if method == "hdbscan" else {"k": 3}))
     dense, thin = cluster_points(points, given, seed=0), cluster_points(sparse.csr_array(points), given, seed=0)
     assert thin.labels.tolist() == dense.labels.tolist()
-    assert thin.distance == pytest.approx(dense.distance, abs=1e-6, nan_ok=True)  # dense rows of length 1 are in float32
+    # dense rows of length 1 are in float32
+    assert thin.distance == pytest.approx(dense.distance, abs=1e-6, nan_ok=True)
     assert (thin.silhouette, thin.inertia) == pytest.approx((dense.silhouette, dense.inertia), rel=1e-4)
 
 

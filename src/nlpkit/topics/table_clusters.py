@@ -147,6 +147,11 @@ class _Engine:
         np.fill_diagonal(matrix, 0.0)
         return matrix
 
+    @property
+    def _euclidean(self) -> FloatArray:
+        """All distances, instead of 1 - cosine the Euclidean ones of rows of length 1."""
+        return np.sqrt(2.0 * self.distances) if self.metric.is_similarity else self.distances
+
     @cached_property
     def merges(self) -> FloatArray | None:
         """Merges of a linkage (D-1, 4), None of other methods. Ward's are of Euclidean distances."""
@@ -157,9 +162,7 @@ class _Engine:
             return None
         if self.points.shape[0] < 2:
             return np.zeros((0, 4))
-        matrix = self.distances
-        if self.method == "ward" and self.metric.is_similarity:
-            matrix = np.sqrt(2.0 * matrix)  # the Euclidean distance of rows of length 1
+        matrix = self._euclidean if self.method == "ward" else self.distances
         return np.asarray(linkage(squareform(matrix, checks=False), self.method))
 
     @cached_property
@@ -198,7 +201,7 @@ class _Engine:
                     f"`method=hdbscan` takes at most {MATRIX_LIMIT:,} documents by tf-idf; take `by=embedding`"
                 )
             model = HDBSCAN(min_cluster_size=self.smallest, metric="precomputed", copy=True)
-            return np.asarray(model.fit_predict(self.distances), np.int32)
+            return np.asarray(model.fit_predict(self._euclidean), np.int32)
         metric = "manhattan" if self.metric.name == "manhattan" else "euclidean"
         model = HDBSCAN(min_cluster_size=self.smallest, metric=metric, copy=True)
         return np.asarray(model.fit_predict(self.points.astype(np.float64)), np.int32)
