@@ -171,6 +171,31 @@ def test_utf8_survives_any_cut_into_chunks(text: str, data: st.DataObject) -> No
         assert "".join(decode([text.encode(name)], "x").text) == text
 
 
+@given(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0\ufeff")), st.data())
+def test_whole_lines_are_the_text_however_it_is_cut_and_encoded(text: str, data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]))
+    content = text.encode(name)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(content)), max_size=5)))
+    chunks = [content[a:b] for a, b in zip([0, *cuts], [*cuts, len(content)], strict=True) if b > a]
+    lines = decode(chunks, "x").utf8()
+    groups = [(group, lines.decode(group)) for group in lines.groups(data.draw(st.integers(1, 20)))]
+    assert b"".join(group for group, _ in groups) == text.encode()
+    assert "".join(decoded for _, decoded in groups) == text
+    assert all(group.endswith(b"\n") for group, _ in groups[:-1])
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_broken_byte_in_a_later_group_is_named_with_its_offset_in_the_file(mark: bytes) -> None:
+    good = '{"text": "grüße"}\n'.encode()
+    content = mark + good * 3 + b'{"text": "gr\xfc\xdfe"}\n'
+    pieces = [content[:30], content[30:70], content[70:]]
+    lines = decode(pieces, "x.jsonl").utf8()
+    with pytest.raises(EncodingError, match=f"byte {len(mark) + 3 * len(good) + 12} "):
+        [lines.decode(group) for group in lines.groups(1)]
+    lines = decode(pieces, "x.jsonl", errors="replace").utf8()
+    assert "".join(lines.decode(group) for group in lines.groups(1)).endswith('"gr\ufffd\ufffde"}\n')
+
+
 def test_lines_of_utf_8_beside_one_of_another_encoding() -> None:
     """Two lines, one of Latin-1, were read as Korean (gr철횩e); the error names the byte, as for files of many lines."""
     good, bad = '{"text": "grüße"}\n'.encode(), '{"text": "größe"}\n'.encode("latin-1")

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlpkit.errors import InputError
+from nlpkit.io.encoding import Utf8Lines
 from nlpkit.io.readers import arrow_lines, jsonlines
 from nlpkit.io.readers.arrow_lines import ArrowLines
 from nlpkit.io.readers.blocks import ArrowBlock
@@ -51,11 +52,11 @@ def plainly(lines: list[str]) -> Any:
 
 
 def read(lines: list[str], piece: int, arrow: ArrowLines | None = None) -> Any:
-    text = "\n".join(lines)
+    stored = "\n".join(lines).encode()
     rows, numbers = [], []
-    pieces = (text[i : i + piece] for i in range(0, len(text), piece))
+    pieces = (stored[i : i + piece] for i in range(0, len(stored), piece))
     try:
-        for block in jsonlines.read_jsonl(pieces, "f", arrow):
+        for block in jsonlines.read_jsonl(Utf8Lines(pieces, "f"), "f", arrow):
             if isinstance(block, ArrowBlock):
                 rows += block.batch.to_pylist()
                 numbers += block.numbers
@@ -145,7 +146,7 @@ def test_any_objects(rows: list[dict[str, Any]], ascii: bool, piece: int, data: 
 def test_nesting_that_json_refuses_is_refused() -> None:
     deep = '{"text": "t", "v": ' + "[" * 1010 + "]" * 1010 + "}"
     with pytest.raises(InputError, match="f:2: the JSON is nested too deeply"):
-        list(jsonlines.read_jsonl(iter([GOOD[0] + "\n" + deep + "\n"]), "f"))
+        list(jsonlines.read_jsonl(Utf8Lines([f"{GOOD[0]}\n{deep}\n".encode()], "f"), "f"))
 
 
 # ---------------------------------------------------------------- by Arrow

@@ -9,6 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from nlpkit.errors import EncodingError, InputError, UsageError
 from nlpkit.io.readers.detect import detect
@@ -30,11 +31,58 @@ log = logging.getLogger("nlpkit.io")
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A text that is read piece by piece, and how its encoding is known."""
+    """A text that is read once, piece by piece, and how its encoding is known."""
 
     encoding: str
     detected: bool  # the bytes do not say it for certain
-    text: Iterator[str]
+    pieces: Iterator[bytes]
+    path: str
+    errors: str
+
+    @property
+    def text(self) -> Iterator[str]:
+        """The text."""
+        return _text(self.pieces, self.path, self.encoding, self.errors)
+
+    def utf8(self) -> Utf8Lines:
+        """Return the text as UTF-8, which bytes of UTF-8 are already."""
+        if self.encoding != "utf-8" or self.errors != "strict":
+            return Utf8Lines((piece.encode(errors="replace") for piece in self.text), self.path)
+        first = next(self.pieces, b"")
+        start = len(codecs.BOM_UTF8) if first.startswith(codecs.BOM_UTF8) else 0
+        return Utf8Lines(chain((first[start:],), self.pieces), self.path, start=start)
+
+
+class Utf8Lines:
+    """Bytes of UTF-8 in whole lines, of which only those are decoded that somebody wants as text."""
+
+    def __init__(self, pieces: Iterable[bytes], path: str, *, start: int = 0) -> None:
+        self._pieces, self._path = pieces, path
+        self._start = self._end = start  # offsets in the file of the group that was yielded last
+
+    def groups(self, size: int) -> Iterator[bytes]:
+        r"""Yield complete lines, about `size` bytes at a time, each line with its \n; the last may lack it."""
+        begun: list[bytes] = []
+        length = 0
+        for piece in self._pieces:
+            begun.append(piece)
+            length += len(piece)
+            end = piece.rfind(b"\n") + 1
+            if length >= size and end:
+                begun[-1] = piece[:end]
+                yield self._group(begun)
+                begun, length = [piece[end:]], len(piece) - end
+        if length:
+            yield self._group(begun)
+
+    def _group(self, parts: list[bytes]) -> bytes:
+        group = b"".join(parts)
+        self._start, self._end = self._end, self._end + len(group)
+        return group
+
+    def decode(self, group: bytes) -> str:
+        """Return the group that was yielded last as text. Raises EncodingError with the offset where it is not UTF-8."""
+        return "".join(_text(iter((group,)), self._path, "utf-8", "strict", start=self._start))
 
 
 def decode(
@@ -54,9 +102,9 @@ def decode(
         size += len(chunk)
     sample = b"".join(parts)
     if name is not None:
-        return Decoded(name, False, _text(_pieces(sample, rest), path, name, errors))
+        return Decoded(name, False, _pieces(sample, rest), path, errors)
     name, sure = _decide(sample, path, whole=size < SAMPLE_BYTES, declared=declared)
-    return Decoded(name, not sure, _text(_pieces(sample, rest), path, name, errors))
+    return Decoded(name, not sure, _pieces(sample, rest), path, errors)
 
 
 def check_codec(encoding: str) -> str:
@@ -163,10 +211,11 @@ def _pieces(sample: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     yield from rest
 
 
-def _text(pieces: Iterator[bytes], path: str, name: str, errors: str) -> Iterator[str]:
+def _text(pieces: Iterator[bytes], path: str, name: str, errors: str, *, start: int | None = None) -> Iterator[str]:
+    """Yield the text of bytes: of the whole, without its byte-order mark, or of those at an offset."""
     decoder = codecs.getincrementaldecoder(name)(errors)
-    done = 0  # bytes decoded
-    begun = False
+    done = start or 0  # bytes decoded
+    begun = start is not None
     for piece in pieces:
         waiting = len(decoder.getstate()[0])
         try:

@@ -34,16 +34,15 @@ class ArrowLines:
         schema = pa.schema([pa.field(name, TYPES[kind.name]) for name, kind in columns.items()])
         self._parsing = ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
 
-    def read(self, lines: str) -> pa.RecordBatch | None:
-        r"""Return the objects of lines, a row each; None where Python is to read them. Each ends with \n."""
+    def read(self, lines: bytes) -> pa.RecordBatch | None:
+        r"""Return the objects of lines of UTF-8, a row each; None where Python is to read them. Each ends with \n."""
         if self._parsing is None or self._misses == _MOST_MISSES:
             return None
         batch = self._parsed(lines)
         self._misses += batch is None
         return batch
 
-    def _parsed(self, lines: str) -> pa.RecordBatch | None:
-        stored = lines.encode()
+    def _parsed(self, stored: bytes) -> pa.RecordBatch | None:
         n_lines = _count_objects(np.frombuffer(stored, np.uint8))
         if not n_lines or len(stored) > _LARGEST or _has_null_behind_object(stored):
             return None

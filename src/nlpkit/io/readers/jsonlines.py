@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from nlpkit.errors import InputError
+from nlpkit.io.encoding import Utf8Lines
 from nlpkit.io.readers.arrow_lines import ArrowLines
 from nlpkit.io.readers.blocks import BLOCK_ROWS, ArrowBlock, RowBlock, from_rows
 from nlpkit.io.readers.roles import text_columns
@@ -17,24 +18,24 @@ from nlpkit.wording import listed, truncated
 
 _MOST_LEVELS = 500  # of nesting; json gives up at about 1,000, orjson at 1,024
 _LARGE = 2.0**63
-_GROUP = 1 << 20  # characters
+_GROUP = 1 << 20  # bytes
 
 
-def read_jsonl(text: Iterator[str], path: str, arrow: ArrowLines | None = None) -> Iterator[RowBlock | ArrowBlock]:
+def read_jsonl(text: Utf8Lines, path: str, arrow: ArrowLines | None = None) -> Iterator[RowBlock | ArrowBlock]:
     """Yield the objects of a JSON Lines text, as batches of Arrow from where it can read them on.
 
-    Raises InputError with path:line for a line that is not one object.
+    Raises InputError with path:line for a line that is not one object, EncodingError for one that is not UTF-8.
     """
     number = done = 0  # lines read, rows handed on
     numbers: Sequence[int]
-    for whole in _whole_lines(text):
+    for whole in text.groups(_GROUP):
         batch = None if arrow is None else arrow.read(whole)
         if batch is not None:
             yield ArrowBlock(batch, range(number + 1, number + batch.num_rows + 1), len(whole), lines=True)
             number += batch.num_rows
             done += batch.num_rows
             continue
-        lines = whole.removesuffix("\n").split("\n")
+        lines = text.decode(whole).removesuffix("\n").split("\n")
         rows = _objects(lines)
         if rows is None:
             rows, numbers = _one_by_one(lines, path, number)
@@ -87,23 +88,6 @@ def _one_by_one(lines: list[str], path: str, before: int) -> tuple[list[dict[str
     return rows, numbers
 
 
-def _whole_lines(text: Iterator[str]) -> Iterator[str]:
-    r"""Yield complete lines, about a megabyte at a time, which end with \n (a \r before it is white space in JSON)."""
-    begun: list[str] = []
-    size = 0
-    for piece in text:
-        begun.append(piece)
-        size += len(piece)
-        end = piece.rfind("\n") + 1
-        if size >= _GROUP and end:
-            begun[-1] = piece[:end]
-            yield "".join(begun)
-            begun, size = [piece[end:]], len(piece) - end
-    last = "".join(begun)
-    if last:
-        yield last
-
-
 def _whole_line(line: str, path: str, number: int) -> dict[str, Any]:
     try:
         value = json.loads(line)
@@ -143,7 +127,7 @@ def read_json(text: Iterator[str], path: str, text_col: str) -> Iterator[RowBloc
         raise InputError(f"{path}: the JSON is nested too deeply") from None
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and whole.lstrip().startswith("{"):  # JSON Lines under the name .json
-            yield from read_jsonl(iter((whole,)), path)  # type: ignore[misc]
+            yield from read_jsonl(Utf8Lines((whole.encode(),), path), path)  # type: ignore[misc]
             return
         raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
     except ValueError as error:

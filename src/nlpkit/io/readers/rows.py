@@ -8,7 +8,7 @@ from itertools import chain
 from typing import BinaryIO
 
 from nlpkit.errors import InputError
-from nlpkit.io.encoding import decode
+from nlpkit.io.encoding import Decoded, decode
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.arrow_lines import ArrowLines
 from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
@@ -130,13 +130,14 @@ class RowInput:
         if decoded.detected:
             self._on_detect(self.source.shown, decoded.encoding)
         self.encoding = decoded.encoding
-        return self._read(decoded.text)
+        return self._read(decoded)
 
-    def _read(self, text: Iterator[str]) -> Iterator[RowBlock | ArrowBlock]:
+    def _read(self, decoded: Decoded) -> Iterator[RowBlock | ArrowBlock]:
         path, options = self.source.shown, self._options
+        if self.format == "jsonl":
+            return read_jsonl(decoded.utf8(), path, self._arrow)
+        text = decoded.text
         match self.format:
-            case "jsonl":
-                return read_jsonl(text, path, self._arrow)
             case "json":
                 return read_json(text, path, options.text_col)
             case "csv" | "tsv":
