@@ -80,17 +80,17 @@ def result_of(future: Future[R]) -> R:
     return future.result()
 
 
-def map_ahead(function: Callable[[T], R], items: Iterable[T], *, threads: int) -> Iterator[tuple[T, R]]:
+def map_ahead(function: Callable[[T], R], items: Iterable[T], *, threads: int, depth: int = 2) -> Iterator[tuple[T, R]]:
     """Yield (item, function(item)) in order, with up to `threads` calls at a time; the function should release the GIL.
 
-    An error of the function is raised at its item. At most 2 · threads items wait at a time.
+    An error of the function is raised at its item. At most depth · threads items wait at a time.
     """
     with ThreadPoolExecutor(max(threads, 1), thread_name_prefix="nlpkit") as pool:
         pending: deque[tuple[T, Future[R]]] = deque()
         try:
             for item in items:
                 pending.append((item, pool.submit(function, item)))
-                if len(pending) >= 2 * max(threads, 1):
+                if len(pending) >= depth * max(threads, 1):
                     first, future = pending.popleft()
                     yield first, result_of(future)
             while pending:

@@ -47,14 +47,12 @@ class ParquetSink:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append a batch as a row group, once the one before is written. Raises OSError where that failed."""
-        self._wait()
-        self._written = self._pool.submit(self._write, batch)
-
-    def _write(self, batch: pa.RecordBatch) -> None:
         table = pa.Table.from_batches([batch])
         if _has_spare_terms(batch):
             table = stored(table, self._stored)
-        self._writer.write_table(stored(table, self._coded))
+        table = stored(table, self._coded)
+        self._wait()
+        self._written = self._pool.submit(self._writer.write_table, table)
 
     def _wait(self) -> None:
         written, self._written = self._written, None

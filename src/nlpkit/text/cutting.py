@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -19,6 +20,7 @@ from nlpkit.text.tokenize import WORD_PATTERN, RawTokens, cut_tokens, lower_text
 
 TOKENIZERS = ("words", "sklearn", "whitespace", "chars:N", "regex", "spacy")
 MOST_CHARACTERS = 1000
+PART_BYTES = 3 << 20  # of texts that are cut at a time
 _CHARS = re.compile(r"chars:([0-9]+)(?:-([0-9]+))?")
 
 
@@ -41,6 +43,22 @@ def character_ngrams(name: str) -> tuple[int, int] | None:
     """Return the lengths of the n-grams of a tokenizer chars:3 or chars:3-5, None for another."""
     match = _CHARS.fullmatch(name)
     return (int(match[1]), int(match[2] or match[1])) if match else None
+
+
+class TextPart(NamedTuple):
+    """Texts to be cut at a time; with the last ones of a batch, the batch."""
+
+    texts: pa.Array
+    batch: pa.RecordBatch | None
+
+
+def text_parts(batches: Iterable[pa.RecordBatch], column: str) -> Iterator[TextPart]:
+    """Yield the texts of batches in parts of at most about PART_BYTES, so that no thread has much left when the others are done."""
+    for batch in batches:
+        texts = batch.column(column)
+        size = max(len(texts) * PART_BYTES // max(texts.nbytes, 1), 1)
+        for start in range(0, max(len(texts), 1), size):
+            yield TextPart(texts.slice(start, size), batch if start + size >= len(texts) else None)
 
 
 def cutter(options: PreprocessOptions) -> Callable[[pa.Array], RawTokens]:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from nlpkit.errors import InputError
 from nlpkit.parallel import map_ahead
-from nlpkit.text.cutting import character_ngrams, cutter, needs_language, normalizer, plain_tokens
+from nlpkit.text.cutting import character_ngrams, cutter, needs_language, normalizer, plain_tokens, text_parts
 from nlpkit.text.fitted_vocabulary import FittedVocabulary, Removed
 from nlpkit.text.language import (
     SAMPLE_CHARS,
@@ -35,7 +35,7 @@ from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, KEPT, NO_CATEGORY, RARE, REASONS, STOP, no_match, prune
 from nlpkit.text.stopwords import auto_stop, clitics, has_stop_words, stop_matcher, stop_words
 from nlpkit.text.tokenize import RawTokens
-from nlpkit.text.vocab import CountedTerms, EncodedBatch, Frequencies, Stage, Vocabulary, prune_batch
+from nlpkit.text.vocab import CountedTerms, EncodedBatch, Frequencies, Stage, Vocabulary, join_batches, prune_batch
 from nlpkit.types import BoolArray, LongArray
 
 if TYPE_CHECKING:
@@ -96,9 +96,16 @@ class Preprocessor:
             if (cleaner is not None and cleaner.emoji == "words") or self._may_be_turkic(looked_at):
                 started.result()  # but the names of emoji and the lower case of I do
             cut = self._cutter()
-            for batch, raw in map_ahead(lambda b: cut(b.column(column)), everything, threads=threads):
+            cut_parts = map_ahead(
+                lambda part: cut(part.texts), text_parts(everything, column), threads=threads, depth=4
+            )
+            encoded: list[EncodedBatch] = []
+            for part, raw in cut_parts:
                 started.result()
-                yield batch, self._vocabulary.encode(raw)
+                encoded.append(self._vocabulary.encode(raw))
+                if part.batch is not None:
+                    yield part.batch, join_batches(encoded)
+                    encoded = []
             started.result()
 
     def _with_spacy(self, batches: TextBatches, column: str) -> Iterator[tuple[pa.RecordBatch, EncodedBatch]]:

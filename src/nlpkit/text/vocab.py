@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,15 @@ class EncodedBatch:
         term_ids = self.term_ids.view()
         term_ids.flags.writeable = False
         object.__setattr__(self, "term_ids", term_ids)
+
+
+def join_batches(parts: Sequence[EncodedBatch]) -> EncodedBatch:
+    """Return the documents of all parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    ends = np.cumsum([0, *(len(part.term_ids) for part in parts)])
+    offsets = [part.offsets[1:] + end for part, end in zip(parts, ends[:-1], strict=True)]
+    return EncodedBatch(np.concatenate([ends[:1], *offsets]), np.concatenate([part.term_ids for part in parts]))
 
 
 Stage = Callable[[EncodedBatch], EncodedBatch]
