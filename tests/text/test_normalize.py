@@ -242,6 +242,16 @@ def test_the_possessive_is_cut_off() -> None:
     assert (knows("Let's"), knows("China's")) == (("let's",), ("china",))
 
 
+def test_suffixes_of_turkish_names_and_numbers_are_cut_off() -> None:
+    normalizer = Normalizer(clitics=clitics(["tr"]))
+    words = ["Ankara'nın", "Türkiye’den", "TBMM'ye", "Kur'an'ın", "Kur'an", "O'Neill", "2020'de", "10'uncu", "Ali'yle"]
+    found = [term for word in words for term in normalizer(word)]
+    assert found == ["ankara", "türkiye", "tbmm", "kur'an", "kur'an", "o'neill", "10'uncu", "ali"]
+    both = Normalizer(clitics=clitics(["en", "tr"]))
+    kept = ["don't", "we're", "i'll", "i've", "i'm", "he'd"]  # no English contraction is a suffix
+    assert [term for word in kept for term in both(word)] == kept
+
+
 def test_elided_articles_are_cut_off() -> None:
     normalizer = Normalizer(clitics=clitics(["fr", "it"]))
     words = ["L’été", "d'aujourd'hui", "aujourd'hui", "QU'IL", "dell'anno", "l'", "rock'n'roll", "l'a", "'l'été'"]

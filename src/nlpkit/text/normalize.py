@@ -90,7 +90,8 @@ class Normalizer:
         if f"{head.lower()}'" in self.clitics:
             token = rest
         rest, _, tail = token.rpartition("'")
-        return rest if f"'{tail.lower()}" in self.clitics and _is_term(rest) else token  # the 70's are not 70
+        is_cut = f"'{lower_case(tail)}" in self.clitics and (tail not in "sS" or _is_term(rest))  # the 70's are not 70
+        return rest if is_cut else token
 
     def _finish(self, token: str) -> tuple[str, ...]:
         term = lower_case(token) if self.lower else token

@@ -185,4 +185,14 @@ ELISIONS: dict[str, str] = {
     "ga": "d b m",
 }
 
-ENCLITICS: dict[str, str] = {"en": "s"}  # of nouns, behind an apostrophe
+# Behind the apostrophe of nouns: the possessive; the suffixes of Turkish names and numbers, in all harmonies.
+ENCLITICS: dict[str, str] = {
+    "en": "s",
+    "tr": """a ca ce da daki dan de deki den di dir du dur dü dür dı dır e i in inde inden ine ini inin iyle ken ki
+        la lar lara larda lardan larla ları ların le ler lerde lerden lere leri lerin lerle li lik lu luk lü
+        lük lı lık miş muş müş mış na nda ndaki ndan nde ndeki nden ne ni nin nu nun nü nün nı nın si sinde
+        sinden sine sini sinin siyle siz su suna sunda sundan sunu sunun suyla suz sü sünde sünden süne sünü
+        sünün süyle süz sı sına sında sından sını sının sıyla sız ta taki tan te teki ten ti tir tu tur tü tür
+        tı tır u un una unda undan unu unun uyla ya ydi ydu ydü ydı ye yi yken yla yle ymiş ymuş ymüş ymış yu
+        yü yı ça çe ü ün ünde ünden üne ünü ünün üyle ı ın ına ında ından ını ının ıyla""",
+}
