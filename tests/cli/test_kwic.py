@@ -140,6 +140,11 @@ def test_columns_that_are_not_there(rows: Path) -> None:
     assert "no column 'body'" in run_cli("kwic", "x", rows, "--text-col", "body", code=3).error()
 
 
+def test_a_file_in_the_place_of_the_pattern(rows: Path) -> None:
+    done = run_cli("kwic", rows, "the judge", code=2)
+    assert done.err == f"error: the pattern comes before the file: nlpkit kwic 'the judge' {rows}\n"
+
+
 def test_next_to_nothing(tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.touch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -51,6 +52,8 @@ def kwic_cli(
       nlpkit kwic "judge|jury|court" data/samples/news.jsonl --count --by label
     """
     options.pattern(pattern)
+    if len(inputs) == 1 and Path(pattern).is_file() and inputs[0] != "-" and not Path(inputs[0]).exists():
+        raise UsageError(f"the pattern comes before the file: nlpkit kwic {shlex.join([inputs[0], pattern])}")
     if run.dry_run:
         dry_run(inputs, read)
         return
