@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -12,6 +11,7 @@ from nlpkit.cli.options import Argument, Inputs, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import WRITTEN, Param
+from nlpkit.plain import shell_line
 from nlpkit.text.kwic import SearchOptions
 
 
@@ -53,7 +53,7 @@ def kwic_cli(
     """
     options.pattern(pattern)
     if len(inputs) == 1 and Path(pattern).is_file() and inputs[0] != "-" and not Path(inputs[0]).exists():
-        raise UsageError(f"the pattern comes before the file: nlpkit kwic {shlex.join([inputs[0], pattern])}")
+        raise UsageError(f"the pattern comes before the file: {shell_line('nlpkit', 'kwic', inputs[0], pattern)}")
     if run.dry_run:
         dry_run(inputs, read)
         return
