@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from nlpkit.errors import InputError, UsageError
+from nlpkit.text import cutting
 from nlpkit.text.clean import Cleaner
 from nlpkit.text.phrases import PhraseTable, parse_phrases
 from nlpkit.text.preprocess import FittedVocabulary, PreprocessOptions, Preprocessor
@@ -259,6 +261,7 @@ def everything(documents: list[str | None], cuts: tuple[int, ...], threads: int,
     corpora().filter(len),
     st.lists(st.integers(0, 12), max_size=4).map(tuple),
     st.sampled_from([2, 8]),
+    st.sampled_from([1, 60, cutting.PART_BYTES]),
     st.sampled_from(
         [
             {},
@@ -274,9 +277,11 @@ def everything(documents: list[str | None], cuts: tuple[int, ...], threads: int,
     ),
 )
 def test_batches_and_threads_do_not_matter(
-    documents: list[str | None], cuts: tuple[int, ...], threads: int, options: dict[str, Any]
+    documents: list[str | None], cuts: tuple[int, ...], threads: int, part_bytes: int, options: dict[str, Any]
 ) -> None:
-    assert everything(documents, cuts, threads, **options) == everything(documents, (), 1, **options)
+    with patch.object(cutting, "PART_BYTES", part_bytes):
+        found = everything(documents, cuts, threads, **options)
+    assert found == everything(documents, (), 1, **options)
 
 
 # ---------------------------------------------------------------- words of many languages
