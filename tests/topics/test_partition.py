@@ -129,6 +129,11 @@ def test_documents_are_read_as_by_the_naive_bayes_of_scikit_learn(K: int) -> Non
     np.testing.assert_array_equal(read_by_words(X[:200], labels, X[200:]), expected)
 
 
+def test_without_words_the_largest_class_is_read() -> None:
+    labels = np.array([4, 7, 7, 9], np.int32)
+    assert read_by_words(sparse.csr_array((4, 0)), labels, sparse.csr_array((2, 0))).tolist() == [7, 7]
+
+
 def test_a_large_corpus_has_several_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus, engine = planted(SIZES, seed=11), Engine(BertopicOptions(), Execution())
     n = len(corpus.embeddings)

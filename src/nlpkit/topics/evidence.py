@@ -248,7 +248,8 @@ def read_by_words(words: CsrMatrix, labels: IntArray, others: CsrMatrix) -> IntA
     """
     classes, z, n = np.unique(labels, return_inverse=True, return_counts=True)
     counts = group_rows(words, z.astype(np.int32), len(classes))
-    total = np.log(np.asarray(counts.sum(axis=1)).ravel() + PRIOR_COUNT * words.shape[1]) - np.log(PRIOR_COUNT)
+    V = max(words.shape[1], 1)  # without a word the largest class is read
+    total = np.log(np.asarray(counts.sum(axis=1)).ravel() + PRIOR_COUNT * V) - np.log(PRIOR_COUNT)
     counts.data = np.log1p(counts.data / PRIOR_COUNT)
     scores = (others @ counts.T).toarray()
     scores -= np.asarray(others.sum(axis=1)).reshape(-1, 1) * total
