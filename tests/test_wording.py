@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nlpkit.plain import finite_or_none
-from nlpkit.wording import counted, listed, percent, truncated
+from nlpkit.wording import counted, if_defined, listed, percent, truncated
 
 
 def test_nouns_and_shares() -> None:
@@ -30,3 +30,11 @@ def test_a_text_ends_in_dots_when_it_is_too_long(text: str, short: str) -> None:
 
 def test_what_json_does_not_have_is_none() -> None:
     assert [finite_or_none(x) for x in (1.5, float("nan"), float("inf"))] == [1.5, None, None]
+
+
+def test_a_figure_that_is_not_defined_is_told_in_words() -> None:
+    assert [if_defined(value) for value in (None, float("nan"), 0.1234)] == [
+        "not defined",
+        "not defined",
+        "0.123",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 
@@ -41,6 +42,11 @@ def learned_from(files: Sequence[str], model: object) -> str:
         f"{model} learned from {', '.join(files)}: scores on documents that it learned from are too good; those on documents it "
         f"had not seen are in {model}/metrics.json"
     )
+
+
+def if_defined(value: float | None) -> str:
+    """Return a figure with three decimals, in words where it is None or NaN."""
+    return "not defined" if value is None or math.isnan(value) else f"{value:.3f}"
 
 
 def score_text(value: float) -> str:

@@ -79,12 +79,8 @@ def _notes(lineage: dict[str, Any], K: int, result: EditedRun) -> None:
             f"{wording.counted(n, 'document')} without a topic {'was' if n == 1 else 'were'} moved to the nearest one"
         )
     figures = result.model.run.manifest["results"]
-    npmi, diversity = (_figure(figures.get(name)) for name in ("npmi", "diversity"))
+    npmi, diversity = (wording.if_defined(figures.get(name)) for name in ("npmi", "diversity"))
     lost = round(float(figures["unassigned"]) * int(figures["documents"]))
     reporting.note(
         f"{wording.counted(K, 'topic')}; NPMI {npmi}, diversity {diversity}; {wording.counted(lost, 'document')} without a topic"
     )
-
-
-def _figure(value: float | None) -> str:
-    return "not defined" if value is None else f"{value:.3f}"

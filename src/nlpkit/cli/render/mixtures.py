@@ -76,11 +76,11 @@ def show_content(terms: pa.Table, labels: Sequence[str]) -> None:
 def show_result(run: MixtureRun, seconds: float, went: str) -> None:
     """Say how many topics there are, how the fit went, and how coherent and different the topics are."""
     described = run.description
-    finite = described.npmi[np.isfinite(described.npmi)]
-    coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
+    known = described.npmi[np.isfinite(described.npmi)]
+    coherence = wording.if_defined(known.mean() if len(known) else None)
     reporting.note(
         f"{wording.counted(len(described.labels), 'topic')} in {seconds:.0f} s; {went}; NPMI {coherence}, diversity "
-        f"{described.diversity:.3f} (the 10 most probable words of each topic, this corpus, whole documents)"
+        f"{wording.if_defined(described.diversity)} (the 10 most probable words of each topic, this corpus, whole documents)"
     )
 
 

@@ -55,7 +55,7 @@ def show_rolling(model: FittedRollingLda, target: Path, previous: Path | None = 
     reporting.note(
         f"{wording.counted(fit.model.n_topics, 'topic')} in {wording.counted(result['chunks'], 'chunk')} in "
         f"{sum(model.report.seconds.values()):.0f} s; log-likelihood {fit.log_likelihood:.4f} a token, diversity "
-        f"{model.run.description.diversity:.3f}; alpha sums to {fit.model.alpha.sum():.4g}, eta {fit.model.eta:.4g} each"  # type: ignore[union-attr]
+        f"{wording.if_defined(model.run.description.diversity)}; alpha sums to {fit.model.alpha.sum():.4g}, eta {fit.model.eta:.4g} each"  # type: ignore[union-attr]
     )
     reporting.note(f"wrote {target}/ (over time: topic_shares.parquet, changes.parquet, chunks.parquet)")
     reporting.note(f"next: {shell_line('nlpkit', 'info', target)}")

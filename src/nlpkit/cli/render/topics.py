@@ -139,13 +139,13 @@ def _stability(value: float) -> str:
 def show_next(fitted: FittedBertopic, target: Path) -> None:
     """Say what was written, how to read it, and what to type next."""
     model, seconds = fitted.model, fitted.seconds
-    finite = model.npmi[np.isfinite(model.npmi)]
-    coherence = f"{finite.mean():.3f}" if len(finite) else "not defined"
+    known = model.npmi[np.isfinite(model.npmi)]
+    coherence = wording.if_defined(known.mean() if len(known) else None)
     by_words = any(isinstance(c, Candidate) for c in model.candidates)
     apart = "; the table above scores each cut by plain c-tf-idf words of its clusters" if by_words else ""
     reporting.note(
         f"{wording.counted(model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s; NPMI {coherence}, diversity "
-        f"{model.diversity:.3f} (the top {TOP_TERMS} words of each topic, this corpus, whole documents{apart})"
+        f"{wording.if_defined(model.diversity)} (the top {TOP_TERMS} words of each topic, this corpus, whole documents{apart})"
     )
     if np.isfinite(model.agreement):
         dissolved = fitted.dissolved_topics()
