@@ -87,8 +87,6 @@ def values_between(rows: Rows, points: Rows, metric: Metric) -> FloatArray:
 
     A row of zeros has the cosine 0 with all. Memory: R · D values.
     """
-    from scipy.spatial.distance import cdist
-
     if metric.is_similarity:
         return np.asarray(np.clip(_dense(unit_points(rows) @ unit_points(points).T), -1.0, 1.0), np.float64)
     if sparse.issparse(points) and metric.name in ("euclidean", "manhattan"):
@@ -96,6 +94,8 @@ def values_between(rows: Rows, points: Rows, metric: Metric) -> FloatArray:
 
         return np.asarray(getattr(pairwise, f"{metric.name}_distances")(_narrow(rows), _narrow(points)))
     if not sparse.issparse(points):
+        from scipy.spatial.distance import cdist
+
         return np.asarray(cdist(rows, points, _SCIPY[metric.name], **({} if metric.p is None else {"p": metric.p})))
     step = max(DENSE_VALUES // points.shape[1], 1)
     result = np.empty((rows.shape[0], points.shape[0]))
