@@ -43,6 +43,7 @@ NOT_LOADED = {
     "tfidf ten.jsonl -o weights.parquet": ("cffi", "nlpkit.topics", "scipy.linalg", "scipy.special", "scipy.optimize"),
     "classify ten.jsonl --model nb --cv 2 -o model": ("cffi", "scipy.linalg", "scipy.optimize"),
     "lda-gibbs ten.jsonl --k 2 --min-df 1 --iterations 5 -o run2": ("cffi", "scipy.linalg", "scipy.optimize"),
+    "gsdmm ten.jsonl --k 3 --min-df 1 --iterations 5 -o run3": ("scipy.linalg", "scipy.optimize", "scipy.special"),
     "evaluate run --npmi": ("numba", "scipy.linalg", "scipy.optimize"),
     "similar ten.jsonl --id news-0001 --by tfidf -o near.parquet": ("scipy.spatial", "scipy.linalg", "scipy.optimize"),
     "stats ten.jsonl": ("numba", "nlpkit.topics", "scipy.linalg", "scipy.optimize", "scipy.special"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
+import scipy
 from scipy import sparse
 
 from nlpkit.kernels import stm as kernels
