@@ -43,6 +43,7 @@ NOT_LOADED = {
     "tfidf ten.jsonl -o weights.parquet": ("cffi", "nlpkit.topics", "scipy.linalg", "scipy.special", "scipy.optimize"),
     "classify ten.jsonl --model nb --cv 2 -o model": ("cffi", "scipy.linalg", "scipy.optimize"),
     "lda-gibbs ten.jsonl --k 2 --min-df 1 --iterations 5 -o run2": ("cffi", "scipy.linalg", "scipy.optimize"),
+    "collocations ten.jsonl --min-count 2": ("numba", "scipy.linalg"),
     "gsdmm ten.jsonl --k 3 --min-df 1 --iterations 5 -o run3": ("scipy.linalg", "scipy.optimize", "scipy.special"),
     "evaluate run --npmi": ("numba", "scipy.linalg", "scipy.optimize"),
     "similar ten.jsonl --id news-0001 --by tfidf -o near.parquet": ("scipy.spatial", "scipy.linalg", "scipy.optimize"),
@@ -72,3 +73,15 @@ def test_what_a_command_does_not_load(line: str, folder: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_what_the_help_of_a_command_loads() -> None:
+    """The modules of commands hold options alone: what they work with is loaded when they run."""
+    script = (
+        "import importlib, pkgutil, sys, nlpkit.cli.commands as commands\n"
+        "for module in pkgutil.iter_modules(commands.__path__):\n"
+        "    importlib.import_module(f'nlpkit.cli.commands.{module.name}')\n"
+        "    assert not {'scipy', 'pyarrow', 'numba', 'sklearn', 'torch', 'polars'} & {*sys.modules}, module.name\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -65,7 +65,7 @@ def _count_until_full(  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(nogil=True)
+@njit(nogil=True, work="term_ids")
 def count_window_pairs(table, counts, offsets, term_ids, window, wanted, nodes, before, after):  # type: ignore[no-untyped-def]
     """Count pairs of terms at most `window` places apart in documents offsets (D+1,), term_ids (N,); return (table, counts), grown.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from nlpkit.kernels.idtable import IdTable, new_table
 from nlpkit.kernels.phrases import count_window_pairs
 from nlpkit.metrics.association import dice, expected, log_dice, log_likelihood, npmi, pmi, t_score
 from nlpkit.parameters import Param
-from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+
+if TYPE_CHECKING:
+    from nlpkit.text.vocab import EncodedBatch
 
 MEASURES: dict[str, Callable[[LongArray, LongArray, LongArray, int], FloatArray]] = {
     "pmi": pmi,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.kernels import biterm as kernel
-from nlpkit.parameters import Execution, Param
+from nlpkit.parameters import Execution
+from nlpkit.topics.count_options import BitermOptions
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
@@ -22,41 +22,6 @@ from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTab
 
 BLOCK = 1 << 20  # biterms whose uniforms are there at a time
 LOOK = 10  # sweeps from one point of the trace to the next
-
-
-@dataclass(frozen=True, slots=True)
-class BitermOptions:
-    """Options of the biterm topic model."""
-
-    PANEL: ClassVar[str] = "Model"
-
-    k: Annotated[
-        int | str,
-        Param(
-            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
-        ),
-    ] = "auto"
-    window: Annotated[
-        int, Param("Two words are a biterm where both stand among so many words in a row of one text.", min=2)
-    ] = 15
-    alpha: Annotated[float | None, Param("Prior of each topic, in biterms; default: 50 / k.")] = None
-    eta: Annotated[float, Param("Prior of each word in a topic.", ("eta", "beta"))] = 0.01
-    iterations: Annotated[int, Param("Passes over the biterms.", ("iterations", "sweeps"), min=1)] = 200
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for priors that are not above 0."""
-        for name in ("alpha", "eta"):
-            prior = getattr(self, name)
-            if prior is not None and not 0 < prior < float("inf"):
-                raise UsageError(f"`{name}={prior:g}`: a prior is a number above 0", parameter=name)
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {name: getattr(self, name) for name in ("window", "alpha", "eta", "iterations")}
-
-    def alpha_of(self, n_topics: int) -> float:
-        """Return the prior of each of K topics."""
-        return 50.0 / n_topics if self.alpha is None else self.alpha
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import gsdmm as kernel
-from nlpkit.parameters import Execution, Param
+from nlpkit.parameters import Execution
+from nlpkit.topics.count_options import GsdmmOptions
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
@@ -20,37 +20,6 @@ from nlpkit.topics.mixtures.steps import Keeper, RunningState, resumable
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
-
-
-@dataclass(frozen=True, slots=True)
-class GsdmmOptions:
-    """Options of GSDMM."""
-
-    PANEL: ClassVar[str] = "Model"
-
-    k: Annotated[
-        int | str,
-        Param(
-            "Most topics: a number N, of which those without documents go; auto or a range compares such numbers.",
-            ("k", "num_topics"),
-        ),
-    ] = 100
-    alpha: Annotated[float, Param("Prior of each topic, in documents: the larger, the more topics stay.")] = 0.1
-    eta: Annotated[
-        float,
-        Param("Prior of each word in a topic: the smaller, the more documents of a topic agree.", ("eta", "beta")),
-    ] = 0.1
-    iterations: Annotated[int, Param("Passes over the documents.", ("iterations", "sweeps"), min=1)] = 50
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for priors that are not above 0."""
-        for name in ("alpha", "eta"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise UsageError(f"`{name}={getattr(self, name):g}`: a prior is a number above 0", parameter=name)
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {name: getattr(self, name) for name in ("alpha", "eta", "iterations")}
 
 
 @dataclass(frozen=True, slots=True)

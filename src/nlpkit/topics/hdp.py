@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import hdp as kernel
-from nlpkit.parameters import Execution, Param
+from nlpkit.parameters import Execution
+from nlpkit.topics.count_options import HdpOptions
 from nlpkit.topics.lda.infer import infer_topics
 from nlpkit.topics.merging import joined
 from nlpkit.topics.mixtures.by_term import words_of
@@ -27,62 +27,6 @@ from nlpkit.types import IntArray, LongArray, TokenTable
 GAMMA_PRIOR, ALPHA_PRIOR = (1.0, 0.1), (1.0, 1.0)
 MERGE_EVERY = 5  # sweeps of the first half
 STEP = 64  # slots that are made at a time, a multiple of kernel.BLOCK
-
-
-@dataclass(frozen=True, slots=True)
-class HdpOptions:
-    """Options of the hierarchical Dirichlet process."""
-
-    PANEL: ClassVar[str] = "Model"
-
-    alpha: Annotated[
-        float | None,
-        Param(
-            "Concentration of the topics of a document: the larger, the more topics it has; default: drawn with the topics."
-        ),
-    ] = None
-    gamma: Annotated[
-        float | None,
-        Param(
-            "Concentration of the topics of the corpus: the larger, the more there are; default: drawn with the topics."
-        ),
-    ] = None
-    eta: Annotated[
-        float, Param("Prior of each word in a topic: the smaller, the more topics there are.", ("eta", "beta"))
-    ] = 0.1
-    iterations: Annotated[int, Param("Passes over the tokens.", ("iterations", "sweeps"), min=1)] = 200
-    initial_topics: Annotated[
-        int, Param("Topics that the tokens are dealt into at the start; others come and go from then on.", min=1)
-    ] = 100
-    min_share: Annotated[
-        float,
-        Param(
-            "Least share of all tokens of a topic that is listed; the tokens of smaller ones are drawn among the others at the end. "
-            "0 lists all.",
-            min=0.0,
-            max=1.0,
-        ),
-    ] = 0.001
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for priors that are not above 0."""
-        for name in ("alpha", "gamma", "eta"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < float("inf"):
-                raise UsageError(f"`{name}={value:g}`: a prior is a number above 0", parameter=name)
-
-    def priors(self) -> str:
-        """Return the priors for people."""
-        alpha, gamma = (
-            f"{name} {'drawn' if value is None else f'{value:g}'}"
-            for name, value in (("alpha", self.alpha), ("gamma", self.gamma))
-        )
-        return f"eta {self.eta:g}, {alpha}, {gamma}"
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        names = ("alpha", "gamma", "eta", "iterations", "initial_topics", "min_share")
-        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +13,8 @@ from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs_infer
 from nlpkit.kernels import hlda as kernel
 from nlpkit.kernels.hdp import log_likelihood
-from nlpkit.parameters import Execution, Param
+from nlpkit.parameters import Execution
+from nlpkit.topics.count_options import HldaOptions
 from nlpkit.topics.merging import joined
 from nlpkit.topics.mixtures.by_term import in_chunks
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
@@ -31,35 +31,6 @@ TREE = "tree"  # array (K, 3) of a fit, with the columns
 PARENT, LEVEL, DOCS = range(3)
 
 TREE_ARRAYS = ("parent", "level", "n_docs", "n_k", "n_vk")  # those of a tree that sweeps change
-
-
-@dataclass(frozen=True, slots=True)
-class HldaOptions:
-    """Options of hierarchical LDA."""
-
-    PANEL: ClassVar[str] = "Model"
-
-    depth: Annotated[int, Param("Levels of the tree, the root among them.", min=2, max=16)] = 3
-    alpha: Annotated[float, Param("Dirichlet prior of each level in a document.")] = 1.0
-    gamma: Annotated[float, Param("Concentration of the branches: the larger, the more branches a topic has.")] = 1.0
-    eta: Annotated[
-        float, Param("Prior of each word in a topic: the smaller, the more topics there are.", ("eta", "beta"))
-    ] = 0.5
-    iterations: Annotated[int, Param("Passes over the documents.", ("iterations", "sweeps"), min=1)] = 200
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for priors that are not above 0."""
-        for name in ("alpha", "gamma", "eta"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise UsageError(f"`{name}={getattr(self, name):g}`: a prior is a number above 0", parameter=name)
-
-    def priors(self) -> str:
-        """Return the priors for people."""
-        return f"depth {self.depth}, alpha {self.alpha:g}, gamma {self.gamma:g}, eta {self.eta:g}"
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {name: getattr(self, name) for name in ("depth", "alpha", "gamma", "eta", "iterations")}
 
 
 @dataclass(frozen=True, slots=True)

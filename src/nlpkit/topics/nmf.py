@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Execution, Param
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Execution
+from nlpkit.topics.count_options import NmfOptions
 from nlpkit.topics.mixtures.model import (
     Inference,
     MixtureFit,
@@ -26,59 +26,9 @@ from nlpkit.topics.mixtures.steps import Keeper
 from nlpkit.topics.plsa import fold_in
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
-from nlpkit.weighting.schemes import PRESETS, Scheme
 from nlpkit.weighting.tfidf import CorpusStats, Weighting, weighting
 
 _ALONE = Lock()  # filters of warnings are those of the whole process
-LOSSES = ("frobenius", "kullback-leibler")
-WEIGHTS = ("tfidf", "counts")
-
-
-@dataclass(frozen=True, slots=True)
-class NmfOptions:
-    """Options of NMF."""
-
-    PANEL: ClassVar[str] = "Model"
-
-    k: Annotated[
-        int | str,
-        Param(
-            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
-        ),
-    ] = "auto"
-    loss: Annotated[
-        str,
-        Param(
-            "Loss between the matrix and its factors: frobenius, or kullback-leibler, whose optimum is that of pLSA."
-        ),
-    ] = "frobenius"
-    weights: Annotated[
-        str | None,
-        Param("Matrix: tfidf (the numbers of TfidfVectorizer) or counts; default: tfidf, counts for kullback-leibler."),
-    ] = None
-    iterations: Annotated[int, Param("Most steps of the solver.", min=1)] = 400
-    tolerance: Annotated[float, Param("End when a step improves the fit by less than this share.", min=0.0)] = 1e-4
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for values that are not known."""
-        if self.loss not in LOSSES:
-            raise unknown_value("loss", self.loss, LOSSES)
-        if self.weights is not None and self.weights not in WEIGHTS:
-            raise unknown_value("weights", self.weights, WEIGHTS)
-
-    @property
-    def matrix(self) -> str:
-        """tfidf or counts."""
-        return self.weights or ("tfidf" if self.loss == "frobenius" else "counts")
-
-    @property
-    def scheme(self) -> Scheme:
-        """The weighting of the matrix."""
-        return PRESETS["sklearn"] if self.matrix == "tfidf" else Scheme(idf="none")
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {"loss": self.loss, "weights": self.matrix, "iterations": self.iterations, "tolerance": self.tolerance}
 
 
 def fit_nmf(

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from nlpkit.errors import unknown_value
 from nlpkit.kernels import factors
-from nlpkit.parameters import Execution, Param
+from nlpkit.parameters import Execution
+from nlpkit.topics.count_options import PlsaOptions
 from nlpkit.topics.mixtures.by_term import entries_by_term
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
@@ -24,7 +24,6 @@ from nlpkit.topics.streams import stream_key
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 
-STARTS = ("svd", "random")
 CHUNKS = 64  # parts of the documents, and of the terms, that threads take
 HELD_OUT = 0.1  # share of the tokens that tempering is judged by
 SPREAD = (
@@ -33,42 +32,6 @@ SPREAD = (
 COOLING = 0.9  # factor by which β falls
 LEAST_BETA = 0.3
 FOLD_STEPS, FOLD_TOLERANCE = 100, 1e-4
-
-
-@dataclass(frozen=True, slots=True)
-class PlsaOptions:
-    """Options of pLSA."""
-
-    PANEL: ClassVar[str] = "Model"
-
-    k: Annotated[
-        int | str,
-        Param(
-            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
-        ),
-    ] = "auto"
-    iterations: Annotated[int, Param("Most steps of expectation maximisation.", min=1)] = 200
-    tolerance: Annotated[
-        float, Param("End when the log-likelihood rises by less than this share of itself in a step.", min=0.0)
-    ] = 1e-5
-    start: Annotated[
-        str, Param("Start of the steps: svd (NNDSVDa of the counts, as of NMF; the seed hardly matters) or random.")
-    ] = "svd"
-    tempered: Annotated[
-        bool,
-        Param(
-            "Temper the posterior by a power that falls while a tenth of the tokens, held out, becomes more probable."
-        ),
-    ] = False
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for a start that is not known."""
-        if self.start not in STARTS:
-            raise unknown_value("start", self.start, STARTS)
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {name: getattr(self, name) for name in ("iterations", "tolerance", "start", "tempered")}
 
 
 @dataclass(frozen=True, slots=True)

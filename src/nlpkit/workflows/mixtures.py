@@ -17,12 +17,13 @@ from nlpkit.io.mixture_tables import read_arrays, read_model, read_weights
 from nlpkit.io.runs import Run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TopicTokenOptions
-from nlpkit.topics.biterm import BitermFitter, BitermOptions
+from nlpkit.topics.biterm import BitermFitter
+from nlpkit.topics.count_options import BitermOptions, GsdmmOptions, HdpOptions, HldaOptions, NmfOptions, PlsaOptions
 from nlpkit.topics.dtm.fitter import DtmFitter
 from nlpkit.topics.dtm.options import DtmOptions
-from nlpkit.topics.gsdmm import GsdmmFitter, GsdmmOptions
-from nlpkit.topics.hdp import HdpFitter, HdpOptions
-from nlpkit.topics.hlda import HldaFitter, HldaOptions
+from nlpkit.topics.gsdmm import GsdmmFitter
+from nlpkit.topics.hdp import HdpFitter
+from nlpkit.topics.hlda import HldaFitter
 from nlpkit.topics.lda.online import LdaOnlineFitter
 from nlpkit.topics.lda.online_options import LdaOnlineOptions
 from nlpkit.topics.mixtures.choose import TopicChoice
@@ -35,9 +36,9 @@ from nlpkit.topics.neural.etm import EtmFitter
 from nlpkit.topics.neural.fastopic import FastopicFitter
 from nlpkit.topics.neural.options import CtmOptions, EtmOptions, FastopicOptions
 from nlpkit.topics.neural.points import check_torch
-from nlpkit.topics.nmf import NmfFitter, NmfOptions
+from nlpkit.topics.nmf import NmfFitter
 from nlpkit.topics.options import NumberOfTopics
-from nlpkit.topics.plsa import PlsaFitter, PlsaOptions
+from nlpkit.topics.plsa import PlsaFitter
 from nlpkit.topics.stm.fitter import StmFitter
 from nlpkit.topics.stm.options import StmOptions
 from nlpkit.topics.supervised.options import AuthorTopicOptions, LabeledLdaOptions, SldaOptions

@@ -6,7 +6,7 @@ from nlpkit.cli.fitting import fit_mixture
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
-from nlpkit.topics.gsdmm import GsdmmOptions
+from nlpkit.topics.count_options import GsdmmOptions
 from nlpkit.topics.mixtures.options import CheckpointOptions, TermOptions
 
 

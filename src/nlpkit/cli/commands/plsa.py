@@ -6,8 +6,8 @@ from nlpkit.cli.fitting import fit_mixture
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.count_options import PlsaOptions
 from nlpkit.topics.mixtures.options import TermOptions
-from nlpkit.topics.plsa import PlsaOptions
 
 
 def plsa_cli(

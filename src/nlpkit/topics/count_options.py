@@ -1,0 +1,246 @@
+"""Options of the models that are fitted to counts of words: pLSA, NMF, GSDMM, BTM, HDP, hLDA; plain data, for `--help` loads no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.parameters import Param
+from nlpkit.weighting.schemes import PRESETS, Scheme
+
+STARTS = ("svd", "random")  # of pLSA
+LOSSES = ("frobenius", "kullback-leibler")  # of NMF
+WEIGHTS = ("tfidf", "counts")
+
+
+def _check_priors(options: Any, *names: str) -> None:
+    """Raise UsageError for priors that are there and not above 0."""
+    for name in names:
+        prior = getattr(options, name)
+        if prior is not None and not 0 < prior < float("inf"):
+            raise UsageError(f"`{name}={prior:g}`: a prior is a number above 0", parameter=name)
+
+
+@dataclass(frozen=True, slots=True)
+class PlsaOptions:
+    """Options of pLSA."""
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: Annotated[
+        int | str,
+        Param(
+            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
+        ),
+    ] = "auto"
+    iterations: Annotated[int, Param("Most steps of expectation maximisation.", min=1)] = 200
+    tolerance: Annotated[
+        float, Param("End when the log-likelihood rises by less than this share of itself in a step.", min=0.0)
+    ] = 1e-5
+    start: Annotated[
+        str, Param("Start of the steps: svd (NNDSVDa of the counts, as of NMF; the seed hardly matters) or random.")
+    ] = "svd"
+    tempered: Annotated[
+        bool,
+        Param(
+            "Temper the posterior by a power that falls while a tenth of the tokens, held out, becomes more probable."
+        ),
+    ] = False
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a start that is not known."""
+        if self.start not in STARTS:
+            raise unknown_value("start", self.start, STARTS)
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers."""
+        return {name: getattr(self, name) for name in ("iterations", "tolerance", "start", "tempered")}
+
+
+@dataclass(frozen=True, slots=True)
+class NmfOptions:
+    """Options of NMF."""
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: Annotated[
+        int | str,
+        Param(
+            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
+        ),
+    ] = "auto"
+    loss: Annotated[
+        str,
+        Param(
+            "Loss between the matrix and its factors: frobenius, or kullback-leibler, whose optimum is that of pLSA."
+        ),
+    ] = "frobenius"
+    weights: Annotated[
+        str | None,
+        Param("Matrix: tfidf (the numbers of TfidfVectorizer) or counts; default: tfidf, counts for kullback-leibler."),
+    ] = None
+    iterations: Annotated[int, Param("Most steps of the solver.", min=1)] = 400
+    tolerance: Annotated[float, Param("End when a step improves the fit by less than this share.", min=0.0)] = 1e-4
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for values that are not known."""
+        if self.loss not in LOSSES:
+            raise unknown_value("loss", self.loss, LOSSES)
+        if self.weights is not None and self.weights not in WEIGHTS:
+            raise unknown_value("weights", self.weights, WEIGHTS)
+
+    @property
+    def matrix(self) -> str:
+        """tfidf or counts."""
+        return self.weights or ("tfidf" if self.loss == "frobenius" else "counts")
+
+    @property
+    def scheme(self) -> Scheme:
+        """The weighting of the matrix."""
+        return PRESETS["sklearn"] if self.matrix == "tfidf" else Scheme(idf="none")
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers."""
+        return {"loss": self.loss, "weights": self.matrix, "iterations": self.iterations, "tolerance": self.tolerance}
+
+
+@dataclass(frozen=True, slots=True)
+class GsdmmOptions:
+    """Options of GSDMM."""
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: Annotated[
+        int | str,
+        Param(
+            "Most topics: a number N, of which those without documents go; auto or a range compares such numbers.",
+            ("k", "num_topics"),
+        ),
+    ] = 100
+    alpha: Annotated[float, Param("Prior of each topic, in documents: the larger, the more topics stay.")] = 0.1
+    eta: Annotated[
+        float,
+        Param("Prior of each word in a topic: the smaller, the more documents of a topic agree.", ("eta", "beta")),
+    ] = 0.1
+    iterations: Annotated[int, Param("Passes over the documents.", ("iterations", "sweeps"), min=1)] = 50
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for priors that are not above 0."""
+        _check_priors(self, "alpha", "eta")
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers."""
+        return {name: getattr(self, name) for name in ("alpha", "eta", "iterations")}
+
+
+@dataclass(frozen=True, slots=True)
+class BitermOptions:
+    """Options of the biterm topic model."""
+
+    PANEL: ClassVar[str] = "Model"
+
+    k: Annotated[
+        int | str,
+        Param(
+            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
+        ),
+    ] = "auto"
+    window: Annotated[
+        int, Param("Two words are a biterm where both stand among so many words in a row of one text.", min=2)
+    ] = 15
+    alpha: Annotated[float | None, Param("Prior of each topic, in biterms; default: 50 / k.")] = None
+    eta: Annotated[float, Param("Prior of each word in a topic.", ("eta", "beta"))] = 0.01
+    iterations: Annotated[int, Param("Passes over the biterms.", ("iterations", "sweeps"), min=1)] = 200
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for priors that are not above 0."""
+        _check_priors(self, "alpha", "eta")
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers."""
+        return {name: getattr(self, name) for name in ("window", "alpha", "eta", "iterations")}
+
+    def alpha_of(self, n_topics: int) -> float:
+        """Return the prior of each of K topics."""
+        return 50.0 / n_topics if self.alpha is None else self.alpha
+
+
+@dataclass(frozen=True, slots=True)
+class HdpOptions:
+    """Options of the hierarchical Dirichlet process."""
+
+    PANEL: ClassVar[str] = "Model"
+
+    alpha: Annotated[
+        float | None,
+        Param(
+            "Concentration of the topics of a document: the larger, the more topics it has; default: drawn with the topics."
+        ),
+    ] = None
+    gamma: Annotated[
+        float | None,
+        Param(
+            "Concentration of the topics of the corpus: the larger, the more there are; default: drawn with the topics."
+        ),
+    ] = None
+    eta: Annotated[
+        float, Param("Prior of each word in a topic: the smaller, the more topics there are.", ("eta", "beta"))
+    ] = 0.1
+    iterations: Annotated[int, Param("Passes over the tokens.", ("iterations", "sweeps"), min=1)] = 200
+    initial_topics: Annotated[
+        int, Param("Topics that the tokens are dealt into at the start; others come and go from then on.", min=1)
+    ] = 100
+    min_share: Annotated[
+        float,
+        Param(
+            "Least share of all tokens of a topic that is listed; the tokens of smaller ones are drawn among the others at the end. "
+            "0 lists all.",
+            min=0.0,
+            max=1.0,
+        ),
+    ] = 0.001
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for priors that are not above 0."""
+        _check_priors(self, "alpha", "gamma", "eta")
+
+    def priors(self) -> str:
+        """Return the priors for people."""
+        alpha, gamma = (
+            f"{name} {'drawn' if value is None else f'{value:g}'}"
+            for name, value in (("alpha", self.alpha), ("gamma", self.gamma))
+        )
+        return f"eta {self.eta:g}, {alpha}, {gamma}"
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers."""
+        names = ("alpha", "gamma", "eta", "iterations", "initial_topics", "min_share")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class HldaOptions:
+    """Options of hierarchical LDA."""
+
+    PANEL: ClassVar[str] = "Model"
+
+    depth: Annotated[int, Param("Levels of the tree, the root among them.", min=2, max=16)] = 3
+    alpha: Annotated[float, Param("Dirichlet prior of each level in a document.")] = 1.0
+    gamma: Annotated[float, Param("Concentration of the branches: the larger, the more branches a topic has.")] = 1.0
+    eta: Annotated[
+        float, Param("Prior of each word in a topic: the smaller, the more topics there are.", ("eta", "beta"))
+    ] = 0.5
+    iterations: Annotated[int, Param("Passes over the documents.", ("iterations", "sweeps"), min=1)] = 200
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for priors that are not above 0."""
+        _check_priors(self, "alpha", "gamma", "eta")
+
+    def priors(self) -> str:
+        """Return the priors for people."""
+        return f"depth {self.depth}, alpha {self.alpha:g}, gamma {self.gamma:g}, eta {self.eta:g}"
+
+    def in_force(self) -> dict[str, Any]:
+        """Return the options for footers."""
+        return {name: getattr(self, name) for name in ("depth", "alpha", "gamma", "eta", "iterations")}
