@@ -614,7 +614,8 @@ def check_bytes(done: Done, folder: Path, again: Path, words: Sequence[str]) -> 
     cached = (".entries", ".vectors")  # whose names tell when they were written
     names = {name for name in first | other if first.get(name) != other.get(name) and not name.startswith("corpus.")}
     names = {name for name in names if not name.endswith(cached)}
-    allowed = {*TOLD_ANEW, "metrics.json"} if words[0] in ("finetune", "train-encoder", "pretrain") else set(TOLD_ANEW)
+    timed = {*TOLD_ANEW, "metrics.json", "costs.parquet"}  # the last of a comparison of methods
+    allowed = timed if words[0] in ("finetune", "train-encoder", "pretrain") else set(TOLD_ANEW)
     allowed |= {"fits.parquet", "summary.parquet"} if words[0] == "compare" else set()  # which tell seconds and memory
     assert not {name for name in names if Path(name).name not in allowed}, f"other bytes: {names}{done}"
 
