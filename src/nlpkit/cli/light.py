@@ -52,8 +52,8 @@ def load_less() -> None:
         return
     sys.meta_path.insert(0, _Finder)
     if sys.platform == "linux":
-        # The allocator that Arrow brings gives memory back at once and asks for it again: a tenth of the time of `preprocess`,
-        # spent in clearing pages.
+        # The allocator that Arrow brings gives memory back at once and asks for it again: a fourteenth of the time of `preprocess`
+        # goes into clearing pages (docs/benchmarks/text.md).
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     if "pandas" in sys.modules:
         return
