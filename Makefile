@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh machine: make demo, make test.
 # the first of these that is installed, or another: make demo PYTHON=python3.14
-PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell command -v $(name))))
+PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell command -v $(name) 2>/dev/null)))
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
