@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
+from nlpkit.topics.options import TopicCount
 from nlpkit.weighting.schemes import PRESETS, Scheme
 
 STARTS = ("svd", "random")  # of pLSA
@@ -28,12 +29,7 @@ class PlsaOptions:
 
     PANEL: ClassVar[str] = "Model"
 
-    k: Annotated[
-        int | str,
-        Param(
-            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
-        ),
-    ] = "auto"
+    k: TopicCount = "auto"
     iterations: Annotated[int, Param("Most steps of expectation maximisation.", min=1)] = 200
     tolerance: Annotated[
         float, Param("End when the log-likelihood rises by less than this share of itself in a step.", min=0.0)
@@ -64,12 +60,7 @@ class NmfOptions:
 
     PANEL: ClassVar[str] = "Model"
 
-    k: Annotated[
-        int | str,
-        Param(
-            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
-        ),
-    ] = "auto"
+    k: TopicCount = "auto"
     loss: Annotated[
         str,
         Param(
@@ -140,12 +131,7 @@ class BitermOptions:
 
     PANEL: ClassVar[str] = "Model"
 
-    k: Annotated[
-        int | str,
-        Param(
-            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
-        ),
-    ] = "auto"
+    k: TopicCount = "auto"
     window: Annotated[
         int, Param("Two words are a biterm where both stand among so many words in a row of one text.", min=2)
     ] = 15

@@ -18,6 +18,10 @@ LINKAGES = ("ward", "average", "complete", "single")
 GRAINS = ("coarse", "middle", "fine")
 ONLY_HDBSCAN = ("min_topic_size", "min_samples", "assign_outliers", "join_neighbors")
 ONLY_UMAP = ("n_components", "min_dist")
+TopicCount = Annotated[
+    int | str,
+    Param("Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")),
+]
 
 
 def check_number_of_topics(n_topics: int, n_tokens: int, *, least: int = 1, most: int | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Param
 from nlpkit.topics.lda.chunks import parse_span
+from nlpkit.topics.options import TopicCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +21,7 @@ class DtmOptions:
 
     PANEL: ClassVar[str] = "Model"
 
-    k: Annotated[
-        int | str,
-        Param(
-            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
-        ),
-    ] = "auto"
+    k: TopicCount = "auto"
     every: Annotated[
         str,
         Param(

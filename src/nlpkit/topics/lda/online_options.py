@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
+from nlpkit.topics.options import TopicCount
 
 ALL = "all"
 STARTS = ("gibbs", "random")
@@ -22,12 +23,7 @@ class LdaOnlineOptions:
 
     PANEL: ClassVar[str] = "Model"
 
-    k: Annotated[
-        int | str,
-        Param(
-            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
-        ),
-    ] = "auto"
+    k: TopicCount = "auto"
     alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.")] = None
     eta: Annotated[
         float | None,

@@ -11,6 +11,7 @@ from nlpkit.actors import ProcessActors, RayActors, Start
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution, Param
 from nlpkit.topics.mixtures.options import TermOptions
+from nlpkit.topics.options import TopicCount
 
 USUAL = Execution()
 GRID, AD_LDA = SCHEMES = ("grid", "ad-lda")
@@ -35,12 +36,7 @@ class LdaOptions:
 
     PANEL: ClassVar[str] = "Model"
 
-    k: Annotated[
-        int | str,
-        Param(
-            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
-        ),
-    ] = "auto"
+    k: TopicCount = "auto"
     alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.")] = None
     alpha_sum: Annotated[
         float | None, Param("Sum of alpha over the topics, as MALLET counts it; give it in place of alpha.")

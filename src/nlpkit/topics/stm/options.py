@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
+from nlpkit.topics.options import TopicCount
 from nlpkit.topics.stm.formula import Formula, parse_formula
 
 STARTS = ("spectral", "lda", "random")
@@ -22,12 +23,7 @@ class StmOptions:
 
     PANEL: ClassVar[str] = "Model"
 
-    k: Annotated[
-        int | str,
-        Param(
-            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")
-        ),
-    ] = "auto"
+    k: TopicCount = "auto"
     prevalence: Annotated[
         str | None,
         Param(

@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param
+from nlpkit.topics.options import TopicCount
 
 RESPONSES = ("auto", "real", "binary", "classes")
 ALPHA = "Dirichlet prior of each topic in a document; default: 1 / k."
 ETA = "Dirichlet prior of each word in a topic; default: 1 / k."
-K = "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from."
 
 
 def prior(value: float | None, n_topics: int) -> float:
@@ -32,7 +32,7 @@ class SldaOptions:
 
     PANEL: ClassVar[str] = "Model"
 
-    k: Annotated[int | str, Param(K, ("k", "num_topics"))] = "auto"
+    k: TopicCount = "auto"
     response: Annotated[
         str,
         Param(
@@ -73,7 +73,7 @@ class AuthorTopicOptions:
 
     PANEL: ClassVar[str] = "Model"
 
-    k: Annotated[int | str, Param(K, ("k", "num_topics"))] = "auto"
+    k: TopicCount = "auto"
     author_col: Annotated[
         str,
         Param(
