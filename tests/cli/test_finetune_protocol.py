@@ -90,6 +90,19 @@ def test_samples_are_crossed_with_repeats_and_vote(base: Path) -> None:
         nk.plot("one", "ranks")
 
 
+def test_samples_with_one_training_each_differ(base: Path) -> None:
+    """Without a vote; the training of the first sample is the one that finetune does without a protocol."""
+    words = ["--totals", "9", "--test", "test.jsonl"]
+    done = tune("train.jsonl", *words, "--protocol", "course(samples=3,repeats=1)", "-o", "run", base=base, steps=3)
+    table = [row for row in read("run/comparison.parquet").to_pylist() if row["method"] != "majority"]
+    assert [(row["sample"], row["seed"]) for row in table] == [(42, 42), (43, 42), (44, 42)]
+    assert len({row["brier"] for row in table}) == 3
+    assert not Path("run/votes.parquet").exists()
+    assert "3 samples, 1 training on each" in done.out
+    tune("train.jsonl", *words, "-q", "-o", "one", base=base, steps=3)
+    assert report("one")["targets"][0]["metrics"]["brier"]["value"] == pytest.approx(table[0]["brier"])
+
+
 def test_a_protocol_without_sizes_takes_those_of_the_course(base: Path) -> None:
     write_jsonl(Path("many.jsonl"), rows(12))
     done = tune("many.jsonl", *TWO, "--dry-run", "--json", "-o", "run", base=base, method="head").json()
