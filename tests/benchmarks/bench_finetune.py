@@ -7,6 +7,8 @@ the machine changes them little.
 
     python tests/benchmarks/bench_finetune.py --data trec sst2 --shots 8 64 --seeds 5 --peers
     python tests/benchmarks/bench_finetune.py --data trec --shots 8 --max-steps 24 --seeds 2 --test 50 --peers
+
+lora:int8 is `--method lora --quantize int8`; its peer has the base in float32.
 """
 
 from __future__ import annotations
@@ -80,11 +82,13 @@ def one_ours(
     import nlpkit as nk
     from nlpkit.finetune import fit
 
+    method, _, quantize = method.partition(":")
     fit.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[assignment]
     with tempfile.TemporaryDirectory() as folder:
         result = nk.finetune(
             nk.read_corpus(train), test=test, method=method, shots=shots, seed=int(seed), threads=int(threads),
-            max_steps=int(max_steps) or None, ci=0, twins=0.0, offline=True, pooling=pooling, output=f"{folder}/run",
+            max_steps=int(max_steps) or None, ci=0, twins=0.0, offline=True, pooling=pooling, quantize=quantize or None,
+            output=f"{folder}/run",
         )  # fmt: skip
     facts = result.facts
     accuracy = result.scores.model.scores["accuracy"].value
@@ -302,11 +306,11 @@ def main() -> None:
             train, test = write(name, Path(scratch), args.test)
             for shots in args.shots:
                 for method in args.methods:
-                    rows, theirs = [], []
+                    rows, theirs, plain = [], [], method.partition(":")[0]
                     for seed in range(args.first_seed, args.first_seed + args.seeds):
                         rows.append(ours(train, test, method, shots, seed, args))
-                        if args.peers and method in PEERS:
-                            theirs.append(peer(method, train, test, shots, seed, args))
+                        if args.peers and plain in PEERS:
+                            theirs.append(peer(plain, train, test, shots, seed, args))
                         if args.json:
                             told = {"data": name, "shots": shots, "method": method, "seed": seed, "ours": rows[-1]}
                             told |= {"peer": theirs[-1]} if theirs else {}
@@ -322,7 +326,7 @@ def main() -> None:
                     cells += [
                         f"{rows[0]['trained']:,}",
                         f"{rows[0]['bytes'] / 1e6:.2f}",
-                        PEERS.get(method, "") if theirs else "",
+                        PEERS.get(plain, "") if theirs else "",
                     ]
                     cells += (
                         [pm([r["accuracy"] for r in theirs]), pm([r["seconds"] for r in theirs], 1)]

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-WAYS = ("none", "int8", "int8+double", "nf4", "nf4+double")
+WAYS = ("none", "int8", "nf4", "nf4+double")
 
 
 def memory(name: str) -> float:

@@ -48,6 +48,17 @@ def test_predictions_are_of_the_quantised_base_and_merging_keeps_them(run: Path)
     assert (parameters["quantize"], parameters["double_quant"]) == ("nf4", True)
 
 
+def test_a_base_of_integers_is_merged_without_the_rounding_of_inputs(base: Path) -> None:
+    table = write_jsonl(Path("train.jsonl"), rows(3))
+    tune(table, "--quantize", "int8", "--merge", "-q", "-o", "run", base=base, method="lora(r=2)", steps=6)
+    low, merged = predicted(Path("run")), predicted(Path("run/model/merged"))
+    assert not np.array_equal(low, merged)
+    np.testing.assert_allclose(low, merged, atol=0.02)
+    card = Path("run/model/merged/README.md").read_text(encoding="utf-8")
+    assert "rows of integers" in card
+    assert "inputs are not rounded" in card
+
+
 @pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")
 def test_the_adapter_loads_in_peft_on_the_base(run: Path) -> None:
     card = (run / "model/peft/README.md").read_text()
@@ -61,7 +72,7 @@ def test_the_adapter_loads_in_peft_on_the_base(run: Path) -> None:
 
 
 def test_the_model_card_says_so(run: Path) -> None:
-    for folder, said in (("peft", "quantises the base again"), ("merged", "what the blocks stand for")):
+    for folder, said in (("peft", "quantises the base again"), ("merged", "what these numbers stand for")):
         card = (run / f"model/{folder}/README.md").read_text()
         assert "trained on a quantised base" in card
         assert "nf4 with double quantisation" in card

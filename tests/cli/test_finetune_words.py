@@ -109,7 +109,7 @@ def test_the_bytes_are_the_same_on_two_threads_and_after_ctrl_c(base: Path, monk
 
 def test_a_crf_on_a_quantised_base_is_in_the_merged_model_too(base: Path) -> None:
     write_jsonl(Path("train.jsonl"), documents())
-    words = ["--crf", "--lr", "0.003", "--quantize", "int8", "--merge", "-q", "-o", "run"]
+    words = ["--crf", "--lr", "0.003", "--quantize", "nf4", "--merge", "-q", "-o", "run"]
     tune("train.jsonl", *words, base=base, steps=10, method="lora(r=2)")
     low, merged = predictions("run"), predictions("run/model/merged")
     assert Path("run/model/peft/crf.safetensors").read_bytes() == Path("run/model/merged/crf.safetensors").read_bytes()

@@ -539,7 +539,7 @@ def test_results_do_not_pile_up(threads: int) -> None:
             assert found.tolist() == rows.tolist()
             seen += found.tolist()
             del found
-    assert counted.made == 40
+    assert counted.made == 160
     assert sorted(seen) == list(range(640))
     # threads + 1 in order, and of each thread one that it has handed over and not yet let go of
     assert counted.most <= 2 * threads + 1

@@ -46,6 +46,7 @@ from nlpkit.kernels import (
     hdp,
     hlda,
     idtable,
+    integer_rows,
     layout,
     levenshtein,
     linkage,
@@ -838,3 +839,20 @@ def test_regression() -> None:
             for J in (2, 3, 6):
                 fit_logistic(features, np.arange(6) % J, J, max_steps=3)
             fit_label_logistic(features, np.arange(6)[:, None] % 2 == np.arange(2), max_steps=3)
+
+
+@exercises(integer_rows.round_rows, integer_rows.scale_products)
+def test_rows_of_integers() -> None:
+    for shape in ((0, 5), (5, 0), (1, 1), (3, 70)):
+        columns = np.full(shape[1], np.float32(2))
+        for value in (0.0, 1.0, -1e-38, 3e38, np.inf, np.nan):
+            codes, steps = np.full(shape, 9, np.int8), np.full(shape[0], np.float32(9))
+            with np.errstate(invalid="ignore", over="ignore"):
+                integer_rows.round_rows(np.full(shape, np.float32(value)), columns, codes, steps)
+            assert (codes == (127 if value == 1.0 else 0)).all()
+            assert np.isfinite(steps).all() == (abs(value) <= 1.0) or 0 in shape
+        out = np.empty(shape, np.float32)
+        integer_rows.scale_products(
+            np.full(shape, 127 * 127 * 3072, np.int32), np.ones(shape[0], np.float32), columns, columns, out
+        )
+        assert (out == np.float32(127 * 127 * 3072) * 2 + 2).all()

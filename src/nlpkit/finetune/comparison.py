@@ -39,11 +39,11 @@ LEAST = {"spearman": -1.0}  # of the scores that methods are ranked by; of the o
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A sample of the training documents, by its seed, and the seeds of the trainings on it. own: the sample's is none of theirs."""
+    """A sample of the training documents, by its seed, and the seeds of the trainings on it. crossed: samples have seeds of their own."""
 
     sample: int
     seeds: Sequence[int]
-    own: bool = False
+    crossed: bool = False
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ def _trainings(
 ) -> dict[str, Any]:
     """Add the rows of a method on one sample; return the scores of a guess without any text."""
     drawn, metric = dataset.drawn(size, seed=draw.sample), MAIN[dataset.kind]
-    sample = draw.sample if draw.own else None
+    sample = draw.sample if draw.crossed else None
     predictions, guess = [], {}
     for seed in draw.seeds:
         results = runner.run_round(dataset, method, size, seed, sample=sample)
@@ -118,7 +118,7 @@ def _trainings(
 
 
 def _where(method: str, dataset: FinetuneDataset, size: int | None, draw: Draw, seed: int | None) -> dict[str, Any]:
-    sample = {"sample": draw.sample} if draw.own else {}
+    sample = {"sample": draw.sample} if draw.crossed else {}
     return {"method": method, **size_columns(dataset, size), **sample, **({} if seed is None else {"seed": seed})}
 
 

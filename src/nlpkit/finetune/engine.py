@@ -34,7 +34,7 @@ FP32_ONLY = {"deberta": "DeBERTa v1"}  # it fills scores of 16 bits with the lea
 CPU_PARTS, CPU_PART_TOKENS = 8, 256  # a part has at most an eighth of a batch, or so many tokens where that is less
 PART_COST = 64  # tokens that take as long as what a part costs beside its tokens
 GPU_PART_TOKENS = 16384
-RUN_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
+RUN_TOKENS = {"cpu": 512, "cuda": 32768, "mps": 8192}
 _FIRST_SCALE = 2.0**16  # of losses in fp16, as torch's GradScaler starts
 
 

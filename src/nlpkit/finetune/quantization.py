@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 CODES = ("nf4", "int8")
-BLOCK, ABSMAX_BLOCK = 64, 256  # weights that share an absmax, and absmax that share one of their own
+BLOCK, ABSMAX_BLOCK = 64, 256  # weights of nf4 that share an absmax, and absmax that share one of their own
 
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
-    """How the frozen weights of a base are stored. code: nf4 or int8; double: their absmax in 8 bits, too."""
+    """How the frozen weights of a base are stored. code: nf4 or int8; double: the absmax of nf4 in 8 bits, too."""
 
     code: str
     double: bool = False
@@ -21,9 +21,10 @@ class Quantization:
 
     @property
     def bits(self) -> float:
-        """Bits of a weight, its share of absmax among them."""
-        absmax = 8 / BLOCK + 32 / (BLOCK * ABSMAX_BLOCK) if self.double else 32 / BLOCK
-        return (4 if self.code == "nf4" else 8) + absmax
+        """Bits of a weight; of nf4 with its share of absmax, while the steps of int8, one for each row, hardly count."""
+        if self.code == "int8":
+            return 8
+        return 4 + (8 / BLOCK + 32 / (BLOCK * ABSMAX_BLOCK) if self.double else 32 / BLOCK)
 
     def __str__(self) -> str:
         """Return it as people read it."""

@@ -5,11 +5,11 @@ stored as the number of the nearest value of a codebook q:
 
     c_i = argmin_j |x_i / absmax - q_j|,    x̂_i = absmax · q_(c_i)
 
-    nf4   4-bit NormalFloat (§3): quantiles of N(0, 1), so that each of 16 values is taken equally often by normal weights
-    int8  255 values at equal distances
-
+where q is the 4-bit NormalFloat, nf4 (§3): quantiles of N(0, 1), so that each of 16 values is taken equally often by normal weights.
 Blocks have 64 values and a float32 absmax, 32 / 64 = 0.5 bits a value. Double quantisation (§3) stores these, less their mean, in
 8-bit floats with blocks of 256: 8 / 64 + 32 / (64 · 256) = 0.127 bits.
+
+int8 is not blockwise, but of integers that are multiplied as they are; see `row_store`.
 
 The values agree with bitsandbytes 0.50, `quantize_4bit` with `compress_statistics` among it (tests/finetune/test_quantized.py).
 """
@@ -26,6 +26,7 @@ from torch.nn import functional
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.quantization import ABSMAX_BLOCK, BLOCK, Quantization
+from nlpkit.finetune.row_store import RowStore
 
 OFFSET = 0.9677083  # of the outermost quantile: the mean of 1 - 1/32 and 1 - 1/30
 
@@ -54,7 +55,7 @@ def dynamic_float() -> Tensor:
     return torch.tensor(sorted(values))
 
 
-_CODEBOOKS = {"nf4": normal_float, "int8": lambda: torch.arange(-127, 128) / 127, "float8": dynamic_float}
+_CODEBOOKS = {"nf4": normal_float, "float8": dynamic_float}
 
 
 @cache
@@ -109,6 +110,14 @@ class BlockStore(nn.Module):  # type: ignore[misc]
         flat = values.view(-1, self.block).mul_(absmax[:, None]).flatten()
         return flat[: self.shape.numel()].view(self.shape)
 
+    def linear(self, x: Tensor, bias: Tensor | None) -> Tensor:
+        """Return x Ŵᵀ + b; Ŵ is dequantised for this product and not kept."""
+        return functional.linear(x, self.dense(), bias)
+
+    def back(self, gradient: Tensor) -> Tensor:
+        """Return g Ŵ."""
+        return gradient @ self.dense().to(gradient.dtype)
+
     @property
     def n_bytes(self) -> int:
         """Bytes of all that is stored."""
@@ -116,26 +125,30 @@ class BlockStore(nn.Module):  # type: ignore[misc]
 
 
 class _Product(torch.autograd.Function):  # type: ignore[misc]
-    """x Ŵᵀ + b, of which nothing but x has a gradient, g Ŵ: Ŵ is dequantised for each product anew and never kept."""
+    """x Ŵᵀ + b, of which nothing but x has a gradient, and nothing but codes is kept for it."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, store: BlockStore, bias: Tensor | None) -> Tensor:
+    def forward(ctx: Any, x: Tensor, store: BlockStore | RowStore, bias: Tensor | None) -> Tensor:
         ctx.store = store
-        return functional.linear(x, store.dense(), bias)
+        return store.linear(x, bias)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        return gradient @ ctx.store.dense().to(gradient.dtype), None, None
+        return ctx.store.back(gradient), None, None
 
 
 class QuantizedLinear(nn.Linear):  # type: ignore[misc]
-    """A frozen linear layer whose matrix is stored in blocks; peft and hooks take it for the nn.Linear that it stands for."""
+    """A frozen linear layer whose matrix is stored in few bits; peft and hooks take it for the nn.Linear that it stands for."""
 
     def __init__(self, layer: nn.Linear, quantization: Quantization) -> None:
         nn.Module.__init__(self)
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self.bias = layer.bias
-        self.store = BlockStore(layer.weight, quantization.code, double=quantization.double)
+        self.store: BlockStore | RowStore
+        if quantization.code == "int8":
+            self.store = RowStore(layer.weight)
+        else:
+            self.store = BlockStore(layer.weight, quantization.code, double=quantization.double)
 
     @property
     def weight(self) -> Tensor:
@@ -154,7 +167,7 @@ class QuantizedLinear(nn.Linear):  # type: ignore[misc]
 
 
 def quantize(model: Any, quantization: Quantization, *, keep: frozenset[str]) -> None:
-    """Store the matrices of all linear layers of a model in blocks, in place, one after the other.
+    """Store the matrices of all linear layers of a model in few bits, in place, one after the other.
 
     Args:
         keep: names of parameters that stay as they are, those of the head.
@@ -178,7 +191,7 @@ def quantize(model: Any, quantization: Quantization, *, keep: frozenset[str]) ->
 
 
 def dequantize(model: Any) -> None:
-    """Put dense linear layers with the same values in the place of those stored in blocks."""
+    """Put dense linear layers with the same values in the place of those stored in few bits."""
     for name, layer in list(model.named_modules()):
         if isinstance(layer, QuantizedLinear):
             _replace(model, name, layer.plain())

@@ -206,9 +206,17 @@ def _quantized(name: str, parameters: Mapping[str, Any]) -> list[str]:
     if code is None:
         return []
     way = f"{code} with double quantisation" if parameters["double_quant"] else str(code)
-    line = f"- trained on a quantised base: the matrices of its layers were frozen in {way}, blocks of 64 (QLoRA, Dettmers et al. 2023)."
+    source = (
+        "rows of integers (LLM.int8(), Dettmers et al. 2022)"
+        if code == "int8"
+        else "blocks of 64 (QLoRA, Dettmers et al. 2023)"
+    )
+    line = f"- trained on a quantised base: the matrices of its layers were frozen in {way}, {source}."
     if name == "merged":
-        return [f"{line} The weights here are what the blocks stand for, with the updates added"]
+        inputs = (
+            "; inputs are not rounded, as they were in training, so outputs differ a little" if code == "int8" else ""
+        )
+        return [f"{line} The weights here are what these numbers stand for, with the updates added{inputs}"]
     return [
         f"{line} nlpkit quantises the base again when it predicts; on the base in full precision the outputs differ a little"
     ]

@@ -86,7 +86,7 @@ class FinetuneJob:
         if protocol is None:
             return [Draw(seed, [seed]) for seed in self.seeds]
         seeds = [first + i for i in range(protocol.repeats)]
-        return [Draw(first + i, seeds, own=True) for i in range(protocol.samples)]
+        return [Draw(first + i, seeds, crossed=True) for i in range(protocol.samples)]
 
     def parameters(self) -> dict[str, Any]:
         """Return what footers and manifests say of the training."""

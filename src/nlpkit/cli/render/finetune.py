@@ -125,7 +125,7 @@ def show_comparison(comparison: MethodComparison, *, markdown: bool) -> None:
         rows.append(cells)
     draws = comparison.job.draws
     several = f"{wording.counted(len(draws), 'sample')}, {wording.counted(len(draws[0].seeds), 'training')} on each"
-    runs = several if draws[0].own else wording.counted(len(draws), "seed")
+    runs = several if draws[0].crossed else wording.counted(len(draws), "seed")
     page = Page(markdown=markdown)
     page.table(f"Methods on test documents, {runs}", columns, rows, columns[1:])
     if comparison.ranks is not None:
