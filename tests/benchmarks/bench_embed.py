@@ -35,7 +35,7 @@ ENGINES = (
     ("openvino", "fp32"),
     ("openvino", "bf16"),
     ("onnx", "fp32"),
-    ("onnx", "int8"),
+    ("torch", "int8"),
 )
 PEER = "sentence-transformers, fp32"
 Embed = Callable[[list[str]], np.ndarray]

@@ -845,14 +845,23 @@ def test_regression() -> None:
 def test_rows_of_integers() -> None:
     for shape in ((0, 5), (5, 0), (1, 1), (3, 70)):
         columns = np.full(shape[1], np.float32(2))
-        for value in (0.0, 1.0, -1e-38, 3e38, np.inf, np.nan):
-            codes, steps = np.full(shape, 9, np.int8), np.full(shape[0], np.float32(9))
+        for value in (0.0, 1.0, -1.0, -1e-38, 3e38, np.inf, np.nan, -np.nan):
+            codes, steps, zeros = np.full(shape, 9, np.int8), np.ones(shape[0], np.float32), np.ones(shape[0], np.int32)
             with np.errstate(invalid="ignore", over="ignore"):
-                integer_rows.round_rows(np.full(shape, np.float32(value)), columns, codes, steps)
-            assert (codes == (127 if value == 1.0 else 0)).all()
-            assert np.isfinite(steps).all() == (abs(value) <= 1.0) or 0 in shape
-        out = np.empty(shape, np.float32)
-        integer_rows.scale_products(
-            np.full(shape, 127 * 127 * 3072, np.int32), np.ones(shape[0], np.float32), columns, columns, out
-        )
-        assert (out == np.float32(127 * 127 * 3072) * 2 + 2).all()
+                integer_rows.round_rows(np.full(shape, np.float32(value)), columns, codes, steps, zeros)
+            assert (codes == {1.0: 127, -1.0: -128}.get(value, 0)).all()
+            if shape[1]:
+                assert np.isfinite(steps).all() == (abs(value) <= 1.0) or 0 in shape
+        for row in (
+            np.linspace(-1, 1.5, 70),
+            np.linspace(-1.5, 254, 511),
+            np.array([-0.5, 254.5]),
+            np.array([-1.5, 253.5]),
+        ):
+            codes, steps, zeros = np.empty((1, len(row)), np.int8), np.ones(1, np.float32), np.ones(1, np.int32)
+            integer_rows.round_rows(row[None].astype(np.float32), np.ones(len(row), np.float32), codes, steps, zeros)
+            assert np.abs((codes[0].astype(int) - zeros) * steps - row).max() <= 1.01 * steps  # at an end a half is cut
+        products, sums = np.full(shape, 127 * 128 * 3072, np.int32), np.full(shape[1], -127 * 3072, np.int32)
+        rows, out = np.ones(shape[0], np.float32), np.empty(shape, np.float32)
+        integer_rows.scale_products(products, rows, np.full(shape[0], 127, np.int32), columns, sums, columns, out)
+        assert (out == np.float32(127 * 255 * 3072) * 2 + 2).all()

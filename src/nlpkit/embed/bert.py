@@ -9,7 +9,8 @@ matrices are packed once for oneDNN, where fp32 products run twice as fast as in
     x ← LN(word + position + type);  per layer:  x ← LN(x + W_o softmax(q kᵀ / √d + bias) v)
                                                  x ← LN(x + W_2 act(W_1 x))
 
-x stays in fp32 and so do the norms; products and attention are in the precision asked for.
+x stays in fp32 and so do the norms; products and attention are in the precision asked for. In int8 the products with matrices are of
+integers (`row_store`), and attention is in fp32.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from nlpkit.embed.row_store import RowStore
 
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet")
 ROW_MULTIPLE = 32  # fewer than 4 rows take another path through the products, which would change bytes
@@ -113,7 +116,10 @@ class Bert:
         self, config: Mapping[str, Any], weights: Mapping[str, Tensor], *, dtype: torch.dtype, device: torch.device
     ) -> None:
         w = canonical_names(str(config["model_type"]), weights)
-        self.dtype, self.device = dtype, device
+        self.dtype, self.device = (
+            torch.float32 if dtype == torch.int8 else dtype,
+            device,
+        )  # of attention, and of what goes into products
         self.words = w["embeddings.word_embeddings.weight"].to(device)
         self.dim = int(self.words.shape[1])
         self.heads, self.eps = heads(config), epsilon(config)
@@ -122,10 +128,10 @@ class Bert:
         self.bias: Tensor | None = None
         if config["model_type"] == "mpnet":
             bias = relative_bias(w["encoder.relative_attention_bias.weight"].float(), len(positions))
-            self.bias = bias.to(device, dtype)
-        self.packed = packed_attention(dtype, device) if self.bias is None else None
+            self.bias = bias.to(device, self.dtype)
+        self.packed = packed_attention(self.dtype, device) if self.bias is None else None
         self.norm = self._norm(w, "embeddings.LayerNorm")
-        self.layers = [self._layer(w, f"encoder.layer.{i}.", activation(config)) for i in range(depth(w))]
+        self.layers = [self._layer(w, f"encoder.layer.{i}.", activation(config), dtype) for i in range(depth(w))]
 
     def forward(self, ids: Tensor, groups: Sequence[tuple[int, int]], lengths: Tensor | None) -> Tensor:
         """Return the token vectors of documents laid end to end in rectangles.
@@ -188,9 +194,9 @@ class Bert:
     def _norm(self, w: Mapping[str, Tensor], name: str) -> tuple[Tensor, Tensor]:
         return w[f"{name}.weight"].to(self.device).float(), w[f"{name}.bias"].to(self.device).float()
 
-    def _layer(self, w: Mapping[str, Tensor], at: str, act: tuple[str, str]) -> tuple[Any, ...]:
+    def _layer(self, w: Mapping[str, Tensor], at: str, act: tuple[str, str], dtype: torch.dtype) -> tuple[Any, ...]:
         def linear(name: str, act: tuple[str, str] = ("none", "")) -> Callable[[Tensor], Tensor]:
-            return _linear(w[f"{at}{name}.weight"], w[f"{at}{name}.bias"], act, self.dtype, self.device)
+            return _linear(w[f"{at}{name}.weight"], w[f"{at}{name}.bias"], act, dtype, self.device)
 
         scale = (self.dim // self.heads) ** -0.5  # 1/√d is put into the weights of q; q, k and v are one product
         parts = (("query", scale), ("key", 1.0), ("value", 1.0))
@@ -199,7 +205,7 @@ class Bert:
             for kind in ("weight", "bias")
         )
         return (
-            _linear(weight, bias, ("none", ""), self.dtype, self.device),
+            _linear(weight, bias, ("none", ""), dtype, self.device),
             linear("attention.output.dense"),
             self._norm(w, f"{at}attention.output.LayerNorm"),
             linear("intermediate.dense", act),
@@ -249,6 +255,9 @@ def _linear(
     weight: Tensor, bias: Tensor, act: tuple[str, str], dtype: torch.dtype, device: torch.device
 ) -> Callable[[Tensor], Tensor]:
     """Return x ↦ act(x Wᵀ + b) for x (N, in), W (out, in): oneDNN's packed product where this torch has it."""
+    if dtype == torch.int8:
+        store, shift = RowStore(weight.to(device)), bias.float().to(device)
+        return lambda x: _activated(store.linear(x, shift), act)
     weight, bias = weight.to(device, dtype).contiguous(), bias.to(device, dtype)
     if device.type == "cpu" and torch.backends.mkldnn.is_available():
         try:
@@ -258,11 +267,13 @@ def _linear(
             return lambda x: product(x, packed, bias, act[0], [], act[1])
         except (AttributeError, NotImplementedError, RuntimeError):
             pass  # an operator torch keeps for its own compiler: not in every build
+    return lambda x: _activated(functional.linear(x, weight, bias), act)
+
+
+def _activated(x: Tensor, act: tuple[str, str]) -> Tensor:
     if act[0] == "gelu":
-        return lambda x: functional.gelu(functional.linear(x, weight, bias), approximate=act[1])
-    if act[0] == "relu":
-        return lambda x: functional.relu(functional.linear(x, weight, bias))
-    return lambda x: functional.linear(x, weight, bias)
+        return functional.gelu(x, approximate=act[1])
+    return functional.relu(x) if act[0] == "relu" else x
 
 
 def relative_bias(table: Tensor, size: int) -> Tensor:

@@ -22,6 +22,7 @@ from nlpkit.embed.graphs import GraphEngine
 from nlpkit.embed.hardware import choose_precision
 from nlpkit.embed.kinds import GRAPHS, PRECISIONS_OF, is_installed
 from nlpkit.embed.layout import ModelLayout, read_layout
+from nlpkit.embed.row_store import has_integer_products
 from nlpkit.embed.static_engine import StaticEngine, static_folder
 from nlpkit.errors import UsageError, missing_extra
 
@@ -109,7 +110,7 @@ def probe_vectors(engine: EncoderEngine) -> npt.NDArray[np.float64]:
 def _candidates(engine: str, precision: str, device: torch.device) -> Iterator[tuple[str, str]]:
     """Yield pairs of an engine and a precision, the fastest first; the last is taken whatever its cosine is."""
     if precision == "int8":
-        yield "onnx", "int8"
+        yield "torch", "int8"
         return
     if engine == "onnx":
         yield "onnx", "fp32"
@@ -126,25 +127,27 @@ def _candidates(engine: str, precision: str, device: torch.device) -> Iterator[t
 
 def _check(engine: str, precision: str, device: torch.device, path: Path, layout: ModelLayout | None) -> None:
     """Refuse an engine that does not run this model here, or a precision that it does not have."""
-    if engine == "auto":
-        engine = "onnx" if precision == "int8" else "torch"
+    engine = "torch" if engine == "auto" else engine
     known = PRECISIONS_OF[engine]
     if precision not in ("auto", *known):
         raise UsageError(f"`precision={precision}`: {engine} computes in {', '.join(known)}", parameter="precision")
-    if engine not in GRAPHS:
+    if engine not in GRAPHS and precision != "int8":
         return
     if not is_installed(engine):
         raise missing_extra(f"`engine={engine}`", engine)
+    option = "precision=int8" if precision == "int8" else f"engine={engine}"
     if device.type != "cpu":
-        raise UsageError(
-            f"`engine={engine}` runs on cpu, and the device is {device}; give `device=cpu` or engine torch"
-        )
+        raise UsageError(f"`{option}` is for cpu, and the device is {device}; give `device=cpu`, or leave it out")
     if layout is None:
         kinds = ", ".join(bert.MODEL_TYPES)
         raise UsageError(
-            f"`engine={engine}` runs transformers with plain pooling ({kinds}), and {path} is none; leave it out"
+            f"`{option}` is for transformers with plain pooling ({kinds}), and {path} is none; leave it out"
         )
-    if not _fits(layout):
+    if precision == "int8" and not has_integer_products():
+        logger.warning(
+            "this processor has no products of 8-bit integers (VNNI): `precision=int8` takes more time than fp32"
+        )
+    if engine in GRAPHS and not _fits(layout):
         raise UsageError(f"`engine={engine}` takes weights of less than 2 GiB in fp32, {path} has more; leave it out")
 
 

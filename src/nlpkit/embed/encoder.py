@@ -38,7 +38,7 @@ IntArray = npt.NDArray[np.int64]
 logger = logging.getLogger("nlpkit.embed")
 
 LONG = ("truncate", "mean", "max")
-BATCH_TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
+BATCH_TOKENS = {"cpu": 1024, "cuda": 32768, "mps": 8192}
 STATIC_BATCH_TOKENS = 16384
 REVISION = 1  # of what a vector depends on besides the model and its settings: raise it, and caches are no longer used
 _STEP, _FIRST = 2048, 128  # texts on a CPU that are embedded before they are stored: at most, and to begin with

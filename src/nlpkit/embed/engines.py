@@ -27,7 +27,7 @@ FloatArray = npt.NDArray[np.float32]
 logger = logging.getLogger("nlpkit.embed")
 
 MOST_PACKED = 65_535  # texts of one call of attention on a GPU: the largest grid of CUDA in its second dimension
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "int8": torch.int8}
 
 
 class Texts(Protocol):

@@ -7,10 +7,8 @@ the vector of a text depends on nothing but the text.
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,10 +41,7 @@ class GraphEngine(BertEngine):
         self.name = name
         with bert_weights(layout) as weights:
             graph = onnx_graph.build(layout.config, weights)
-        self.run = openvino_run(graph, precision, threads) if name == "openvino" else onnxruntime_run(graph, precision)
-        self.rows = (
-            1 if precision == "int8" else None
-        )  # activations of a call share one scale: a text is a call of its own
+        self.run = openvino_run(graph, precision, threads) if name == "openvino" else onnxruntime_run(graph)
         self.dim = graph.graph.output[0].type.tensor_type.shape.dim[2].dim_value * len(self.modes)
 
     def read(self, texts: Sequence[str]) -> Texts:
@@ -66,7 +61,7 @@ class GraphTexts(TokenIds):
         at = 0
         parts = []
         while at < len(lengths):  # longest first, so equal widths are neighbours
-            rows = self._engine.rows or int(np.count_nonzero(widths == widths[at]))
+            rows = int(np.count_nonzero(widths == widths[at]))
             part, at = slice(at, at + rows), at + rows
             ids = self.lay_out(batch.rows[part], widths[part]).reshape(-1, int(widths[part][0]))
             hidden = torch.from_numpy(self._engine.run(ids, lengths[part]))
@@ -98,7 +93,7 @@ def openvino_run(graph: Any, precision: str, threads: int) -> Run:
     return run
 
 
-def onnxruntime_run(graph: Any, precision: str) -> Run:
+def onnxruntime_run(graph: Any) -> Run:
     """Return the graph as ONNX Runtime runs it, in the thread that asks for it."""
     import onnxruntime
 
@@ -106,32 +101,10 @@ def onnxruntime_run(graph: Any, precision: str) -> Run:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # a plan of memory for each shape, of which there are many
     options.log_severity_level = 3
-    content = _quantized(graph) if precision == "int8" else graph.SerializeToString()
-    session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(graph.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
     def run(ids: IntArray, lengths: IntArray) -> FloatArray:
         hidden: FloatArray = session.run(["hidden"], {"ids": ids, "lengths": lengths})[0]
         return hidden
 
     return run
-
-
-def _quantized(graph: Any) -> bytes:
-    """Return the graph with products of int8: weights scaled by column, activations as they come."""
-    import logging
-
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    root = logging.getLogger()
-    before = root.level
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "int8.onnx"
-        root.setLevel(logging.ERROR)  # it advises a preparation for other kinds of models
-        try:
-            quantize_dynamic(
-                graph, target, op_types_to_quantize=["MatMul"], per_channel=True, weight_type=QuantType.QInt8,
-                extra_options={"MatMulConstBOnly": True},
-            )  # fmt: skip
-        finally:
-            root.setLevel(before)
-        return target.read_bytes()

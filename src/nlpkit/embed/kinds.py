@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Mapping
 from typing import Any
 
-PRECISIONS_OF = {"torch": ("fp32", "bf16", "fp16"), "openvino": ("fp32", "bf16"), "onnx": ("fp32", "int8")}
+PRECISIONS_OF = {"torch": ("fp32", "bf16", "fp16", "int8"), "openvino": ("fp32", "bf16"), "onnx": ("fp32",)}
 GRAPHS = ("openvino", "onnx")  # which run a graph on a CPU
 ENGINES = ("auto", *PRECISIONS_OF, "static")
 PRECISIONS = ("auto", "fp32", "bf16", "fp16", "int8")
@@ -29,6 +29,8 @@ def same_engine(made_by: Mapping[str, Any], *, engine: str, precision: str, devi
         made_by: what footers say of an encoder. engine, precision, device: as given, "auto" and None where they are not.
     """
     before = str(made_by.get("engine", "torch"))  # the only one there was, where it is not said
+    if made_by.get("precision") == "int8":
+        before = "torch"  # it was onnx once
     if engine != "auto" or before not in PRECISIONS_OF or not is_installed(before):
         return engine, precision
     if before in GRAPHS and device not in (None, "cpu"):

@@ -31,7 +31,7 @@ def load_encoder(
     device        "cpu", "cuda", "cuda:1", "mps", or several GPUs, "cuda:0,cuda:1"; None takes the best there is
     engine        what runs the model: "torch", "openvino", "onnx", "static" (of a static encoder); "auto" is the fastest
                   whose vectors have a cosine of at least 0.9999 to those in fp32: torch, in one of its precisions (choice.py)
-    precision     of the products: "fp32", "bf16", "fp16" (cuda only), "int8" (onnx only); "auto" is bf16 where the hardware
+    precision     of the products: "fp32", "bf16", "fp16" (cuda only), "int8" (cpu only); "auto" is bf16 where the hardware
                   computes in it and where that is as close
     batch_tokens  tokens run at once; None takes what suits the device (BATCH_TOKENS)
     max_tokens    cut texts here, special tokens included; None takes the model's own limit

@@ -46,7 +46,10 @@ class EncoderOptions:
         ),
     ] = "auto"
     precision: Annotated[
-        str, Param("Precision of the encoder: fp32, bf16, fp16, int8 (onnx), or auto (bf16 where the device has it).")
+        str,
+        Param(
+            "Precision of the encoder: fp32, bf16, fp16, int8 (on a CPU; faster, less exact), or auto (bf16 where the device has it)."
+        ),
     ] = "auto"
     max_tokens: Annotated[
         int | None,

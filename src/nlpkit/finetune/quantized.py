@@ -24,9 +24,9 @@ from scipy.special import ndtri
 from torch import Tensor, nn
 from torch.nn import functional
 
+from nlpkit.embed.row_store import RowStore
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.quantization import ABSMAX_BLOCK, BLOCK, Quantization
-from nlpkit.finetune.row_store import RowStore
 
 OFFSET = 0.9677083  # of the outermost quantile: the mean of 1 - 1/32 and 1 - 1/30
 

@@ -1,6 +1,6 @@
-"""Rows of floats as integers of 8 bits with a step for each row, and products of such rows as floats again.
+"""Rows of floats as integers of 8 bits with a step and a zero for each row, and products of such rows as floats again.
 
-Loops run over contiguous rows without branches, which compiles to vector instructions; the sums and quotients are those of float32,
+Loops run over contiguous rows without branches, which compiles to vector instructions; sums and quotients are those of float32,
 in one order, so that every processor gives the same bits.
 """
 
@@ -10,47 +10,56 @@ import numpy as np
 
 from nlpkit.kernels import njit
 
-WITHOUT_SIGN = np.int32(0x7FFFFFFF)
-LEVELS = np.float32(127.0)
-LEAST, INFINITE = (
-    np.float32(1e-30),
-    np.float32(np.inf),
-)  # rows below or above are zeros, of which the steps say the rest
+MAGNITUDE = np.int32(0x7FFFFFFF)
+LAST, LEVELS = np.int32(127), np.float32(255.0)
+LEAST, INFINITE = np.float32(1e-30), np.float32(np.inf)  # ranges below or above are no steps: such rows are zeros
 
 
 @njit(nogil=True)
-def round_rows(values, factors, codes, steps):  # type: ignore[no-untyped-def]
-    """Write round(127 x / largest |x|) of each row of x = values · factors, and a 127th of the largest.
+def round_rows(values, factors, codes, steps, zeros):  # type: ignore[no-untyped-def]
+    """Write the rows of x = values · factors as codes with x ≈ step · (code - zero), of which -128 … 127 span 0 and all of a row.
 
-    values (N, K) float32, factors (K,) float32 -> codes (N, K) int8, steps (N,) float32. Magnitudes are compared as the integers that
-    their bits are, which have the same order, and NaN above all numbers. A row that is not finite has zeros and a step that is not.
+    values (N, K) float32, factors (K,) float32 -> codes (N, K) int8, steps (N,) float32, zeros (N,) int32. The range of a row is found
+    among integers that have the order of the floats: their bits, of negative ones all but the sign turned over; NaN comes out last or
+    first. A row that is not finite has codes of 0 and a step that is not finite.
     """
     scaled = np.empty(values.shape[1], np.float32)
     bits = scaled.view(np.int32)
-    steps_bits = steps.view(np.int32)
+    edges = np.empty(2, np.float32)
+    edge_bits = edges.view(np.int32)
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
             scaled[j] = values[i, j] * factors[j]
-        largest = np.int32(0)
+        least = largest = np.int32(0)
         for j in range(values.shape[1]):
-            magnitude = np.int32(bits[j] & WITHOUT_SIGN)
-            largest = magnitude if magnitude > largest else largest
-        steps_bits[i] = largest
-        absmax = steps[i]
-        steps[i] = absmax / LEVELS
-        if LEAST < absmax < INFINITE:
-            factor = LEVELS / absmax
+            place = np.int32(bits[j] ^ ((bits[j] >> 31) & MAGNITUDE))
+            least = place if place < least else least
+            largest = place if place > largest else largest
+        edge_bits[0] = np.int32(least ^ ((least >> 31) & MAGNITUDE))
+        edge_bits[1] = largest
+        span = edges[1] - edges[0]
+        steps[i] = span / LEVELS
+        if LEAST < span < INFINITE:
+            factor = LEVELS / span
+            zero = np.int32(np.rint(-edges[0] * factor)) - np.int32(128)
+            zeros[i] = zero
             for j in range(values.shape[1]):
-                codes[i, j] = np.int8(np.int32(np.rint(scaled[j] * factor)))
+                code = np.int32(np.int32(np.rint(scaled[j] * factor)) + zero)
+                codes[i, j] = np.int8(code if code < LAST else LAST)  # a half can be rounded up at both ends
         else:
+            zeros[i] = 0
             for j in range(values.shape[1]):
                 codes[i, j] = 0
 
 
 @njit(nogil=True)
-def scale_products(products, rows, columns, bias, out):  # type: ignore[no-untyped-def]
-    """Write products (N, K) int32 times the steps of their rows (N,) and columns (K,), plus bias (K,), into out (N, K) float32."""
+def scale_products(products, rows, zeros, columns, sums, bias, out):  # type: ignore[no-untyped-def]
+    """Write the product of rows (N, K) and columns (K, M) of floats, from that of their codes, into out (N, M) float32.
+
+    products (N, M) int32, steps of rows (N,) and their zeros (N,) int32, steps of columns (M,), whose zeros are 0, and the sums of their
+    codes (M,) int32; bias (M,) is added.
+    """
     for i in range(products.shape[0]):
-        row = rows[i]
+        row, zero = rows[i], zeros[i]
         for j in range(products.shape[1]):
-            out[i, j] = np.float32(products[i, j]) * row * columns[j] + bias[j]
+            out[i, j] = np.float32(np.int32(products[i, j] - zero * sums[j])) * row * columns[j] + bias[j]
