@@ -1,6 +1,9 @@
 """A linear head, full fine-tuning, PET and PETapter on few labelled texts, with a small masked language model that is pre-trained here.
 
 python tests/benchmarks/bench_pet.py --steps 1100 --seeds 3
+
+--course: AG News by the protocol and settings of Rieger et al. 2024 (github.com/JonasRieger/petapter, ag/config.yml): 5 stratified samples
+of 10 texts, 5 trainings on each, 30 epochs of batches of 2 at a rate of 5e-5, one pattern, the head of transformers.
 """
 
 from __future__ import annotations
@@ -15,20 +18,34 @@ from pathlib import Path
 from bench_finetune import lines, write
 
 VOCABULARY, HIDDEN, LAYERS, WINDOW = 8000, 128, 2, 64
-PATTERNS = {
-    "ag_news": """
-patterns = ["[MASK] : [text]", "[text] ( [MASK] )", "[MASK] news : [text]"]
+NEWS_WORDS = """
 [words]
 Business = "business"
 Sports = "sports"
 "Sci/Tech" = "technology"
 World = "world"
-""",
-    "trec": """
-patterns = ["[text] [MASK] .", "[MASK] : [text]"]
-""",
+"""
+PATTERNS = {
+    "ag_news": f'patterns = ["[MASK] : [text]", "[text] ( [MASK] )", "[MASK] news : [text]"]{NEWS_WORDS}',
+    "trec": 'patterns = ["[text] [MASK] .", "[MASK] : [text]"]',
 }
 METHODS = "head,full,pet,petapter,petapter(lora)"
+COURSE = [
+    "--totals",
+    "10",
+    "--protocol",
+    "course",
+    "--epochs",
+    "30",
+    "--batch-size",
+    "2",
+    "--lr",
+    "5e-5",
+    "--warmup",
+    "0",
+]
+COURSE_PATTERNS = f'patterns = ["[MASK] News: [text]"]{NEWS_WORDS}'.replace("technology", "tech")
+COURSE_METHODS = "lora,ia3,pfeiffer,petapter(lora),petapter(ia3),petapter(pfeiffer)"
 
 
 def write_base(folder: Path, texts: list[str]) -> None:
@@ -62,6 +79,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--base", type=Path, help="a masked language model; default: one that is pre-trained here")
+    parser.add_argument("--course", action="store_true", help="the course's protocol and settings")
+    parser.add_argument("--head-lr", type=float, default=5e-5, help="with --course; the course's is that of the rest")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -75,6 +94,13 @@ def main() -> None:
             run("train-encoder", folder / "texts.jsonl", "--objective", "mlm", "--base", folder / "base", "--max-tokens", 48, "--max-steps",
                 args.steps, "--lr", 2e-3, "--threads", args.threads, "-q", "-o", folder / "mlm")  # fmt: skip
             base = folder / "mlm/model/transformers"
+        if args.course:
+            train, test = splits["ag_news"]
+            (folder / "ag_news.toml").write_text(COURSE_PATTERNS)
+            run("finetune", train, "--test", test, "--method", COURSE_METHODS, *COURSE, "--head-lr", args.head_lr, "--pooling",
+                "transformers", "--base", base, "--patterns", folder / "ag_news.toml", "--twins", 0, "--threads", args.threads,
+                "--markdown", "-q", "-o", folder / "course")  # fmt: skip
+            return
         for data, shots in (("ag_news", "3"), ("trec", "2")):
             train, test = splits[data]
             (folder / f"{data}.toml").write_text(PATTERNS[data])

@@ -130,7 +130,8 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(ctx: Any, x: Tensor, store: BlockStore | RowStore, bias: Tensor | None) -> Tensor:
         ctx.store = store
-        return store.linear(x, bias)
+        with torch._C.DisableTorchFunction():  # dropout's mode need not see what the product is made of
+            return store.linear(x, bias)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
