@@ -72,7 +72,7 @@ def test_trained_and_loaded_by_peft(kind: str, name: str, tmp_path: Path) -> Non
     assert {n.removeprefix("base_model.").removeprefix("model.") for n in heads} == set(describe(build(kind)).head)
     again = _reloaded(build(kind), model, tmp_path)
     with torch.no_grad():
-        assert torch.equal(output(again), output(model))
+        torch.testing.assert_close(output(again), output(model), atol=1e-5, rtol=1e-5)
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "README.md",
         "adapter_config.json",

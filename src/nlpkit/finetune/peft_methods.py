@@ -63,7 +63,12 @@ def apply_peft(model: Any, name: str, options: Mapping[str, Any] | None = None, 
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.random.default_generator.manual_seed(seed)
-        return get_peft_model(model, config)
+        wrapped = get_peft_model(model, config)
+    if name == "dora":
+        from nlpkit.finetune.dora import use_factors
+
+        use_factors(wrapped)
+    return wrapped
 
 
 def check(model: Any, name: str, architecture: Architecture | None = None) -> None:
