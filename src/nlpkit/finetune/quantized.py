@@ -16,6 +16,8 @@ The values agree with bitsandbytes 0.50, `quantize_4bit` with `compress_statisti
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from functools import cache
 from typing import Any
 
@@ -187,6 +189,7 @@ def quantize(model: Any, quantization: Quantization, *, keep: frozenset[str]) ->
         if not torch.isfinite(layer.weight).all():
             raise InputError(f"the base has a weight that is no finite number ({name}.weight); take another `base`")
         _replace(model, name, QuantizedLinear(layer, quantization))
+        _trim()
     for parameter in model.parameters():  # those left are parts of a file in memory, which would stay there as a whole
         parameter.data = parameter.data.clone()
 
@@ -196,6 +199,12 @@ def dequantize(model: Any) -> None:
     for name, layer in list(model.named_modules()):
         if isinstance(layer, QuantizedLinear):
             _replace(model, name, layer.plain())
+
+
+def _trim() -> None:
+    """Give freed memory back to the system: the C library of Linux keeps that between the small tensors that stay."""
+    if sys.platform == "linux":
+        getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
 
 
 def _replace(model: Any, name: str, layer: nn.Module) -> None:
