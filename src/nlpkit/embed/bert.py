@@ -116,10 +116,8 @@ class Bert:
         self, config: Mapping[str, Any], weights: Mapping[str, Tensor], *, dtype: torch.dtype, device: torch.device
     ) -> None:
         w = canonical_names(str(config["model_type"]), weights)
-        self.dtype, self.device = (
-            torch.float32 if dtype == torch.int8 else dtype,
-            device,
-        )  # of attention, and of what goes into products
+        self.dtype = torch.float32 if dtype == torch.int8 else dtype  # of attention, and of what goes into products
+        self.device = device
         self.words = w["embeddings.word_embeddings.weight"].to(device)
         self.dim = int(self.words.shape[1])
         self.heads, self.eps = heads(config), epsilon(config)
