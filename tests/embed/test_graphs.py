@@ -197,6 +197,8 @@ def test_new_texts_are_embedded_by_the_engine_of_the_run(monkeypatch: pytest.Mon
     assert same_engine({}, **free) == ("torch", "auto")
     assert same_engine({"engine": "onnx", "precision": "fp32"}, **free) == ("onnx", "auto")
     assert same_engine({"engine": "onnx", "precision": "int8"}, **free) == ("torch", "int8")
+    assert same_engine({"engine": "torch", "precision": "int8"}, **free) == ("torch", "int8")
+    assert same_engine({"engine": "torch", "precision": "int8"}, **(free | {"device": "cuda"})) == ("auto", "auto")
     assert same_engine({"engine": "openvino", "precision": "bf16"}, **free) == ("auto", "auto")
     assert same_engine({"engine": "onnx"}, **(free | {"engine": "torch"})) == ("torch", "auto")
     assert same_engine({"engine": "onnx"}, **(free | {"device": "cuda"})) == ("auto", "auto")

@@ -28,14 +28,15 @@ def same_engine(made_by: Mapping[str, Any], *, engine: str, precision: str, devi
     Args:
         made_by: what footers say of an encoder. engine, precision, device: as given, "auto" and None where they are not.
     """
-    before = str(made_by.get("engine", "torch"))  # the only one there was, where it is not said
-    if made_by.get("precision") == "int8":
-        before = "torch"  # it was onnx once
+    int8 = made_by.get("precision") == "int8"
+    before = (
+        "torch" if int8 else str(made_by.get("engine", "torch"))
+    )  # int8 was of onnx; without a name there was torch alone
     if engine != "auto" or before not in PRECISIONS_OF or not is_installed(before):
         return engine, precision
-    if before in GRAPHS and device not in (None, "cpu"):
+    if (int8 or before in GRAPHS) and device not in (None, "cpu"):
         return engine, precision
-    if precision == "auto" and made_by.get("precision") == "int8":
+    if precision == "auto" and int8:
         precision = "int8"
     return (before, precision) if precision in ("auto", *PRECISIONS_OF[before]) else (engine, precision)
 
