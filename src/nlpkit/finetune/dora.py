@@ -50,7 +50,7 @@ class FactoredDora(DoraLinearLayer):  # type: ignore[misc]
         with in_fp32(a.device):
             w = base_layer.weight.float()
             w = w.T if self.fan_in_fan_out else w
-            if self._squares is None:
+            if self._squares is None or self._squares.device != w.device:
                 self._squares = w.square().sum(dim=1)
             mixed = 2 * scaling * (w @ a.T) + scaling**2 * (b @ (a @ a.T))
             return (self._squares + (mixed * b).sum(dim=1)).clamp_(min=0).sqrt()
