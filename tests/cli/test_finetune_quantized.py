@@ -56,7 +56,7 @@ def test_a_base_of_integers_is_merged_without_the_rounding_of_inputs(base: Path)
     np.testing.assert_allclose(low, merged, atol=0.02)
     card = Path("run/model/merged/README.md").read_text(encoding="utf-8")
     assert "rows of integers" in card
-    assert "inputs are not rounded" in card
+    assert "inputs are not rounded here" in card
 
 
 @pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")

@@ -133,7 +133,7 @@ def test_what_is_named_is_taken_with_a_warning(
         assert "VNNI" not in caplog.text
         monkeypatch.setattr(choice, "has_integer_products", lambda: False)
         load_encoder(str(tiny), precision="int8")
-        assert "has no products of 8-bit integers (VNNI)" in caplog.text
+        assert "has no products of 8-bit integers (AVX-512 VNNI)" in caplog.text
 
 
 def test_engines_that_cannot(tiny: Path, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,7 +145,7 @@ def _check(engine: str, precision: str, device: torch.device, path: Path, layout
         )
     if precision == "int8" and not has_integer_products():
         logger.warning(
-            "this processor has no products of 8-bit integers (VNNI): `precision=int8` takes more time than fp32"
+            "this processor has no products of 8-bit integers (AVX-512 VNNI): `precision=int8` takes more time than fp32"
         )
     if engine in GRAPHS and not _fits(layout):
         raise UsageError(f"`engine={engine}` takes weights of less than 2 GiB in fp32, {path} has more; leave it out")

@@ -11,7 +11,7 @@ the range of its own sign alone.
 On the way back the gradient G (n, out), times the steps s, is rounded by its rows and multiplied by Ŵ likewise. That paper multiplies
 columns of outliers by themselves, which models of more than 6 billion parameters have; here there are none.
 
-Processors multiply such integers several times as fast as floats, where they have the instructions for it (VNNI). Elsewhere the
+Processors multiply such integers several times as fast as floats, where they have the instructions for it (AVX-512 VNNI). Elsewhere the
 integers are multiplied as floats, which is exact while sums are below 2²⁴: of 1,030 products always, of more nearly always.
 """
 
@@ -69,14 +69,9 @@ class RowStore(nn.Module):  # type: ignore[misc]
         product = _product(_rounded(rows, self.steps), self.codes, ones, self.column_sums, torch.zeros_like(ones))
         return product.view(*gradient.shape[:-1], -1).to(gradient.dtype)
 
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of all that is stored."""
-        return sum(b.numel() * b.element_size() for b in self.buffers())
-
 
 def has_integer_products() -> bool:
-    """Whether this processor multiplies integers of 8 bits (VNNI)."""
+    """Whether this processor multiplies integers of 8 bits (AVX-512 VNNI)."""
     return bool(torch.cpu._is_vnni_supported())
 
 
@@ -85,6 +80,8 @@ def _rounded(values: Tensor, factors: Tensor) -> Rounded:
     if values.device.type != "cpu":
         return rounded_on_gpu(values, factors)
     n = len(values)
+    # the kernel writes a code for each value, a step and a zero for each row, and reads a factor for each column
+    assert len(factors) == values.shape[1]
     rounded = Rounded(torch.empty(values.shape, dtype=torch.int8), torch.empty(n), torch.empty(n, dtype=torch.int32))
     round_rows(values.contiguous().numpy(), factors.numpy(), *(tensor.numpy() for tensor in rounded))
     return rounded
@@ -113,7 +110,8 @@ def _product(left: Rounded, right: Tensor, columns: Tensor, sums: Tensor, shift:
         return (product_of_floats(codes, right) - zeros[:, None] * sums) * rows[:, None] * columns + shift
     fast = len(right) > 1 and has_integer_products()
     integers = torch._int_mm(codes, right) if fast else product_of_floats(codes, right).int()
-    out = torch.empty(integers.shape)
+    out = torch.empty(integers.shape)  # (n, m): the kernel writes each place once, from those of the product
+    assert integers.shape == (len(rows), len(columns))
     arrays = (tensor.numpy() for tensor in (integers, rows, zeros, columns, sums, shift, out))
     scale_products(*arrays)
     return out

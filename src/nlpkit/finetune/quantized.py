@@ -204,7 +204,9 @@ def dequantize(model: Any) -> None:
 def _trim() -> None:
     """Give freed memory back to the system: the C library of Linux keeps that between the small tensors that stay."""
     if sys.platform == "linux":
-        getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
 
 
 def _replace(model: Any, name: str, layer: nn.Module) -> None:

@@ -214,7 +214,9 @@ def _quantized(name: str, parameters: Mapping[str, Any]) -> list[str]:
     line = f"- trained on a quantised base: the matrices of its layers were frozen in {way}, {source}."
     if name == "merged":
         inputs = (
-            "; inputs are not rounded, as they were in training, so outputs differ a little" if code == "int8" else ""
+            "; inputs are not rounded here, though they were in training, so outputs differ a little"
+            if code == "int8"
+            else ""
         )
         return [f"{line} The weights here are what these numbers stand for, with the updates added{inputs}"]
     return [

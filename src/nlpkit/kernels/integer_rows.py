@@ -21,7 +21,8 @@ def round_rows(values, factors, codes, steps, zeros):  # type: ignore[no-untyped
 
     values (N, K) float32, factors (K,) float32 -> codes (N, K) int8, steps (N,) float32, zeros (N,) int32. The range of a row is found
     among integers that have the order of the floats: their bits, of negative ones all but the sign turned over; NaN comes out last or
-    first. A row that is not finite has codes of 0 and a step that is not finite.
+    first. No code is below -128, that of the least: products are rounded alike on both sides of 0. A row that is not finite has codes of 0
+    and a step that is not finite.
     """
     scaled = np.empty(values.shape[1], np.float32)
     bits = scaled.view(np.int32)
