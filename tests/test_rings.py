@@ -241,9 +241,9 @@ def test_what_reads_models_never_prints_or_writes() -> None:
     assert calls_among((p for p in CORE_MODULES if MODEL_READERS & set(p.parts)), forbidden) == {}
 
 
-def test_modules_are_short_and_say_what_they_are() -> None:
+def test_modules_end_before_a_thousand_lines_and_say_what_they_are() -> None:
     lines = {label(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
-    assert {name: n for name, n in lines.items() if n >= 400} == {}
+    assert {name: n for name, n in lines.items() if n > 1_000} == {}
     assert [label(path) for path in MODULES if not ast.get_docstring(tree_of(path))] == []
 
 
