@@ -160,14 +160,19 @@ def test_how_long_a_text_may_be(pair: tuple[Any, dict[str, Any], Any]) -> None:
 
 
 def test_what_is_left_to_others() -> None:
-    config = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
+    sizes = {"max_position_embeddings": 512, "num_attention_heads": 4}
+    config = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute", **sizes}
     assert bert.supports(config)
+    for key in sizes:  # transformers has values of its own for them
+        assert not bert.supports({name: value for name, value in config.items() if name != key})
     for odd in (
         {"model_type": "modernbert"},
         {"hidden_act": "silu"},
         {"position_embedding_type": "alibi"},
         {"auto_map": {"AutoModel": "code.Model"}},
         {"is_decoder": True},
+        {"model_type": "roberta", "pad_token_id": None},
+        {"model_type": "distilbert"},  # whose key is n_heads
     ):
         assert not bert.supports(config | odd)
 

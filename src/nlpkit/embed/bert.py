@@ -27,7 +27,9 @@ from torch.nn import functional
 from nlpkit.embed.row_store import RowStore
 
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet")
-ROW_MULTIPLE = 32  # fewer than 4 rows take another path through the products, which would change bytes
+# Every product has so many rows, the last one filled up. A product of another number of rows can take another way through oneDNN or
+# cuBLAS, with other last digits (docs/explanation/reproducibility.md), and oneDNN keeps the code of each size that it has met.
+ROWS_ON_CPU, ROWS_ON_GPU = 256, 8192
 _SCORES = 1 << 20  # attention scores held at a time, about what the cache of a core takes
 _ACTIVATIONS = {
     "gelu": ("gelu", "none"),
@@ -64,7 +66,15 @@ def supports(config: Mapping[str, Any]) -> bool:
         and _activation_name(config) in _ACTIVATIONS
         and config.get("position_embedding_type", "absolute") in ("absolute", None)
         and not any(config.get(key) for key in ("is_decoder", "auto_map", "quantization_config"))
+        and all(isinstance(config.get(key), int) for key in _needed(config))
     )
+
+
+def _needed(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the keys of a config.json without which a model is left to transformers, which has values of its own for them."""
+    heads = "n_heads" if config["model_type"] == "distilbert" else "num_attention_heads"
+    padding = () if config["model_type"] in ("bert", "distilbert") else ("pad_token_id",)
+    return ("max_position_embeddings", heads, *padding)
 
 
 def max_positions(config: Mapping[str, Any]) -> int:
@@ -74,7 +84,7 @@ def max_positions(config: Mapping[str, Any]) -> int:
 
 def _first_position(config: Mapping[str, Any]) -> int:
     """BERT and DistilBERT count positions from 0, the others from the one after the padding token's id."""
-    return 0 if config["model_type"] in ("bert", "distilbert") else int(config.get("pad_token_id", 1)) + 1
+    return 0 if config["model_type"] in ("bert", "distilbert") else int(config["pad_token_id"]) + 1
 
 
 def _activation_name(config: Mapping[str, Any]) -> str:
@@ -88,7 +98,7 @@ def activation(config: Mapping[str, Any]) -> tuple[str, str]:
 
 def heads(config: Mapping[str, Any]) -> int:
     """Return the number of attention heads."""
-    return int(config.get("num_attention_heads") or config["n_heads"])
+    return int(config["n_heads" if config["model_type"] == "distilbert" else "num_attention_heads"])
 
 
 def epsilon(config: Mapping[str, Any]) -> float:
@@ -117,7 +127,7 @@ class Bert:
     ) -> None:
         w = canonical_names(str(config["model_type"]), weights)
         self.dtype = torch.float32 if dtype == torch.int8 else dtype  # of attention, and of what goes into products
-        self.device = device
+        self.device, self.rows = device, ROWS_ON_CPU if device.type == "cpu" else ROWS_ON_GPU
         self.words = w["embeddings.word_embeddings.weight"].to(device)
         self.dim = int(self.words.shape[1])
         self.heads, self.eps = heads(config), epsilon(config)
@@ -139,11 +149,8 @@ class Bert:
         lengths  (count,) tokens of each document when the one group has padding, else None
         returns  (N, H) float32
         """
-        n = len(ids)
-        rows = -(-n // ROW_MULTIPLE) * ROW_MULTIPLE
         places = torch.cat([torch.arange(width, device=self.device).repeat(count) for count, width in groups])
-        ids, places = (functional.pad(x, (0, rows - n)) for x in (ids, places))
-        return self._through(ids, places, lambda qkv: self._attention(qkv, groups, lengths))[:n]
+        return self._through(ids, places, lambda qkv: self._attention(qkv, groups, lengths))
 
     def forward_packed(self, ids: Tensor, starts: Tensor, longest: int) -> Tensor:
         """Return the token vectors of documents of any widths laid end to end, where there is a `packed` attention.
@@ -159,19 +166,24 @@ class Bert:
         places = torch.arange(n, device=self.device) - first
 
         def attend(qkv: Tensor) -> Tensor:
-            q, k, v = qkv.view(n, 3, self.heads, -1).unbind(1)
-            return packed(q, k, v, starts, starts, longest, longest, scale=1.0).reshape(n, self.dim)
+            q, k, v = qkv[:n].view(n, 3, self.heads, -1).unbind(1)
+            mixed = packed(q, k, v, starts, starts, longest, longest, scale=1.0).reshape(n, self.dim)
+            return functional.pad(mixed, (0, 0, 0, len(qkv) - n))
 
         return self._through(ids, places, attend)
 
     def _through(self, ids: Tensor, places: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return the vectors (N, H) float32 of tokens at their places; `attend` takes q, k and v (N, 3H) to (N, H)."""
+        """Return the vectors (N, H) float32 of tokens at their places; `attend` takes q, k and v (rows, 3H) to (rows, H), filled up."""
+        n, more = len(ids), -len(ids) % self.rows
+        ids, places = (functional.pad(values, (0, more)) for values in (ids, places))
         x = functional.embedding(ids, self.words).float() + functional.embedding(places, self.positions)
         x = self._normed(x, self.norm)
         for qkv, out, norm_1, up, down, norm_2 in self.layers:
-            x = self._normed(x + out(attend(qkv(x.to(self.dtype)))), norm_1)  # the sum is in fp32, as x is
-            x = self._normed(x + down(up(x.to(self.dtype))), norm_2)
-        return x
+            mixed = attend(torch.cat([qkv(part.to(self.dtype)) for part in x.split(self.rows)]))
+            for part, of_others in zip(x.split(self.rows), mixed.split(self.rows), strict=True):
+                h = self._normed(part + out(of_others), norm_1)  # the sum is in fp32, as x is
+                part.copy_(self._normed(h + down(up(h.to(self.dtype))), norm_2))
+        return x[:n]
 
     def _attention(self, qkv: Tensor, groups: Sequence[tuple[int, int]], lengths: Tensor | None) -> Tensor:
         """Attention within each document: (rows, 3H) to (rows, H)."""

@@ -1,14 +1,15 @@
 """The choice of an engine and a precision for a model, and how close its vectors are to those in fp32.
 
-Candidates stand in a fixed order, the fastest first; the first whose vectors of the probe have a cosine of at least CLOSE to those of
-torch in fp32 is taken. So the choice depends on the model and the machine, and never on a clock or on the documents. The other engines
-are no candidates unless they are named: they are no faster than torch in the same precision (docs/benchmarks/embeddings.md).
+Candidates stand in a fixed order, the fastest first. The first is taken whose vectors of the probe have a cosine of at least CLOSE to
+those of torch in fp32, and are the same bytes whatever texts are beside them. So the choice depends on the model and the machine, and
+never on a clock or on the documents. The other engines are no candidates unless they are named: they are no faster than torch in the
+same precision (docs/benchmarks/embeddings.md).
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ import torch
 
 from nlpkit.embed import bert, use
 from nlpkit.embed.batching import plan_batches
-from nlpkit.embed.engines import EncoderEngine, load_engine
+from nlpkit.embed.engines import DirectEngine, EncoderEngine, load_engine
 from nlpkit.embed.graphs import GraphEngine
 from nlpkit.embed.hardware import choose_precision
 from nlpkit.embed.kinds import GRAPHS, PRECISIONS_OF, is_installed
@@ -46,11 +47,19 @@ PROBE = (
 
 
 def choose_engine(
-    path: Path, *, device: torch.device, engine: str, precision: str, max_tokens: int | None, threads: int
+    path: Path,
+    *,
+    device: torch.device,
+    engine: str,
+    precision: str,
+    max_tokens: int | None,
+    threads: int,
+    prompt: str = "",
 ) -> tuple[EncoderEngine, float]:
     """Return the engine of a model, loaded, and the smallest cosine of its vectors of the probe to those of torch in fp32.
 
-    What is named is taken whatever its cosine is, with a warning when it is under CLOSE.
+    What is named, and fp32 where all else fails, is taken whatever its cosine is and whether company changes its vectors or not, with a
+    warning.
     Raises MissingError for an engine that is not installed, UsageError for one that does not run this model, on this device or in
     this precision, and what `load_engine` raises.
     """
@@ -74,37 +83,77 @@ def choose_engine(
     candidates = list(_candidates(engine, precision, device))
     reference = None
     for i, (name, products) in enumerate(candidates):
-        loaded = _load(path, layout, name, products, device=device, max_tokens=max_tokens, threads=threads)
-        if (loaded.name, loaded.precision) == ("torch", "fp32"):
-            return loaded, 1.0
-        if reference is None:
-            exact = load_engine(path, device=torch.device("cpu"), precision="fp32", max_tokens=max_tokens)
-            reference = probe_vectors(exact)
-            del exact
-        cosine = float((probe_vectors(loaded) * reference).sum(axis=1).min())
-        if cosine >= CLOSE:
+        loaded = _load(
+            path, layout, name, products, device=device, max_tokens=max_tokens, threads=threads, prompt=prompt
+        )
+        cosine = 1.0
+        if (loaded.name, loaded.precision) != ("torch", "fp32"):
+            if reference is None:
+                exact = load_engine(
+                    path, device=torch.device("cpu"), precision="fp32", max_tokens=max_tokens, prompt=prompt
+                )
+                reference = probe_vectors(exact)
+                del exact
+            cosine = float((probe_vectors(loaded) * reference).sum(axis=1).min())
+        problems = _problems(loaded, cosine, device)
+        if not problems:
             break
-        say = f"{name} in {products} gives vectors whose cosine to those in fp32 falls to {cosine:.5f}"
+        say = f"{name} in {products} on {device}: {' and '.join(problems)}"
         if i + 1 < len(candidates):
             logger.info("%s: the next engine is tried", say)
         else:
-            logger.warning("%s; engine torch in fp32 is exact", say)
+            logger.warning("%s", say)
     return loaded, cosine
+
+
+def _problems(engine: EncoderEngine, cosine: float, device: torch.device) -> list[str]:
+    """Return why an engine is not taken unless it is named."""
+    problems = []
+    if not cosine >= CLOSE:
+        problems.append(f"the cosine of vectors to those in fp32 falls to {cosine:.5f}; engine torch in fp32 is exact")
+    if engine.pads:  # of no precision, and known: the guide to engines says so
+        logger.debug("%s pads the texts of a batch, so company changes last digits", device)
+    elif not keeps_vectors(engine):
+        problems.append(
+            "the last digits of a text's vector depend on the texts beside it, so shards and caches can differ from one run; "
+            "see `precision` and `device`"
+        )
+    return problems
+
+
+def keeps_vectors(engine: EncoderEngine) -> bool:
+    """Return whether the vector of a text is the same bytes alone, with another text, and among many of other lengths.
+
+    A transformer of torch is asked for its first layer alone: the products of the others have the same shapes.
+    """
+    shallow = engine.first_layer() if isinstance(engine, DirectEngine) else engine
+    texts = [PROBE[-1], PROBE[1], PROBE[8]]  # many tokens, twenty and one
+    crowd = texts + [" ".join(PROBE[1].split()[:n]) for n in range(2, 18)] * 2
+    beside = embed_texts(shallow, crowd, tokens=1 << 20)[: len(texts)]
+    alone = np.concatenate([embed_texts(shallow, [text], tokens=512) for text in texts])
+    pair = embed_texts(shallow, texts[1:], tokens=512)
+    return alone.tobytes() == beside.tobytes() and pair.tobytes() == alone[1:].tobytes()
 
 
 def probe_vectors(engine: EncoderEngine) -> npt.NDArray[np.float64]:
     """Return the vectors of the probe, (texts, E) float64 of length 1, computed in one thread: the same on any number of them."""
-    texts = engine.read(PROBE)
-    out = np.zeros((len(PROBE), engine.dim))
+    out = embed_texts(engine, PROBE, tokens=512).astype(np.float64)
+    unit: npt.NDArray[np.float64] = out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-12)
+    return unit
+
+
+def embed_texts(engine: EncoderEngine, texts: Sequence[str], *, tokens: int) -> npt.NDArray[np.float32]:
+    """Return the vectors of texts (U, E), not normalised, computed in one thread in batches of so many tokens."""
+    read = engine.read(texts)
+    out = np.zeros((len(texts), engine.dim), np.float32)
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        for batch in plan_batches(texts.lengths, 512, pad=engine.pads):
-            out[batch.rows] = texts.embed(batch)
+        for batch in plan_batches(read.lengths, tokens, pad=engine.pads):
+            out[batch.rows] = read.embed(batch)
     finally:
         torch.set_num_threads(before)
-    unit: npt.NDArray[np.float64] = out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-12)
-    return unit
+    return out
 
 
 def _candidates(engine: str, precision: str, device: torch.device) -> Iterator[tuple[str, str]]:
@@ -173,9 +222,10 @@ def _load(
     device: torch.device,
     max_tokens: int | None,
     threads: int,
+    prompt: str,
 ) -> EncoderEngine:
     """Load a model for one candidate."""
     if engine == "torch":
-        return load_engine(path, device=device, precision=precision, max_tokens=max_tokens)
+        return load_engine(path, device=device, precision=precision, max_tokens=max_tokens, prompt=prompt)
     assert layout is not None
     return GraphEngine(engine, layout, precision=precision, max_tokens=max_tokens, threads=threads)

@@ -1,11 +1,11 @@
 """Documents to embeddings: load a sentence-embedding model, run it over texts.
 
-What the bytes depend on. On a CPU, with a model of the BERT family: the text, the model, the precision, and the
-machine and library versions. Not the other texts, their order, the batches or the number of threads: texts are laid
-end to end without padding, each product is computed row by row alike, and threads work on batches of their own
-(one torch thread each). With other models the texts of a batch are padded to one width, and a GPU takes another way through a
-product of another size, so the batch a text falls into can change last digits: the same texts in the same order with the same
-`batch_tokens` give the same bytes, on any number of threads. A vector that a cache has is taken as it was made, perhaps by another machine.
+What the bytes depend on. On a CPU: the text, the model, the precision, and the machine and library versions. Not the other texts,
+their order, the batches or the number of threads: texts are laid end to end without padding, or run one at a time; each product has
+one number of rows; and threads work on batches of their own (one torch thread each). `choice.keeps_vectors` tries it out when a
+model is loaded. On a GPU it is the same where texts are laid end to end (bf16, fp16). Where they are padded, the batch a text falls into
+can change last digits: the same texts in the same order with the same `batch_tokens` give the same bytes. A vector that a cache has is
+taken as it was made, perhaps by another machine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ logger = logging.getLogger("nlpkit.embed")
 LONG = ("truncate", "mean", "max")
 BATCH_TOKENS = {"cpu": 1024, "cuda": 32768, "mps": 8192}
 STATIC_BATCH_TOKENS = 16384
-REVISION = 1  # of what a vector depends on besides the model and its settings: raise it, and caches are no longer used
+REVISION = 2  # of what a vector depends on besides the model and its settings: raise it, and caches are no longer used
 _STEP, _FIRST = 2048, 128  # texts on a CPU that are embedded before they are stored: at most, and to begin with
 _SECONDS = 20.0  # that this may take; then fewer are
 _CALLS = 4  # at a time, on a GPU
@@ -184,6 +184,16 @@ class Encoder:
             max_tokens=self.max_tokens,
         )
 
+    def _check_numbers(self, vectors: FloatArray, documents: IntArray) -> None:
+        """Raise InputError when vectors have values that are not finite: too large for a precision, or of a damaged model."""
+        broken = ~np.isfinite(vectors).all(axis=1)
+        if broken.any():
+            remedy = "try `precision=fp32`" if self.precision != "fp32" else "download the model again"
+            raise InputError(
+                f"{self.name} in {self.precision} gives vectors with values that are not finite to {int(documents[broken].sum())} of "
+                f"{int(documents.sum())} documents; {remedy}"
+            )
+
     def _look_up(
         self, texts: Sequence[str], documents: IntArray, progress: Callable[[int], None] | None
     ) -> tuple[npt.NDArray[np.bool_], IntArray, FloatArray]:
@@ -207,6 +217,7 @@ class Encoder:
                     progress(int(of_new[rows].sum()))
 
             counts[where], vectors[where] = embedded = self._embed_texts(new, done)
+            self._check_numbers(embedded[1], of_new)
             if self.cache is not None:
                 self.cache.put(new, *embedded)
         return known, counts, vectors

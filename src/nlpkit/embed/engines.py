@@ -62,8 +62,10 @@ class EncoderEngine(Protocol):
         """Tokenise texts."""
 
 
-def load_engine(path: Path, *, device: torch.device, precision: str, max_tokens: int | None) -> EncoderEngine:
-    """Load the model in a folder that `find_model` has checked.
+def load_engine(
+    path: Path, *, device: torch.device, precision: str, max_tokens: int | None, prompt: str = ""
+) -> EncoderEngine:
+    """Load the model in a folder that `find_model` has checked, for texts that begin with a prompt.
 
     Transformers of the BERT family with plain pooling and the Universal Sentence Encoder are run by nlpkit itself, all others by
     sentence-transformers.
@@ -75,7 +77,7 @@ def load_engine(path: Path, *, device: torch.device, precision: str, max_tokens:
     if layout is not None and bert.supports(layout.config):
         return DirectEngine(layout, device=device, precision=precision, max_tokens=max_tokens)
     logger.debug("%s is run by sentence-transformers", path)
-    return FallbackEngine(path, device=device, precision=precision, max_tokens=max_tokens)
+    return FallbackEngine(path, device=device, precision=precision, max_tokens=max_tokens, prompt=prompt)
 
 
 def several(
@@ -140,6 +142,13 @@ class DirectEngine(BertEngine):
 
     def read(self, texts: Sequence[str]) -> Texts:
         return DirectTexts(self, texts)
+
+    def first_layer(self) -> DirectEngine:
+        """Return the engine of the first layer alone, which makes products of the shapes that all layers have."""
+        engine = copy.copy(self)
+        engine.model = copy.copy(self.model)
+        engine.model.layers = self.model.layers[:1]
+        return engine
 
 
 class DirectTexts(TokenIds):
@@ -215,11 +224,17 @@ class UseEngine:
 
 
 class FallbackEngine:
-    """Any other model, run by sentence-transformers, a batch at a time, padded."""
+    """Any other model, run by sentence-transformers.
 
-    name, pads = "torch", True
+    On a CPU texts are run one at a time, for a vector of a padded batch depends on the other texts; elsewhere a batch at a time, padded.
+    """
 
-    def __init__(self, path: Path, *, device: torch.device, precision: str, max_tokens: int | None) -> None:
+    name = "torch"
+
+    def __init__(
+        self, path: Path, *, device: torch.device, precision: str, max_tokens: int | None, prompt: str = ""
+    ) -> None:
+        self.pads, self.prompt = device.type != "cpu", prompt
         model = load_sentence_transformer(path, device, command="sbert-embed")
         if len(model) > 1 and type(model[-1]).__name__ == "Normalize":
             del model[len(model) - 1]  # the encoder normalises, if it is asked to
@@ -240,9 +255,15 @@ class FallbackEngine:
         return FallbackTexts(self, texts)
 
     def run(self, texts: list[str]) -> FloatArray:
-        """Return the vectors of texts (B, E) float32."""
+        """Return the vectors of texts (B, E) float32, which have the prompt in front; some models leave its tokens out of the mean."""
+        prompted = all(text.startswith(self.prompt) for text in texts)
         vectors = self.model.encode(
-            texts, batch_size=len(texts), show_progress_bar=False, convert_to_numpy=False, normalize_embeddings=False
+            [text.removeprefix(self.prompt) for text in texts] if prompted else texts,
+            prompt=self.prompt if prompted else "",  # "": the model's own is in the texts, if it is wanted
+            batch_size=len(texts) if self.pads else 1,
+            show_progress_bar=False,
+            convert_to_numpy=False,
+            normalize_embeddings=False,
         )
         stacked: FloatArray = torch.stack(list(vectors)).float().cpu().numpy()
         return stacked

@@ -26,6 +26,10 @@ _PLAIN_VALUES: dict[str, tuple[Any, ...]] = {  # of sentence_bert_config.json; o
 }
 
 
+# Modules of sentence-transformers that are nothing without a config.json of their own.
+_CONFIGURED = ("Pooling", "Dense", "LayerNorm", "LSTM", "CNN", "WeightedLayerPooling", "Dropout", "BoW", "WordWeights")
+
+
 @dataclass(frozen=True)
 class ModelLayout:
     """A model made of a transformer, pooling and, perhaps, a norm."""
@@ -41,19 +45,17 @@ class ModelLayout:
 def read_layout(path: Path) -> ModelLayout | None:
     """Return the layout of a model folder, or None when it is not transformer + pooling [+ norm] for plain text.
 
-    Raises MissingError for a configuration that is not JSON or names an unknown pooling mode.
+    Raises MissingError for a configuration that is not JSON or names an unknown pooling mode, and for a module whose configuration
+    is not there.
     """
-    modules = read_json(path / "modules.json", [{"type": "Transformer", "path": ""}])
-    kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
-    places = [path / module.get("path", "") for module in modules]
+    kinds, places = read_modules(path)
     if kinds not in (["Transformer"], ["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         return None
     if not all((places[0] / file).is_file() for file in ("config.json", "tokenizer.json")):
         return None
     if (places[0] / "adapter_config.json").is_file():
         return None
-    whole = read_json(path / "config_sentence_transformers.json", {})
-    if whole.get("default_prompt_name") or whole.get("model_type", "SentenceTransformer") != "SentenceTransformer":
+    if read_whole(path).get("model_type", "SentenceTransformer") != "SentenceTransformer":
         return None
     settings: dict[str, Any] = next(
         (read_json(file, {}) for file in sorted(places[0].glob("sentence_*_config.json"))), {}
@@ -65,8 +67,11 @@ def read_layout(path: Path) -> ModelLayout | None:
     tokenizer = read_json(places[0] / "tokenizer_config.json", {})
     if tokenizer.get("truncation_side", "right") != "right":
         return None
+    pooling = read_json(places[1] / "config.json", {}) if len(kinds) > 1 else {}
+    if not pooling.get("include_prompt", True):
+        return None
     try:
-        modes = read_modes(read_json(places[1] / "config.json", {})) if len(modules) > 1 else ("mean",)
+        modes = read_modes(pooling)
     except ValueError as error:
         raise MissingError(f"{places[1] / 'config.json'}: {error}") from None
     longest = settings.get("max_seq_length") or tokenizer.get("model_max_length")
@@ -78,6 +83,36 @@ def read_layout(path: Path) -> ModelLayout | None:
         lowercase=bool(settings.get("do_lower_case")),
         tokenizer=tokenizer,
     )
+
+
+def read_modules(path: Path) -> tuple[list[str], list[Path]]:
+    """Return the kinds of the modules of a folder and where each is; a folder without modules.json is a transformer.
+
+    Raises MissingError for a module that modules.json names and whose configuration is not there, as half a download leaves it.
+    """
+    modules = read_json(path / "modules.json", [{"type": "Transformer", "path": ""}])
+    kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
+    places = [path / module.get("path", "") for module in modules]
+    for kind, place in zip(kinds, places, strict=True):
+        if kind in _CONFIGURED and not (place / "config.json").is_file():
+            raise MissingError(
+                f"{path / 'modules.json'} names {place.relative_to(path)}/config.json, which is not there: how the model makes one "
+                "vector of a text is not known; download the model again"
+            )
+    return kinds, places
+
+
+def read_whole(path: Path) -> Mapping[str, Any]:
+    """Return what config_sentence_transformers.json says, which may not be there."""
+    whole: Mapping[str, Any] = read_json(path / "config_sentence_transformers.json", {})
+    return whole
+
+
+def read_prompts(path: Path) -> tuple[dict[str, str], str]:
+    """Return the prompts of a model by name, without empty ones, and the one that texts get by default, or ''."""
+    whole = read_whole(path)
+    prompts = {str(name): str(text) for name, text in (whole.get("prompts") or {}).items() if text}
+    return prompts, prompts.get(str(whole.get("default_prompt_name")), "")
 
 
 def read_json(path: Path, default: Any) -> Any:

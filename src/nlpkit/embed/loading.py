@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 
 from nlpkit.embed.encoder import BATCH_TOKENS, LONG, STATIC_BATCH_TOKENS, Encoder
 from nlpkit.embed.kinds import ENGINES, GRAPHS, PRECISIONS
-from nlpkit.embed.models import DEFAULT_MODEL, find_model
+from nlpkit.embed.layout import read_prompts
+from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, find_model
 from nlpkit.embed.tokens import NO_LIMIT
 from nlpkit.errors import OutOfMemoryError, UsageError, missing_extra, unknown_value
+
+logger = logging.getLogger("nlpkit.embed")
 
 
 def load_encoder(
@@ -40,7 +44,7 @@ def load_encoder(
     long          a text longer than the model reads is cut ("truncate"), or embedded in windows whose vectors are averaged by their
                   tokens ("mean") or of which the maximum of each number is taken ("max"); None takes the mean, and cuts with
                   `max_tokens` and where a model has no tokenizer that tells where tokens begin
-    prompt        is put before every text
+    prompt        is put before every text; None is the one that the model has by default, "" is none
     truncate_dim  keep the first numbers of each vector (Kusupati et al. 2022, Matryoshka Representation Learning)
 
     Raises MissingError (no such model, no torch, an engine that is not installed), UsageError (an option that cannot be), OutOfMemoryError.
@@ -63,6 +67,9 @@ def load_encoder(
         raise missing_extra("sbert-embed", "neural")
     files = find_model(name, offline=offline)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # said aloud, it does not warn when a process forks
+    # oneDNN keeps the code that it has made for each shape: of 1,024, attention in bf16 over many lengths took 500 MB
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
+    prompt = chosen_prompt(files, prompt)
 
     from nlpkit.embed.choice import choose_engine
     from nlpkit.embed.engines import several
@@ -72,7 +79,13 @@ def load_encoder(
     threads = threads or available_cpus()
     try:
         loaded, cosine = choose_engine(
-            files.path, device=where, engine=engine, precision=precision, max_tokens=max_tokens, threads=threads
+            files.path,
+            device=where,
+            engine=engine,
+            precision=precision,
+            max_tokens=max_tokens,
+            threads=threads,
+            prompt=prompt,
         )
         others = several(loaded, files.path, further, max_tokens=max_tokens)
     except (MemoryError, RuntimeError) as error:
@@ -95,6 +108,24 @@ def load_encoder(
         cosine=cosine,
         others=others,
         long=long,
-        prompt=prompt or "",
+        prompt=prompt,
         truncate_dim=truncate_dim,
     )
+
+
+def chosen_prompt(files: ModelFiles, prompt: str | None) -> str:
+    """Return what is put before every text: what is given, else what the model has by default. Say what a person may have missed."""
+    prompts, usual = read_prompts(files.path)
+    known = ", ".join(f"{name} {text!r}" for name, text in prompts.items())
+    if prompt in prompts:
+        logger.warning(
+            "`prompt=%s` puts these letters before every text; the prompt that %s has under this name is %r",
+            prompt,
+            files.name,
+            prompts[prompt],
+        )
+    elif prompt is None and usual:
+        logger.info("%s puts %r before every text; `prompt` takes another, or an empty one", files.name, usual)
+    elif prompt is None and prompts:
+        logger.info("%s has prompts, and none is put before the texts: %s; see `prompt`", files.name, known)
+    return usual if prompt is None else prompt

@@ -16,23 +16,33 @@ if TYPE_CHECKING:
 IntArray = npt.NDArray[np.int64]
 
 NO_LIMIT = 2**31 - 1  # max_tokens of a model that takes texts of any length
+# The classes of tokenizers that make a normaliser of their own, by the type of model that has them unless it names another.
+_WORDPIECE = {"bert": "BertTokenizer", "distilbert": "DistilBertTokenizer", "mpnet": "MPNetTokenizer"}
 _CHUNK_TEXTS = 1024
 _CHUNK_CHARS = 1_000_000  # one token of an Encoding takes some 100 bytes until its id is copied
 
 
 def load_tokenizer(layout: ModelLayout) -> Tokenizer:
-    """Return the tokenizer of a model: tokenizer.json with what tokenizer_config.json overrides, no cut, no padding.
+    """Return the tokenizer of a model as transformers reads it, without its cut and its padding.
+
+    The classes of WordPiece (BertTokenizer and its kin) make their normaliser from tokenizer_config.json, whatever tokenizer.json says;
+    the others have that of tokenizer.json. Agrees with transformers 5 (tests/embed/test_tokenizer_settings.py).
 
     Raises whatever tokenizers raises for a file it cannot read.
     """
-    from tokenizers import Tokenizer, normalizers
+    from tokenizers import Tokenizer, models, normalizers
 
     tokenizer = Tokenizer.from_file(str(layout.folder / "tokenizer.json"))
-    normalizer, wanted = tokenizer.normalizer, layout.tokenizer
-    if isinstance(normalizer, normalizers.BertNormalizer) and wanted.get("do_lower_case") is not None:
-        # transformers lets the config win over the file, and models rely on it
-        normalizer.lowercase = bool(wanted["do_lower_case"])
-        tokenizer.normalizer = normalizer
+    wanted = layout.tokenizer
+    usual = _WORDPIECE.get(str(layout.config.get("model_type")), "")
+    name = str(wanted.get("tokenizer_class") or usual).removesuffix("Fast")
+    if name in _WORDPIECE.values() and isinstance(tokenizer.model, models.WordPiece):
+        tokenizer.normalizer = normalizers.BertNormalizer(
+            clean_text=True,
+            handle_chinese_chars=wanted.get("tokenize_chinese_chars", True),
+            strip_accents=wanted.get("strip_accents"),
+            lowercase=wanted.get("do_lower_case", True),
+        )
     if layout.lowercase:
         rest = [tokenizer.normalizer] if tokenizer.normalizer is not None else []
         tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *rest])

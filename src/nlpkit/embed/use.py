@@ -29,6 +29,7 @@ FloatArray = npt.NDArray[np.float32]
 
 WEIGHTS, VOCABULARY = "weights.npz", "sp.model"
 UNKNOWN, BEGIN, END = 0, 1, 2
+ROWS = 256  # of every product: the last digits of one of another number of rows can differ
 ORDERS = ((2, 0), (3, 1), (5, 2))  # tokens that a convolution sees, and how many of them are to the left
 
 
@@ -84,7 +85,7 @@ class UniversalSentenceEncoder:
         stop = n.cumsum(0).repeat_interleave(n)
         start = stop - n.repeat_interleave(n)
         branches = []
-        projected = torch.cat([x @ w[f"proj{order}"] + w[f"proj_b{order}"] for order, _ in ORDERS], 1)
+        projected = torch.cat([times(x, w[f"proj{order}"]) + w[f"proj_b{order}"] for order, _ in ORDERS], 1)
         gain, bias = (torch.cat([w[f"{name}{order}"] for order, _ in ORDERS]) for name in ("ln_g", "ln_b"))
         normed = layer_norm(projected, projected.shape[1:], gain, bias, self.eps)
         for (order, left), h in zip(ORDERS, normed.chunk(len(ORDERS), 1), strict=True):
@@ -92,14 +93,20 @@ class UniversalSentenceEncoder:
             at = torch.where((at >= start[:, None]) & (at < stop[:, None]), at, N)  # row N is zero
             for layer in (1, 2):
                 window = torch.cat([h, h.new_zeros(1, h.shape[1])])[at].flatten(1)
-                h = relu(window @ w[f"w{layer}_{order}"] + w[f"b{layer}_{order}"]) + h
+                h = relu(times(window, w[f"w{layer}_{order}"]) + w[f"b{layer}_{order}"]) + h
             branches.append(h)
         features = torch.cat([x, *branches], 1)
         features = layer_norm(features, features.shape[1:], w["ln_g"], w["ln_b"], self.eps)
-        sums = torch.segment_reduce(features, "sum", lengths=n) @ w["cnn_W"]
+        sums = times(torch.segment_reduce(features, "sum", lengths=n), w["cnn_W"])
         m = (sums + n[:, None] * w["cnn_b"]) / n[:, None].float().sqrt()
-        y = relu(relu(m @ w["d0"]) @ w["d1"] + m @ w["p1"])
-        return torch.tanh(relu(y @ w["d2"]) @ w["d3"] + y @ w["p3"])
+        y = relu(times(relu(times(m, w["d0"])), w["d1"]) + times(m, w["p1"]))
+        return torch.tanh(times(relu(times(y, w["d2"])), w["d3"]) + times(y, w["p3"]))
+
+
+def times(x: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+    """Return the product of x (N, in) and a matrix (in, out), made of products of ROWS rows: (N, out)."""
+    filled = torch.nn.functional.pad(x, (0, 0, 0, -len(x) % ROWS))
+    return torch.cat([part @ matrix for part in filled.split(ROWS)])[: len(x)]
 
 
 def load_vocabulary(path: Path) -> Tokenizer:
