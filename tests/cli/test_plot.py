@@ -15,7 +15,6 @@ from nlpkit.report import figures
 from nlpkit.report.figures import draw_figure, draw_numbers, leaf_order, merges_among
 from nlpkit.report.fonts import choose_font
 from nlpkit.report.network_figure import classical_scaling
-from nlpkit.topics.map import spread_colours
 from nlpkit.workflows.plot import COMPARISON_PLOTS, PLOTS, SCORE_PLOTS, TOPIC_PLOTS
 from tests.cli.conftest import NEWS, run_cli, write_jsonl
 from tests.few import few
@@ -207,16 +206,6 @@ def test_the_command(runs: Path) -> None:
     assert Path("t.svg").stat().st_size > 3000
     assert "t.svg" in run_cli("plot", runs / "lda", "tree", "-o", "t.svg", code=2).error()
     assert "-o tree.svg" in run_cli("plot", runs / "lda", "tree", code=2).error()
-
-
-def test_colours_of_neighbours_differ() -> None:
-    rng = np.random.default_rng(0)
-    places = rng.random((40, 2))
-    colours = np.array(spread_colours(places, np.ones(40), 7))
-    assert set(colours) == set(range(7))
-    away = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1)) + 9 * np.eye(40)
-    assert (colours != colours[away.argmin(axis=1)]).mean() > 0.9
-    assert spread_colours(np.zeros((0, 2)), np.zeros(0), 7) == []
 
 
 def test_leaves_of_a_tree_stand_so_that_no_branches_cross() -> None:

@@ -11,12 +11,12 @@ import numpy as np
 
 from nlpkit.errors import UsageError
 from nlpkit.report.chart import COLOURS, GRID, require
+from nlpkit.report.colours import PALETTE
 from nlpkit.report.fonts import choose_font
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
 CM = 1 / 2.54
 DPI = 200
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8a6bd1")
 NONE = "#9a9a9a"
 STYLES: dict[str, dict[str, Any]] = {
     "plain": {},

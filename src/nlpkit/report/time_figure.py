@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit.report.colours import PALETTE
 from nlpkit.report.figures import bare, name_panel, panels, percents
 from nlpkit.types import BoolArray
 
@@ -67,8 +68,10 @@ def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colo
 
 
 def _hatches(colours: Sequence[str]) -> list[str | None]:
-    """Return the hatch of each layer: none where a colour comes first, so that the same colour twice is told apart."""
-    return [HATCHES[min(list(colours[:k]).count(colour), len(HATCHES) - 1)] for k, colour in enumerate(colours)]
+    """Return the hatch of each layer: none for the first colours, others in turn for those that eyes may not tell from them."""
+    others = [colour for colour in colours if colour not in PALETTE]
+    marks = HATCHES[1:]
+    return [None if colour in PALETTE else marks[others.index(colour) % len(marks)] for colour in colours]
 
 
 def _name_periods(figure: Any, grid: Sequence[Any], cells: Sequence[str], *, fontsize: float) -> None:

@@ -78,23 +78,6 @@ def topic_map(distances: FloatArray) -> FloatArray:
     return np.asarray(places, np.float64)
 
 
-def spread_colours(places: FloatArray, sizes: FloatArray, n_colours: int) -> list[int]:
-    """Return a colour for each topic (K,), so that topics near each other differ.
-
-    By size, each topic gets a colour that none has so far, else the one whose nearest topic is farthest off.
-
-    Args:
-        places: (K, 2) of the topics. sizes: (K,).
-    """
-    K = len(places)
-    colours = np.full(K, -1)
-    for k in np.lexsort((np.arange(K), -np.asarray(sizes))):
-        away = np.hypot(*(places - places[k]).T)
-        nearest = [away[colours == c].min(initial=np.inf) for c in range(n_colours)]
-        colours[k] = int(np.argmax(nearest))
-    return [int(c) for c in colours]
-
-
 def stratified_sample(topics: IntArray, most: int, *, seed: int) -> IntArray:
     """Return the rows (≤ most) of a sample stratified by topic, ascending: shares as in all, but no topic without a document.
 

@@ -14,8 +14,8 @@ from nlpkit import reporting
 from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.run_reading import numbers
 from nlpkit.parameters import Execution
-from nlpkit.report.figures import PALETTE
-from nlpkit.topics.map import document_map, share_vectors, spread_colours
+from nlpkit.report.colours import spread_colours
+from nlpkit.topics.map import document_map, share_vectors
 from nlpkit.types import Float32Array, IntArray
 from nlpkit.workflows.report_topics import TopicRunContent
 
@@ -68,10 +68,9 @@ def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
 
 
 def topic_colours(content: TopicRunContent, relations: Mapping[str, Any]) -> list[str]:
-    """Return a colour for each topic, the same in all pictures of a run: topics that lie near each other in the plane differ."""
+    """Return a colour for each topic, the same in all pictures: no two are equal, and those of near topics differ most."""
     sizes = content.topics.column("size").to_numpy()
-    chosen = spread_colours(np.asarray(relations["places"], np.float64), sizes.astype(np.float64), len(PALETTE))
-    return [PALETTE[c] for c in chosen]
+    return spread_colours(np.asarray(relations["places"], np.float64), sizes.astype(np.float64))
 
 
 def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.ndarray]:

@@ -69,8 +69,8 @@ function svgButton(name, picture) {
 }
 const section = (id) => document.getElementById(id);
 
-// ---- colours: eight that colour-blind eyes tell apart; no colour says what a name beside it does not say, too
-const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8a6bd1", "#7d7d7d"];
+// ---- colours: topic_palette(48) of colours.py, the first seven told apart by colour-blind eyes; a name beside each says what it is
+const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8a6bd1", "#f000f0", "#a81878", "#606000", "#78c000", "#7800f0", "#f00060", "#0048f0", "#906060", "#c00000", "#f09060", "#f078f0", "#6090a8", "#a800c0", "#0090f0", "#d830a8", "#784890", "#48c0a8", "#007860", "#a890f0", "#00a800", "#c060f0", "#a8a878", "#007800", "#c04860", "#904800", "#306078", "#789000", "#787848", "#f06060", "#a848a8", "#6048c0", "#f090a8", "#9048f0", "#c018f0", "#6060f0", "#c0a800", "#f01800", "#a87860", "#a8a8d8", "#9078a8", "#a86000"];
 const NONE = "#9a9a9a";
 const SCALE = ["#00224e", "#2a3f6d", "#575d6d", "#7d7c78", "#a59c74", "#d2c060", "#fee838"]; // cividis
 function onScale(x) {

@@ -217,7 +217,7 @@ function makeMap(data, texts) {
       el("div", { class: "bar" }, csvButton("documents", () => [["id", "title", "topic", "name", "probability", ...data.columns.map((c) => c.name)], ...rows.map((i) => [texts.ids?.[i], texts.titles?.[i] || "", topic[i], topicName(topic[i]), (prob[i] / 255).toFixed(3), ...data.columns.map((_, c) => value(c, i))])]), button("Show all", clear, { class: "small" })),
       el("ul", { class: "list" }, topics.map(([k, c]) => el("li", { text: `${topicName(k)}: ${count(c)}` }))),
       el("ol", { class: "list" }, rows.slice(0, 100).map((i) => el("li", {}, button(title(i), () => open(i), { class: "link", dir: "auto" })))),
-      rows.length > 100 ? el("p", { class: "soft", text: `The first 100 are listed; the CSV has all.` }) : null);
+      ...(rows.length > 100 ? [el("p", { class: "soft", text: `The first 100 are listed; the CSV has all.` })] : []));
   }
   function clear() { match = null; isolated = null; chosen = -1; side.replaceChildren(hint()); showLegend(); draw(); }
   function select(heading, test) {
