@@ -217,6 +217,29 @@ def test_readme_is_short() -> None:
     assert len(README.splitlines()) <= 250
 
 
+def cells_of(page: str, heading: str) -> list[list[str]]:
+    """Return the rows of the first table below a heading of a page of benchmarks, without its head."""
+    text = (ROOT / "docs" / "benchmarks" / page).read_text(encoding="utf-8").partition(heading)[2]
+    rows = [line for line in text.split("\n\n|")[1].splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[1:]]
+
+
+def test_readme_says_what_the_tables_of_benchmarks_say() -> None:
+    pairs = [re.findall(r"([\d.]+) / ([\d.]+)", cell) for row in cells_of("classify.md", "# ") for cell in row[1:6]]
+    ours = [(float(a), float(b)) for pair in pairs for a, b in pair]
+    higher, equal, lower = (sum(test(a, b) for a, b in ours) for test in (float.__gt__, float.__eq__, float.__lt__))
+    assert f"macro-F1 higher in {higher} and equal in {equal} of {len(ours)} comparisons" in README
+    assert f"lower in {lower} of the {len(ours)}" in README
+
+    rows = [row for row in cells_of("bertopic.md", "# ") if row[1] == "auto"]
+    theirs, own = ([row for row in rows if row[2] == tool] for tool in ("bertopic", "nlpkit"))
+    better = sum(float(b[8]) > float(a[8]) for a, b in zip(theirs, own, strict=True))
+    faster = [float(a[9]) / float(b[9]) for a, b in zip(theirs, own, strict=True)]
+    assert (better, len(own)) == (5, 6)
+    assert "on five of six corpora" in README
+    assert f"{min(faster):.1f} to {max(faster):.1f} times as fast after embedding" in README
+
+
 def test_readme_has_the_commands_of_the_cli() -> None:
     from nlpkit.cli.catalogue import COMMANDS
 
