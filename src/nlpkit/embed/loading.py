@@ -67,8 +67,6 @@ def load_encoder(
         raise missing_extra("sbert-embed", "neural")
     files = find_model(name, offline=offline)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # said aloud, it does not warn when a process forks
-    # oneDNN keeps the code that it has made for each shape: of 1,024, attention in bf16 over many lengths took 500 MB
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     prompt = chosen_prompt(files, prompt)
 
     from nlpkit.embed.choice import choose_engine
