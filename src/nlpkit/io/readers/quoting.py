@@ -4,6 +4,7 @@ A way of quoting explains a file if every row has as many fields as the header a
 end of a line follows. The first of these that explains it is taken; each but the first is reported:
 
     doubled      a mark inside a quoted cell is two: RFC 4180, as csv, Excel, pandas, R and DuckDB write it
+    spaced       the same, with blanks around the marks that quote a cell
     backslash    a backslash stands before it, as Spark and MySQL write it
     none         marks are text, as in most TSV; in columns most of whose cells stand in marks, these are left out
     unescaped    a quoted cell ends at the mark that the delimiter or the end of a line follows
@@ -46,6 +47,7 @@ class Quoting(Enum):
     """What a quotation mark means in a delimited file."""
 
     DOUBLED = "doubled"
+    SPACED = "doubled, with blanks around quoted cells"
     BACKSLASH = "backslash"
     NONE = "none"
     UNESCAPED = "unescaped"  # a pair of marks inside a cell is one mark
@@ -62,6 +64,7 @@ class Dialect:
     skip: int = 0  # lines above the header
 
 
+_UNESCAPED = (Quoting.UNESCAPED, Quoting.BARE)
 _Found: TypeAlias = tuple[Quoting, frozenset[int]]
 _DOUBLED: _Found = (Quoting.DOUBLED, frozenset())
 
@@ -150,16 +153,14 @@ def _of_doubled(look: _Look, doubled: _Trial, path: str) -> _Found:
         )  # fmt: skip
         return Quoting.NONE, plain.wrapped
     if explained or likely:
-        fields = (
-            f"each of which has {counted(len(doubled.names), 'field')}, too"
-            if several
-            else "each of which may be a row"
-        )
         log.warning(
-            "%s:%d: a quoted cell runs to line %d, over lines %s (%s like this); if they are rows, the mark that opens the cell is text: "
-            "double it and put its cell into quotation marks",
-            path, first, last, fields, counted(len(rows), "cell"),
-        )  # fmt: skip
+            "%s:%d: a quoted cell runs to line %d, and each of these lines may be a row (%s like this); if they are rows, double the "
+            "quotation mark that opens the cell, and quote the cell",
+            path,
+            first,
+            last,
+            counted(len(rows), "cell"),
+        )
     return _DOUBLED
 
 
@@ -167,17 +168,22 @@ def _of_others(look: _Look, doubled: _Trial, path: str) -> _Found:
     """Return the quoting of a file that RFC 4180 does not explain; RFC 4180 where no other does."""
     assert doubled.problem is not None
     line, problem = doubled.problem
+    if look.trial(Quoting.SPACED).explains:
+        log.warning("%s:%d: blanks around the quotation marks of quoted cells are left out", path, line)
+        return Quoting.SPACED, frozenset()
     backslash = look.trial(Quoting.BACKSLASH)
-    if backslash.explains and backslash.pairs:
+    if backslash.problem is None and backslash.pairs and not backslash.has_rows_inside():
         log.warning(
             "%s:%d: quotation marks inside quoted cells are read as escaped by a backslash", path, backslash.pairs
         )
         return Quoting.BACKSLASH, frozenset()
     plain = look.plain()
     if plain.explains:
-        log.warning("%s:%d: quotation marks are read as text, since not all of them quote a cell: %s", path, line, problem)
+        log.warning(
+            "%s:%d: quotation marks are read as text, since not all of them quote a cell: %s", path, line, problem
+        )
         return Quoting.NONE, plain.wrapped
-    for quoting in (Quoting.UNESCAPED, Quoting.BARE):
+    for quoting in _UNESCAPED:
         if look.trial(quoting).explains:
             log.warning(
                 "%s:%d: quotation marks inside quoted cells are not doubled; a cell is read to the mark that a delimiter or the end of "
@@ -200,6 +206,7 @@ class _Trial:
     """
 
     delimiter: str
+    quoting: Quoting
     names: list[str] = field(default_factory=list)
     problem: tuple[int, str] | None = None
     bare: int = 0
@@ -208,6 +215,10 @@ class _Trial:
     inside: list[list[str]] = field(default_factory=list)
     values: list[Counter[str]] = field(default_factory=list)
     shapes: list[set[str]] = field(default_factory=list)
+    opening: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.opening = re.compile(rf'[{re.escape(self.delimiter)}\r\n]"')
 
     @property
     def explains(self) -> bool:
@@ -219,9 +230,11 @@ class _Trial:
             self.names = row
             self.values, self.shapes = [Counter() for _ in row], [set() for _ in row]
             return
-        if self.problem is None and len(row) != len(self.names):
-            fields = f"the row in line {first} has {counted(len(row), 'field')}, but the header {len(self.names)}"
+        if len(row) != len(self.names):
+            fields = f"the row in line {first} has {counted(len(row), 'field')}, the header {len(self.names)}"
             self.problem = (first, fields)
+        elif len(lines) > 1 and self.quoting in _UNESCAPED and any(map(self.opening.search, row)):
+            self.problem = (first, f"the cell that begins in line {first} has the beginning of another one inside")
         if len(lines) > 1:
             parts = [line.rstrip("\r\n").split(self.delimiter) for line in lines]
             if all(len(part) == len(self.names) and part != [""] for part in parts):
@@ -244,7 +257,7 @@ class _Trial:
             )
             for part in self.inside
         )
-        return 2 * hits > len(self.inside)
+        return 2 * hits >= len(self.inside) > 0
 
 
 def _shape(value: str) -> str:
@@ -310,7 +323,7 @@ class _Look:
 
     def trial(self, quoting: Quoting) -> _Trial:
         """Return what a way of quoting makes of the text."""
-        trial = _Trial(self.delimiter)
+        trial = _Trial(self.delimiter, quoting)
         lines = self._lines()
         try:
             for row in rows_of(lines, Dialect(self.delimiter, quoting)):
@@ -456,12 +469,14 @@ def _unwrapped(rows: Iterator[list[str]], wrapped: frozenset[int]) -> Iterator[l
 def _marked_rows(lines: Lines, delimiter: str, quoting: Quoting) -> Iterator[list[str]]:
     """Yield rows whose quoted cells end as the way of quoting says."""
     unquoted = re.compile(rf"[^{re.escape(delimiter)}\r\n]*")
+    opening = re.compile(' *"' if quoting is Quoting.SPACED else MARK)
     for line in lines:
         row: list[str] = []
         at = 0
         while line.strip("\r\n"):
-            if line.startswith(MARK, at):
-                begin = look = at + 1
+            opened = opening.match(line, at)
+            if opened is not None:
+                begin = look = opened.end()
                 while (end := _closing(line, look, delimiter, quoting)) < 0:
                     look = len(line)
                     more = next(lines, None)
@@ -470,6 +485,8 @@ def _marked_rows(lines: Lines, delimiter: str, quoting: Quoting) -> Iterator[lis
                     line += more
                 row.append(_content(line[begin:end], quoting))
                 at = end + 1
+                if quoting is Quoting.SPACED:
+                    at += len(line[at:]) - len(line[at:].lstrip(" "))
             else:
                 found = unquoted.match(line, at)
                 assert found is not None
@@ -483,14 +500,15 @@ def _marked_rows(lines: Lines, delimiter: str, quoting: Quoting) -> Iterator[lis
         yield row
 
 
-_TOKENS = re.compile(r'\\[\s\S]|""|"')
+_TOKENS = {Quoting.BACKSLASH: re.compile(r'\\[\s\S]|""|"'), Quoting.SPACED: re.compile('""|"')}
+_RUNS = re.compile('"+')
 
 
 def _closing(text: str, look: int, delimiter: str, quoting: Quoting) -> int:
     """Return where the mark stands that closes a cell, -1 for nowhere; look: up to where there is none."""
-    if quoting is Quoting.BACKSLASH:
-        return next((token.start() for token in _TOKENS.finditer(text, look) if token[0] == MARK), -1)
-    for run in re.compile(r'"+').finditer(text, look):
+    if quoting in _TOKENS:
+        return next((token.start() for token in _TOKENS[quoting].finditer(text, look) if token[0] == MARK), -1)
+    for run in _RUNS.finditer(text, look):
         border = run.end() == len(text) or text[run.end()] in f"{delimiter}\r\n"
         if border and (quoting is Quoting.BARE or len(run[0]) % 2):
             return run.end() - 1

@@ -197,8 +197,8 @@ def _head(text: Iterator[str]) -> tuple[list[str], Iterator[str], bool]:
 
 
 def _failing(error: InputError) -> Iterator[str]:
+    yield from ()
     raise error
-    yield ""
 
 
 def _fields(options: ReadOptions) -> dict[str, str]:
