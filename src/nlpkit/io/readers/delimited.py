@@ -20,6 +20,7 @@ from nlpkit.io.readers.quoting import (
     Lines,
     OpenText,
     find_quoting,
+    rows_in,
     rows_of,
     what_is_wrong,
 )
@@ -70,7 +71,7 @@ def read_delimited(
     rows: list[list[str]] = []
     starts: list[int] = []
     reasons: dict[int, str] = {}
-    done = 0  # rows handed on
+    done = rowlike = 0  # rows handed on, rows that may be several
     start = lines.number + 1  # line where the next row begins
     emptied: Counter[str] = Counter()  # cells of each column
 
@@ -80,13 +81,21 @@ def read_delimited(
 
     try:
         for row in rows_of(lines, dialect):
-            lines.taken = []
+            taken, lines.taken = lines.taken, []
             if row and not header:
                 header, names = row, header_names(row, path, start)
                 yield RowBlock({name: [] for name in names}, range(0), 0, [])
             elif row:
                 if len(row) != len(names):
                     raise InputError(_ragged(path, start, lines.number, row, names))
+                if len(taken) > 1 and not dialect.certain and rows_in(taken, dialect.delimiter, len(names)):
+                    rowlike += 1
+                    log.log(
+                        logging.WARNING if rowlike == 1 else logging.DEBUG,
+                        "%s:%d: a quoted cell runs to line %d, and each of these lines may be a row; from a file, which can be "
+                        "looked at as a whole, nlpkit may tell",
+                        path, start, lines.number,
+                    )  # fmt: skip
                 if any(value in row for value in na_values):
                     emptied.update(name for name, cell in zip(names, row, strict=True) if cell in na_values)
                     row = ["" if cell in na_values else cell for cell in row]

@@ -62,6 +62,7 @@ class Dialect:
     quoting: Quoting = Quoting.DOUBLED
     wrapped: frozenset[int] = frozenset()
     skip: int = 0  # lines above the header
+    certain: bool = True  # the whole text was looked at
 
 
 _UNESCAPED = (Quoting.UNESCAPED, Quoting.BARE)
@@ -118,10 +119,10 @@ def find_quoting(open_text: OpenText, path: str, dialect: Dialect, *, whole: boo
     csv.field_size_limit(LONGEST_FIELD)
     look = _Look(open_text, dialect.delimiter, dialect.skip, whole)
     if not look.is_doubtful():
-        return dialect
+        return replace(dialect, certain=whole)
     doubled = look.trial(Quoting.DOUBLED)
     quoting, wrapped = (_of_doubled if doubled.problem is None else _of_others)(look, doubled, path)
-    return replace(dialect, quoting=quoting, wrapped=wrapped)
+    return replace(dialect, quoting=quoting, wrapped=wrapped, certain=whole)
 
 
 def _of_doubled(look: _Look, doubled: _Trial, path: str) -> _Found:
@@ -236,8 +237,8 @@ class _Trial:
         elif len(lines) > 1 and self.quoting in _UNESCAPED and any(map(self.opening.search, row)):
             self.problem = (first, f"the cell that begins in line {first} has the beginning of another one inside")
         if len(lines) > 1:
-            parts = [line.rstrip("\r\n").split(self.delimiter) for line in lines]
-            if all(len(part) == len(self.names) and part != [""] for part in parts):
+            parts = rows_in(lines, self.delimiter, len(self.names))
+            if parts:
                 self.rowlike.append((first, last))
                 self.inside += parts[1:] if len(self.inside) < _KEPT_VALUES else []
             return
@@ -258,6 +259,12 @@ class _Trial:
             for part in self.inside
         )
         return 2 * hits >= len(self.inside) > 0
+
+
+def rows_in(lines: list[str], delimiter: str, n_fields: int) -> list[list[str]]:
+    """Return the lines of one row as rows, none where one of them has not the fields of a row."""
+    parts = [line.rstrip("\r\n").split(delimiter) for line in lines]
+    return parts if all(len(part) == n_fields and part != [""] for part in parts) else []
 
 
 def _shape(value: str) -> str:
