@@ -20,6 +20,7 @@ from nlpkit.io.readers.notes import ReadingNotes
 from nlpkit.io.readers.parquet import ParquetInput
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.sources import Source, StoredBytes, missing_path, split_suffix
+from nlpkit.values import python_values
 
 TABLE_FORMATS = ("csv", "tsv", "jsonl", "json", "parquet", "xlsx")
 _SPREADSHEETS = (".xls", ".ods")
@@ -152,7 +153,7 @@ def _read(path: Path, encoding: str | None, *, hint: str, wanted: Sequence[str] 
             columns: dict[str, list[Any]] = {n: [] for n in reader.columns() if wanted is None or n in wanted}
             for batch in reader.batches(list(columns), _BATCH):
                 for name, values in columns.items():
-                    values += batch.column(name).to_pylist()
+                    values += python_values(batch.column(name))
             places = [f"{path}: row {n}" for n in range(1, reader.rows + 1)] if wanted is None else []
             return PlainTable(str(path), columns, places, list(range(len(places))))
         columns = {}

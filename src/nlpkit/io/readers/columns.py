@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit.errors import EncodingError, InputError
+from nlpkit.values import python_values
 from nlpkit.wording import truncated
 
 TYPES: dict[str, pa.DataType] = {
@@ -187,7 +188,7 @@ def to_array(
 
 def forced_array(column: TypedColumn, array: pa.Array, place: Callable[[int], str]) -> pa.Array:
     """Return an Arrow array as the type given with `types`; raises InputError where a value has none."""
-    values = array.to_pylist()
+    values = python_values(array)
     return pa.array([_forced(column, value, place, row) for row, value in enumerate(values)], column.type)
 
 

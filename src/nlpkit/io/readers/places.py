@@ -13,6 +13,7 @@ from nlpkit.errors import ColumnError, UsageError, missing_column
 from nlpkit.io.readers.blocks import RowBlock
 from nlpkit.io.readers.columns import MIXED, STRING, ValueKind, as_text
 from nlpkit.io.readers.roles import NUMBERED, Roles, text_columns
+from nlpkit.values import python_values
 
 BETWEEN = "\n\n"  # the texts that are joined
 _EACH = "[]"
@@ -113,7 +114,7 @@ def with_derived(block: RowBlock, derived: Mapping[str, DerivedColumn]) -> RowBl
 def batch_with_derived(batch: pa.RecordBatch, derived: Mapping[str, DerivedColumn]) -> pa.RecordBatch:
     """Return a batch with the columns that are put together."""
     for name, column in derived.items():
-        inside = {part: batch.column(part).to_pylist() for part in column.columns}
+        inside = {part: python_values(batch.column(part)) for part in column.columns}
         type_ = pa.large_string() if isinstance(column.kind, ValueKind) else column.kind
         batch = batch.append_column(name, pa.array(column.values(inside, batch.num_rows), type_))
     return batch

@@ -495,10 +495,10 @@ def _marked_rows(lines: Lines, delimiter: str, quoting: Quoting) -> Iterator[lis
                 if quoting is Quoting.SPACED:
                     at += len(line[at:]) - len(line[at:].lstrip(" "))
             else:
-                found = unquoted.match(line, at)
-                assert found is not None
-                row.append(found[0])
-                at = found.end()
+                cell = unquoted.match(line, at)
+                assert cell is not None
+                row.append(cell[0])
+                at = cell.end()
             if not line.startswith(delimiter, at):
                 if line[at:].strip("\r\n"):
                     raise csv.Error("delimiter expected after the closing mark")
@@ -524,5 +524,5 @@ def _closing(text: str, look: int, delimiter: str, quoting: Quoting) -> int:
 
 def _content(text: str, quoting: Quoting) -> str:
     if quoting is Quoting.BACKSLASH:
-        return re.sub(r'\\(["\\])|""', lambda found: found[1] or MARK, text)
+        return re.sub(r'\\(["\\])|""', lambda mark: mark[1] or MARK, text)
     return _undoubled(text)
