@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from nlpkit.errors import ColumnError, UsageError, missing_column
 from nlpkit.io.readers.blocks import RowBlock
-from nlpkit.io.readers.columns import MIXED, STRING, ValueKind, as_text
+from nlpkit.io.readers.columns import MIXED, NULL, STRING, ValueKind, as_text
 from nlpkit.io.readers.roles import NUMBERED, Roles, text_columns
 from nlpkit.values import python_values
 
@@ -147,7 +147,7 @@ def _kind(place: Place, columns: Mapping[str, Kind]) -> Kind:
 
 def _inside(kind: Kind, step: str) -> Kind:
     if isinstance(kind, ValueKind):
-        if kind.name in ("mixed", "null"):  # it may be there in some rows
+        if kind.is_text or kind == NULL:  # it may be there in some rows
             return MIXED
         return kind.item if step == _EACH else dict(kind.fields).get(step)
     if step == _EACH:
