@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import pyarrow as pa
 
 from nlpkit.errors import SchemaError
 from nlpkit.io.footers import DOCUMENTS, check_footer
@@ -35,6 +37,7 @@ class OpenedInput:
     header: InputHeader = field(default_factory=lambda: InputHeader("", {}, {}))
     no_records: NoRecordsError | None = None
     derived: dict[str, DerivedColumn] = field(default_factory=dict)
+    partition: dict[str, str | None] = field(default_factory=dict)  # columns that its folders name
 
     @property
     def empty(self) -> bool:
@@ -51,6 +54,10 @@ class OpenedInput:
         except NoRecordsError as error:
             self.no_records = error
             columns = {}
+        if columns:
+            self.partition = {name: value for name, value in self.source.partition.items() if name not in columns}
+            kind: Any = pa.string() if isinstance(self.reader, ArrowInput) else STRING
+            columns = {**columns, **dict.fromkeys(self.partition, kind)}
         renamed = {"text": roles.text}
         if columns:
             named = self.reader.roles(roles)
@@ -94,6 +101,8 @@ class OpenedInput:
         skip: rows of Parquet and tables before the first.
         """
         for part in self._parts(assembler.layout, batch_rows, skip):
+            if self.partition:
+                part = part.with_constants(self.partition)
             taken = assembler.take(part, limit) if isinstance(part, RowBlock) else assembler.take_arrow(part, limit)
             yield taken, part.size
             limit = None if limit is None else limit - taken.batch.num_rows
@@ -104,7 +113,9 @@ class OpenedInput:
         if isinstance(self.reader, ArrowInput):
             derived = [name for column in self.derived.values() for name in column.columns]
             names = [
-                name for name in dict.fromkeys([*self.header.renamed.values(), *derived]) if name not in self.derived
+                name
+                for name in dict.fromkeys([*self.header.renamed.values(), *derived])
+                if name not in self.derived and name not in self.partition
             ]
             for batch in self.reader.batches(names, batch_rows, skip):
                 yield ArrowBlock(batch, range(skip + 1, skip + batch.num_rows + 1))
@@ -117,7 +128,11 @@ class OpenedInput:
     def _plain_columns(self, layout: TableLayout) -> dict[str, ValueKind] | None:
         """Return the columns, if all are plain and the layout has them as they are, so that Arrow can read them; else None."""
         kinds = {name: STRING if kind == NULL else kind for name, kind in self.header.columns.items()}
-        if self.derived or not all(isinstance(kind, ValueKind) and kind.name in TYPES for kind in kinds.values()):
+        if (
+            self.derived
+            or self.partition
+            or not all(isinstance(kind, ValueKind) and kind.name in TYPES for kind in kinds.values())
+        ):
             return None
         for name, source in self.header.renamed.items():
             kind, column = kinds.get(source), layout.columns.get(name)
