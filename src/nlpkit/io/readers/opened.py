@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -26,6 +28,10 @@ from nlpkit.io.readers.schema import InputHeader, TableLayout
 from nlpkit.io.readers.unreadable import NoRecordsError
 from nlpkit.io.selection import selection_columns
 from nlpkit.io.sources import Source, StoredBytes, is_markdown, sniff
+
+_INDEX = re.compile(r"__index_level_\d+__")
+
+log = logging.getLogger("nlpkit.io")
 
 
 @dataclass(slots=True)
@@ -154,6 +160,17 @@ def _wanted(options: ReadOptions) -> tuple[str, ...] | None:
     return None if options.columns is None else (*options.columns, *selection_columns(options))
 
 
+def _note_index(table: ArrowInput) -> None:
+    """Say where a column comes from that pandas adds, and that no one named."""
+    for name in table.schema.names:
+        if _INDEX.fullmatch(name):
+            log.warning(
+                "%s: the column '%s' is the index of a pandas table; leave it out with `to_parquet(path, index=False)`",
+                table.source.shown,
+                name,
+            )
+
+
 def reader_of(
     source: Source, options: ReadOptions, *, alone: bool, per_file: bool, stdin: BinaryIO | None, notes: ReadingNotes
 ) -> RowInput | FileInput | ArrowInput:
@@ -174,6 +191,7 @@ def reader_of(
             except SchemaError:
                 table.close()
                 raise
+            _note_index(table)
             return table
     assert format is not None
     if format in FILE_FORMATS:
