@@ -143,8 +143,8 @@ def _of_doubled(look: _Look, doubled: _Trial, path: str) -> _Found:
         )  # fmt: skip
         return Quoting.NONE, plain.wrapped
     several = len(doubled.names) > 1
-    likely = several and (look.delimiter == "\t" or bool(doubled.bare) or doubled.has_rows_inside())
-    likely |= not several and bool(doubled.bare)
+    text_like = not doubled.pairs and (bool(doubled.bare) or (several and look.delimiter == "\t"))
+    likely = text_like or (several and doubled.has_rows_inside())
     first, last = rows[0]
     if explained and likely:
         log.warning(
@@ -415,7 +415,7 @@ class _Scan:
         """Return whether a row runs over several lines, each of which has the fields of the header."""
         is_end = data == 10
         if (data == 13).any():
-            is_end |= (data == 13) & (np.append(data[1:], 10) != 10)
+            is_end |= (data == 13) & (np.append(data[1:], 0) != 10)
         ends = np.flatnonzero(is_end)
         inside = (np.searchsorted(marks, ends) + self.in_quotes) % 2 == 1
         if not inside.any() and not self._begun:
@@ -486,10 +486,10 @@ def _marked_rows(lines: Lines, delimiter: str, quoting: Quoting) -> Iterator[lis
                 begin = look = opened.end()
                 while (end := _closing(line, look, delimiter, quoting)) < 0:
                     look = len(line)
-                    more = next(lines, None)
-                    if more is None:
+                    following = next(lines, None)
+                    if following is None:
                         raise csv.Error("unexpected end of data")
-                    line += more
+                    line += following
                 row.append(_content(line[begin:end], quoting))
                 at = end + 1
                 if quoting is Quoting.SPACED:
