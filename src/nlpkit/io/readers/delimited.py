@@ -18,6 +18,7 @@ from nlpkit.io.readers.quoting import (
     LONGEST_FIELD,
     Dialect,
     Lines,
+    OpenBytes,
     OpenText,
     find_quoting,
     rows_in,
@@ -38,7 +39,15 @@ _NESTED = ("tokens", "embedding", "prediction_prob", "probabilities")
 log = logging.getLogger("nlpkit.io")
 
 
-def dialect_of(open_text: OpenText, path: str, *, delimiter: str | None, text_col: str, whole: bool = True) -> Dialect:
+def dialect_of(
+    open_text: OpenText,
+    path: str,
+    *,
+    delimiter: str | None,
+    text_col: str,
+    whole: bool = True,
+    open_bytes: OpenBytes | None = None,
+) -> Dialect:
     """Return how the rows of a text are told apart; a `delimiter` of None is detected from the first lines.
 
     A first line such as `sep=;`, which Excel reads, names the delimiter. See `find_quoting` for the rest.
@@ -50,7 +59,9 @@ def dialect_of(open_text: OpenText, path: str, *, delimiter: str | None, text_co
         first = []
     named = _SEPARATOR.fullmatch(first[0].strip(f"{BOM}\r\n")) if first else None
     delimiter = named[1] if named else delimiter or _sniff(first, text_col)
-    return find_quoting(open_text, path, Dialect(delimiter, skip=int(named is not None)), whole=whole)
+    return find_quoting(
+        open_text, path, Dialect(delimiter, skip=int(named is not None)), whole=whole, open_bytes=open_bytes
+    )
 
 
 def read_delimited(

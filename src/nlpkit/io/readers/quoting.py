@@ -22,7 +22,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TypeAlias
+from itertools import islice
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,10 +38,12 @@ LONGEST_FIELD = (1 << 31) - 1  # the csv module stops at 131,072 characters unle
 _ENDS = (10, 13)
 _KEPT_VALUES = 10_000  # of each column, to compare lines with
 _LONGEST_VALUE = 40
+_MOST_HEADER_LINES = 200
 
 log = logging.getLogger("nlpkit.io")
 
 OpenText: TypeAlias = Callable[[], Iterable[str]]
+OpenBytes: TypeAlias = Callable[[], Iterable[bytes]]
 
 
 class Quoting(Enum):
@@ -66,6 +69,7 @@ class Dialect:
 
 
 _UNESCAPED = (Quoting.UNESCAPED, Quoting.BARE)
+_Piece = TypeVar("_Piece", str, bytes)
 _Found: TypeAlias = tuple[Quoting, frozenset[int]]
 _DOUBLED: _Found = (Quoting.DOUBLED, frozenset())
 
@@ -107,7 +111,9 @@ def rows_of(lines: Lines, dialect: Dialect) -> Iterator[list[str]]:
             return _marked_rows(lines, dialect.delimiter, quoting)
 
 
-def find_quoting(open_text: OpenText, path: str, dialect: Dialect, *, whole: bool = True) -> Dialect:
+def find_quoting(
+    open_text: OpenText, path: str, dialect: Dialect, *, whole: bool = True, open_bytes: OpenBytes | None = None
+) -> Dialect:
     """Return the dialect with the way in which a text is quoted, and report one that is not RFC 4180.
 
     Args:
@@ -115,9 +121,10 @@ def find_quoting(open_text: OpenText, path: str, dialect: Dialect, *, whole: boo
         path: for messages.
         dialect: its delimiter, and the lines above the header.
         whole: the text is that of the whole file.
+        open_bytes: gives it as UTF-8, where that takes less time.
     """
     csv.field_size_limit(LONGEST_FIELD)
-    look = _Look(open_text, dialect.delimiter, dialect.skip, whole)
+    look = _Look(open_text, dialect.delimiter, dialect.skip, whole, open_bytes)
     if not look.is_doubtful():
         return replace(dialect, certain=whole)
     doubled = look.trial(Quoting.DOUBLED)
@@ -301,8 +308,11 @@ class _Plain:
 class _Look:
     """A text that can be read again and again, to try ways of quoting."""
 
-    def __init__(self, open_text: OpenText, delimiter: str, skip: int, whole: bool) -> None:
+    def __init__(
+        self, open_text: OpenText, delimiter: str, skip: int, whole: bool, open_bytes: OpenBytes | None = None
+    ) -> None:
         self._open, self.delimiter, self._skip, self._whole = open_text, delimiter, skip, whole
+        self._open_bytes = open_bytes
 
     def _lines(self) -> Lines:
         lines = Lines(_readable(lines_with_ends(_readable(self._open()))))
@@ -314,19 +324,26 @@ class _Look:
     def is_doubtful(self) -> bool:
         """Return whether marks stand where RFC 4180 has none, or a cell over several lines has lines like rows; read at 1 GB a second."""
         lines = self._lines()
-        header = next((row for row in csv.reader(lines, delimiter=self.delimiter) if row), [])
+        header = next(
+            (row for row in csv.reader(islice(lines, _MOST_HEADER_LINES), delimiter=self.delimiter) if row), []
+        )
         scan = _Scan(ord(self.delimiter), len(header))
         rest: list[bytes] = []
-        for piece in _readable(self._open()):
-            end = max(piece.rfind("\n"), piece.rfind("\r", 0, -1)) + 1
+        for piece in _readable(self._pieces()):
+            end = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
             if not end:
-                rest.append(piece.encode("utf-8", "replace"))
+                rest.append(piece)
                 continue
-            if scan.is_doubtful(b"".join([*rest, piece[:end].encode("utf-8", "replace")])):
+            if scan.is_doubtful(b"".join([*rest, piece[:end]])):
                 return True
-            rest = [piece[end:].encode("utf-8", "replace")]
+            rest = [piece[end:]]
         last = b"".join(rest)
         return bool(last and scan.is_doubtful(last + b"\n")) or (self._whole and scan.in_quotes)
+
+    def _pieces(self) -> Iterable[bytes]:
+        if self._open_bytes is not None:
+            return self._open_bytes()
+        return (piece.encode("utf-8", "replace") for piece in self._open())
 
     def trial(self, quoting: Quoting) -> _Trial:
         """Return what a way of quoting makes of the text."""
@@ -431,7 +448,7 @@ class _Scan:
         return bool(((n_lines[whole] > 1) & (n_unlike[whole] == 0)).any())
 
 
-def _readable(pieces: Iterable[str]) -> Iterator[str]:
+def _readable(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
     """Yield pieces up to where they cannot be read, which is reported when the rows are."""
     try:
         yield from pieces

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from itertools import chain
@@ -164,15 +165,26 @@ class RowInput:
             return text
         head, text, ended = _head(text)
         whole = ended or self.source.rereadable
-        open_text = (lambda: head) if ended or not whole else self._text_again
+        again = whole and not ended
+        open_text = self._text_again if again else lambda: head
         if not whole:
             last = "".join(head)
             head = [last[: max(last.rfind("\n"), last.rfind("\r", 0, -1)) + 1]]
         delimiter = "\t" if self.format == "tsv" else None
         self._dialect = dialect_of(
-            open_text, self.source.shown, delimiter=delimiter, text_col=self._options.text_col, whole=whole
+            open_text,
+            self.source.shown,
+            delimiter=delimiter,
+            text_col=self._options.text_col,
+            whole=whole,
+            open_bytes=self._bytes_again if again and self.encoding == "utf-8" else None,
         )
         return text
+
+    def _bytes_again(self) -> Iterator[bytes]:
+        with StoredBytes(self.source) as stored:
+            yield next(stored, b"").removeprefix(codecs.BOM_UTF8)
+            yield from stored
 
     def _text_again(self) -> Iterator[str]:
         with StoredBytes(self.source) as stored:
