@@ -123,8 +123,9 @@ def read_delimited(
                     rows, starts, reasons, lines.size = [], [], {}, 0
             start = lines.number + 1
     except csv.Error as error:
+        hint = "" if dialect.certain else ", or read a file instead of a pipe: it is looked at as a whole"
         raise InputError(
-            f"{path}:{start}: {what_is_wrong(error, start, lines.number)}; double the quotation marks inside quoted cells"
+            f"{path}:{start}: {what_is_wrong(error, start, lines.number)}; double the quotation marks inside quoted cells{hint}"
         ) from error
     finally:
         if emptied:

@@ -32,6 +32,9 @@ def read_jsonl(text: Utf8Lines, path: str, arrow: ArrowLines | None = None) -> I
     number = done = 0  # lines read, rows handed on
     numbers: Sequence[int]
     for whole in text.groups(_GROUP):
+        if whole.isspace():
+            number += whole.count(b"\n")
+            continue
         batch = None if arrow is None else arrow.read(whole)
         if batch is not None:
             yield ArrowBlock(batch, range(number + 1, number + batch.num_rows + 1), len(whole), lines=True)

@@ -481,10 +481,10 @@ def _undoubled(text: str) -> str:
 
 
 def _unwrapped(rows: Iterator[list[str]], wrapped: frozenset[int]) -> Iterator[list[str]]:
-    header = True
+    header: list[str] = []
     for row in rows:
-        if header and row:
-            header = False
+        header = header or row
+        if row == header:  # also one that is repeated
             yield [_inner(cell) for cell in row]
         else:
             yield [_inner(cell) if i in wrapped else cell for i, cell in enumerate(row)] if wrapped else row
