@@ -228,3 +228,32 @@ def test_a_full_disk_is_told_with_the_name_of_what_is_written(error: Exception, 
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(OSError, match="Input/output error"), atomic_file(target):  # of what is read, maybe
         raise OSError(errno.EIO, "Input/output error")
+
+
+def write_beside_another(target: Path) -> None:
+    """Write a file that another process writes meanwhile."""
+    with atomic_file(target) as part:
+        part.write_text("second")
+        target.write_text("first")
+
+
+def test_the_second_of_two_writers_without_force_does_not_replace_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both ended well, and one of the files was gone; also on a file system without hard links."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    with pytest.raises(OutputExistsError, match="was written by another program meanwhile"):
+        write_beside_another(tmp_path / "x.csv")
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    with pytest.raises(OutputExistsError):
+        write_beside_another(tmp_path / "y.csv")
+    with atomic_file(tmp_path / "z.csv") as part:
+        part.write_text("new")
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {
+        "x.csv": "first",
+        "y.csv": "first",
+        "z.csv": "new",
+    }

@@ -199,10 +199,10 @@ def test_csv_of_r_has_na_where_there_is_no_value(tmp_path: Path, caplog: pytest.
         ("id,text,id\n1,a,2\n", r"x\.csv:1: the header has the column 'id' twice"),
         ('id,text\n1,"a\nb"\n2\n', r"x\.csv:4: 1 field, but the header has 2"),
         ("id,text\n1,a,b,c\n", r"x\.csv:2: 4 fields, but the header has 2; put fields"),
-        ('id,text\n1,a\n2,"b\n3,c\n', r"x\.csv:3: a quote opened in this row is not closed"),
+        ('id,text\n1,"a, b"\n2,"b\n3,c\n', r"x\.csv:3: a quote opened in the row of line 3 is not closed by the end"),
         (
             'id,text\n1,a\n2,"b\n3,c\n4,"d",e\n',
-            r"x\.csv:3: 3 fields, .* the row runs to line 5, is a quote not closed\?",
+            r"x\.csv:3: a quoted cell in line 5 of the row that begins in line 3 goes on behind its closing mark; double",
         ),
     ],
 )

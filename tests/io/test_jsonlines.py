@@ -245,3 +245,11 @@ def test_any_plain_objects(rows: list[dict[str, Any]], ascii: bool, kind: ValueK
         with suppress(OverflowError):  # an integer beyond all floats, which Arrow does not take
             one, other = as_floats(one), as_floats(other)
     assert same(one, other), lines
+
+
+def test_blank_lines_are_passed_over_at_once() -> None:
+    """753 bytes of bzip2 held a billion of them, which took minutes."""
+    lines = b"\n" * (3 << 20) + b'{"text": "a"}\n'
+    pieces = (lines[start : start + (1 << 18)] for start in range(0, len(lines), 1 << 18))
+    (block,) = jsonlines.read_jsonl(Utf8Lines(pieces, "x"), "x")
+    assert list(block.numbers) == [(3 << 20) + 1]

@@ -176,3 +176,10 @@ def test_words_that_are_there_several_times(tmp_path: Path, caplog: pytest.LogCa
     path = written(tmp_path, "nrc.tsv", "word\temotion\tweight\n" + nrc)
     with pytest.raises(InputError, match=r"2 of 2 words have several weights .*nrc.tsv:2.*Keep the rows of one"):
         read_lexicon([path])
+
+
+def test_a_cell_over_several_lines_is_refused(tmp_path: Path) -> None:
+    """A lone quotation mark joined lines, and the command ended as a bug."""
+    path = written(tmp_path, "x.csv", 'word,weight\ngood,1\n"bad,-1\nfine,1\n')
+    with pytest.raises(InputError, match=r"x\.csv:3: a cell goes over several lines"):
+        read_lexicon([path])

@@ -11,10 +11,14 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zstandard
 
 from nlpkit.errors import InputError, UsageError
+from nlpkit.io.corpora import open_documents
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.sources import Source, StoredBytes, resolve, sniff, split_suffix
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -233,3 +237,57 @@ def test_short_reads_of_a_pipe_do_not_hide_the_compression() -> None:
 def test_a_file_that_cannot_be_opened_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         StoredBytes(Source(str(tmp_path / "gone"), "gone", None))
+
+
+# ---------------------------------------------------------------- partitions, private names, links, bombs
+
+
+def test_folders_name_columns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Spark, Hive, Polars and DuckDB write columns as folders; they were lost."""
+    touch(tmp_path / "label=a%2Fb/year=2024/x.csv", b"id,text,year\n1,one,1999\n")
+    touch(tmp_path / "label=__HIVE_DEFAULT_PARTITION__/y.jsonl", b'{"id": 2, "text": "two"}\n')
+    touch(tmp_path / "_temporary/0/z.csv", b"broken")
+    touch(tmp_path / "_SUCCESS", b"")
+    table = open_documents([str(tmp_path)]).read_all()
+    assert sorted(table.to_pylist(), key=lambda row: row["id"]) == [
+        {"id": "1", "text": "one", "year": "1999", "label": "a/b"},  # the file has a year of its own
+        {"id": "2", "text": "two", "year": None, "label": None},
+    ]
+    assert [m for m in caplog.messages if "begin with _" in m] == [
+        f"{tmp_path}: names that begin with _ are left out, as other programs do (1 file, such as {tmp_path}/_temporary/0/z.csv); name "
+        "the files to read them"
+    ]
+    for pattern in ("*/**/*.csv", "**"):
+        assert "_temporary" not in str(resolve([str(tmp_path / pattern)]))
+    assert [source.stem for source in resolve([str(tmp_path / "_temporary/*/*.csv")])] == ["z"]
+
+
+def test_a_partitioned_folder_of_parquet(tmp_path: Path) -> None:
+    for year in (2023, 2024):
+        folder = tmp_path / f"year={year}"
+        folder.mkdir()
+        pq.write_table(pa.table({"text": [f"of {year}", "x"]}), folder / "part.parquet")
+    table = open_documents([str(tmp_path)], ReadOptions(types=(("year", "int"),), keep_if="year == 2024")).read_all()
+    assert table.select(["text", "year"]).to_pylist() == [
+        {"text": "of 2024", "year": 2024},
+        {"text": "x", "year": 2024},
+    ]
+
+
+def test_links_that_lead_nowhere_are_named(tmp_path: Path) -> None:
+    """The message proposed the link itself."""
+    (tmp_path / "circle.jsonl").symlink_to(tmp_path / "circle.jsonl")
+    (tmp_path / "gone.csv").symlink_to("elsewhere.csv")
+    for name, target in (("circle.jsonl", tmp_path / "circle.jsonl"), ("gone.csv", "elsewhere.csv")):
+        with pytest.raises(InputError, match=rf"{name}: the link leads nowhere, or in a circle \(to {target}\)"):
+            resolve([str(tmp_path / name)])
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_bomb_is_unpacked_in_pieces(tmp_path: Path, suffix: str) -> None:
+    """Of 2 KB of bzip2 came gigabytes in one piece."""
+    packed = touch(tmp_path / f"a.txt{suffix}", PACKERS[suffix](b"x" * (160 << 20)))
+    with StoredBytes(Source(str(packed), "s", None)) as stored:
+        sizes = [len(piece) for piece in stored]
+    assert sum(sizes) == 160 << 20
+    assert max(sizes) <= (65 << 20 if suffix == ".zst" else 1 << 20)

@@ -14,6 +14,7 @@ from scipy import sparse
 from nlpkit.cells import as_label
 from nlpkit.errors import ColumnError
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray
+from nlpkit.values import python_values
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 CONSTANT = 1e-12  # a standard deviation that is rounding
@@ -221,7 +222,7 @@ def _is_number(text: str) -> bool:
 
 def read_texts(column: Column) -> list[str | None]:
     """Return values (D,) as texts, None for a missing or empty one; 1.0 is 1."""
-    return [as_label(value) for value in column.to_pylist()]
+    return [as_label(value) for value in python_values(column)]
 
 
 def tells_labels(column: Column, labels: Sequence[str | None]) -> bool:

@@ -19,6 +19,13 @@ from nlpkit.plain import shell_line
 
 MANIFEST = "manifest.json"
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS)
+_NO_LINKS = (
+    errno.EPERM,
+    errno.ENOTSUP,
+    errno.EOPNOTSUPP,
+    errno.ENOSYS,
+    errno.EMLINK,
+)  # file systems without hard links
 LITTER = (".DS_Store", "Thumbs.db")  # what file managers leave in any directory
 
 
@@ -124,9 +131,27 @@ def atomic_file(path: Path, *, force: bool = False) -> Iterator[Path]:
         with naming(path):
             yield part
             _sync(part)
-            part.replace(path)
+            if force:
+                part.replace(path)
+            else:
+                _put(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _put(part: Path, path: Path) -> None:
+    """Give a file its name, unless another program has made one of that name by now; raises OutputExistsError then."""
+    try:
+        path.hardlink_to(part)
+    except FileExistsError:
+        raise OutputExistsError(
+            f"output {path} was written by another program meanwhile; give `force` to replace it, or another -o"
+        ) from None
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        check_target(path, force=False)
+        part.replace(path)
 
 
 @contextmanager

@@ -129,6 +129,12 @@ def _decide(sample: bytes, path: str, *, whole: bool, declared: bool) -> tuple[s
             return name, True
     if b"\0" in sample:
         wide = _wide(sample)
+        text = sample.rstrip(b"\0")
+        if wide is None and b"\0" not in text:
+            where = f"from byte {len(text):,} on, it holds" if text else "holds"
+            raise InputError(
+                f"{path}: {where} nothing but NUL bytes, as after a broken download or on a full disk; fetch it again"
+            )
         if wide is None:
             raise InputError(f"{path}: looks binary (NUL bytes), not text; if it is text, name its `encoding`")
         return wide, True

@@ -212,7 +212,15 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[_LexiconRow]:
         yield from (_LexiconRow(f"{path}:{number}", line, "", "") for number, line in lines)
         return
     texts = [line for _, line in lines]
-    parsed = (line.split("\t") for line in texts) if delimiter == "\t" else csv.reader(texts, delimiter=delimiter)
+    tabs = delimiter == "\t"
+    parsed = [line.split("\t") for line in texts] if tabs else list(csv.reader(texts, delimiter=delimiter))
+    if len(parsed) != len(lines):
+        first = next(
+            (n for (n, line), row in zip(lines, parsed, strict=False) if "\n" in "".join(row) or line.count('"') % 2), 1
+        )
+        raise InputError(
+            f"{path}:{first}: a cell goes over several lines; write a row on each line, and double quotation marks"
+        )
     cells = [(f"{path}:{number}", row) for (number, _), row in zip(lines, parsed, strict=True)]
     head = [cell.strip() for cell in cells[0][1]]
     if not columns and len(head) > 1 and _is_weight(head[1]):

@@ -13,13 +13,15 @@ import pyarrow as pa
 from nlpkit.cells import text_of
 from nlpkit.errors import InputError, missing_column
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.readers.blocks import RowBlock
-from nlpkit.io.readers.delimited import string_lists
+from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
+from nlpkit.io.readers.delimited import REPEATED_HEADER, string_lists
 from nlpkit.io.readers.files import FileInput
 from nlpkit.io.readers.notes import ReadingNotes
 from nlpkit.io.readers.parquet import ParquetInput
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.sources import Source, StoredBytes, missing_path, split_suffix
+from nlpkit.values import python_values
+from nlpkit.wording import counted
 
 TABLE_FORMATS = ("csv", "tsv", "jsonl", "json", "parquet", "xlsx")
 _SPREADSHEETS = (".xls", ".ods")
@@ -152,13 +154,13 @@ def _read(path: Path, encoding: str | None, *, hint: str, wanted: Sequence[str] 
             columns: dict[str, list[Any]] = {n: [] for n in reader.columns() if wanted is None or n in wanted}
             for batch in reader.batches(list(columns), _BATCH):
                 for name, values in columns.items():
-                    values += batch.column(name).to_pylist()
+                    values += python_values(batch.column(name))
             places = [f"{path}: row {n}" for n in range(1, reader.rows + 1)] if wanted is None else []
             return PlainTable(str(path), columns, places, list(range(len(places))))
         columns = {}
         n_rows = 0
         for block in reader.blocks():
-            assert isinstance(block, RowBlock)  # none are expected as Arrow
+            block = _without_headers(block, str(path))
             for name in block.columns:
                 if wanted is None or name in wanted:
                     columns.setdefault(name, [None] * n_rows)
@@ -170,6 +172,23 @@ def _read(path: Path, encoding: str | None, *, hint: str, wanted: Sequence[str] 
     finally:
         reader.close()
     return PlainTable(str(path), columns, places, list(range(len(places))))
+
+
+def _without_headers(block: RowBlock | ArrowBlock, path: str) -> RowBlock:
+    """Return a block without the rows that repeat the header."""
+    assert isinstance(block, RowBlock)  # none are expected as Arrow
+    repeated = {row for row, reason in block.reasons.items() if reason == REPEATED_HEADER}
+    if not repeated:
+        return block
+    kept = [row for row in range(len(block.numbers)) if row not in repeated]
+    log.warning(
+        "%s: the row repeats the header and is left out (%s)",
+        block.place(path, min(repeated)),
+        counted(len(repeated), "row"),
+    )
+    columns = {name: [values[row] for row in kept] for name, values in block.columns.items()}
+    lines = None if block.lines is None else [block.lines[row] for row in kept]
+    return RowBlock(columns, [block.numbers[row] for row in kept], block.size, lines, block.unit)
 
 
 def _detected(path: str, encoding: str) -> None:

@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
+from urllib.parse import unquote
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.unpacking import compression, members
@@ -58,6 +59,7 @@ _OTHER_DOCUMENTS = {
     ".doc": "docx", ".odt": "docx", ".rtf": "docx", ".epub": "html", ".xls": "xlsx", ".ods": "xlsx", ".ppt": "pdf",
     ".pptx": "pdf",
 }  # fmt: skip
+_NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 _CHUNK = 1 << 18  # 256 KB as stored: large enough for speed, small enough for a high compression ratio
 
 log = logging.getLogger("nlpkit.io")
@@ -72,6 +74,16 @@ class Source:
     format: str | None  # by the option or the suffix; None = look at the first bytes
     listed: bool = False  # found in a directory or by a glob, so one of many
     base: str = ""  # the directory or the fixed part of the glob it was found under
+
+    @property
+    def partition(self) -> dict[str, str | None]:
+        """The columns that folders name, such as year=2024/label=pos, as Spark, Hive, Polars and DuckDB write them."""
+        parts = [part.partition("=") for part in Path(self.path).parts[:-1]] if not self.is_stdin else []
+        return {
+            unquote(name): None if value == _NULL_FOLDER else unquote(value)
+            for name, sign, value in parts
+            if name and sign
+        }
 
     @property
     def is_stdin(self) -> bool:
@@ -162,16 +174,20 @@ def _in_directory(name: str, format: str | None) -> list[Source]:
     if Path(name, "manifest.json").exists() and Path(name, "topics.parquet").exists():
         raise InputError(f"{name} is a run directory, not a corpus; name the documents the model was made from")
     files: list[str] = []
+    unread: list[str] = []  # of a job that has not ended, or about the others
     others: Counter[str] = Counter()
     for folder, folders, names in os.walk(name):
         folders[:] = [f for f in folders if not f.startswith(".")]
         for file in names:
             if file.startswith(".") or file.endswith(".dropped.parquet"):  # hidden, or our own list of dropped rows
                 continue
-            if format is None and split_suffix(file)[1] is None:
+            if _is_private(Path(folder, file).relative_to(name)):
+                unread += [str(Path(folder, file))] if format is not None or split_suffix(file)[1] is not None else []
+            elif format is None and split_suffix(file)[1] is None:
                 others[Path(file).suffix or "no suffix"] += 1
             else:
                 files.append(str(Path(folder, file)))
+    _note_unread(name, unread)
     if format is None:
         files = _without_accompanying(name, files)
     if not files:
@@ -180,6 +196,21 @@ def _in_directory(name: str, format: str | None) -> list[Source]:
         hint = ", or name the format of all files with `format`" if others else ""
         raise InputError(f"{name}: no corpus file in this directory (looked for {known}){seen}{hint}")
     return [_source(path, format, base=name) for path in sorted(files, key=lambda p: Path(p).parts)]
+
+
+def _is_private(path: Path) -> bool:
+    """Return whether a file is about others, or in a folder such as _temporary, by the names below a directory."""
+    return any(part.startswith("_") and "=" not in part for part in path.parts)
+
+
+def _note_unread(name: str, files: list[str]) -> None:
+    if files:
+        log.warning(
+            "%s: names that begin with _ are left out, as other programs do (%s, such as %s); name the files to read them",
+            name,
+            counted(len(files), "file"),
+            min(files),
+        )
 
 
 def _without_accompanying(folder: str, files: list[str]) -> list[str]:
@@ -200,14 +231,20 @@ def _without_accompanying(folder: str, files: list[str]) -> list[str]:
 def _by_glob(pattern: str, format: str | None) -> list[Source]:
     base = str(Path(*_until(Path(pattern).parts, glob.has_magic)))
     sources: list[Source] = []
+    unread: list[str] = []
+    named = any(part.startswith("_") for part in Path(pattern).parts)
     matches = glob.glob(pattern, recursive=True)  # noqa: PTH207  (a pattern may be absolute)
     for match in sorted(matches, key=lambda p: Path(p).parts):
         if match.endswith(".dropped.parquet"):
+            continue
+        if not named and _is_private(Path(os.path.relpath(match, base))):
+            unread.append(match)
             continue
         if not Path(match).is_dir():
             sources.append(_source(match, format, base=base))
         elif "**" not in pattern:  # with ** the files below a directory are matches themselves
             sources.extend(_in_directory(match, format))
+    _note_unread(pattern, [file for file in unread if not Path(file).is_dir() and (format or split_suffix(file)[1])])
     if not sources:
         raise InputError(f"no file matches '{pattern}' (looked in {Path(base).resolve()})")
     return sources
@@ -225,6 +262,8 @@ def _until(parts: Iterable[str], stop: Callable[[str], bool]) -> list[str]:
 def missing_path(path: Path) -> str:
     if not path.parent.is_dir():
         return f"{path}: no such file (there is no directory {path.parent})"
+    if path.is_symlink():
+        return f"{path}: the link leads nowhere, or in a circle (to {path.readlink()}); name the file itself"
     near = get_close_matches(path.name, sorted(other.name for other in path.parent.iterdir()), n=1, cutoff=0.6)
     hint = f"; did you mean '{path.parent / near[0]}'?" if near else ""
     return f"{path}: no such file or directory{hint}"

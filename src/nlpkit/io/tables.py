@@ -33,6 +33,7 @@ from nlpkit.io.artifacts import dropped_table, stored, with_footer, write_table
 from nlpkit.io.atomic import atomic_file, check_target, scratch_beside
 from nlpkit.io.corpora import DroppedRow
 from nlpkit.io.parquet_sink import ParquetSink
+from nlpkit.values import python_values
 
 FORMATS = {
     ".parquet": "parquet",
@@ -283,7 +284,7 @@ def _json_values(column: pa.Array) -> list[Any]:
     lists = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     if lists and pa.types.is_floating(kind.value_type):
         return [None if row is None else [_json_number(x, kind.value_type) for x in row] for row in column.to_pylist()]
-    return list(column.to_pylist())
+    return python_values(column)
 
 
 def _json_number(x: float | None, kind: pa.DataType) -> float | None:
@@ -296,7 +297,12 @@ def _flat_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of a column in which lists and structs are JSON, bytes hexadecimal, and codes are what they stand for."""
     if pa.types.is_dictionary(kind):
         return _flat_type(kind.value_type)
-    return pa.large_string() if pa.types.is_nested(kind) or _is_binary(kind) else kind
+    return pa.large_string() if pa.types.is_nested(kind) or _is_binary(kind) or _is_day(kind) else kind
+
+
+def _is_day(kind: pa.DataType) -> bool:
+    """Return whether values may be in years that Arrow does not write, such as 33658."""
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
 
 
 def _is_binary(kind: pa.DataType) -> bool:
@@ -313,6 +319,8 @@ def _flat(column: pa.Array) -> pa.Array:
         return _flat(column.cast(column.type.value_type))
     if _is_binary(column.type):
         return pa.array([None if value is None else value.hex() for value in column.to_pylist()], pa.large_string())
+    if _is_day(column.type):
+        return _days(column)
     if not pa.types.is_nested(column.type):
         return column
     values = [
@@ -322,12 +330,21 @@ def _flat(column: pa.Array) -> pa.Array:
     return pa.array(values, pa.large_string())
 
 
+def _days(column: pa.Array) -> pa.Array:
+    """Return days and times as Arrow writes them, those of years that it does not write as `python_values` does."""
+    texts = column.cast(pa.large_string())
+    beyond = pc.starts_with(texts, "<value out of range")
+    if not pc.any(beyond).as_py():
+        return texts
+    return pc.if_else(beyond, pa.array(map(str, python_values(column)), pa.large_string()), texts)
+
+
 def _cells(column: pa.Array) -> list[Any]:
     """Return values as cells: None, bool, int, finite float, or what is text."""
-    flat = _flat(column)
-    values = flat.to_pylist()
+    flat = column if _is_day(column.type) else _flat(column)
+    values = python_values(flat)
     if not pa.types.is_floating(flat.type):
-        return list(values)
+        return values
     numbers = [_json_number(x, flat.type) for x in values]
     return [str(x) if x is not None and math.isinf(x) else n for x, n in zip(values, numbers, strict=True)]
 

@@ -18,7 +18,7 @@ from nlpkit.errors import InputError, first_line, unknown_value
 from nlpkit.io import topic_text_files as texts
 from nlpkit.io.encoding import decode
 from nlpkit.io.plain_tables import refuse_spreadsheet
-from nlpkit.io.readers.delimited import read_delimited
+from nlpkit.io.readers.delimited import dialect_of, read_delimited
 from nlpkit.io.sources import STDIN, Source, StoredBytes, missing_path, split_suffix
 from nlpkit.io.topic_json_files import parse_json, read_json_topics
 from nlpkit.io.topic_table_files import Columns, is_numbered_header, is_topic_header, read_table_topics
@@ -178,7 +178,9 @@ def _parse(text: str, path: str, format: str) -> RawTopics:
         return texts.read_mallet(text, path)
     columns: dict[str, list[object]] = {}
     lines: list[int] = []
-    for block in read_delimited(iter([text]), path, delimiter="\t" if format == "tsv" else None, text_col="topic"):
+    delimiter = "\t" if format == "tsv" else None
+    dialect = dialect_of(lambda: [text], path, delimiter=delimiter, text_col="topic")
+    for block in read_delimited([text], path, dialect):
         for name, values in block.columns.items():
             columns.setdefault(name, []).extend(values)
         lines.extend(block.lines or ())

@@ -14,6 +14,7 @@ from nlpkit.io.documents import TEXT_HASH
 from nlpkit.topics.stm.design import Covariate
 from nlpkit.topics.stm.formula import Formula
 from nlpkit.types import FloatArray
+from nlpkit.values import python_values
 
 
 def covariates_of(rows: pa.Table, formula: Formula, *, where: str) -> dict[str, Covariate]:
@@ -50,7 +51,7 @@ def covariate_of(
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _as_days(rows, name)
-    texts = [None if value is None or str(value) == "" else str(value) for value in column.to_pylist()]
+    texts = [None if value is None or str(value) == "" else str(value) for value in python_values(column)]
     if is_category or pa.types.is_boolean(kind) or not any(map(str.isdigit, next(filter(None, texts), ""))):
         return texts
     numbers = _numbers_if_all(texts)

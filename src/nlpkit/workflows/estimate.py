@@ -23,6 +23,7 @@ from nlpkit.text.rows import RowPlan
 from nlpkit.text.vocab import EncodedBatch, Frequencies
 from nlpkit.topics.dtm.periods import cut_periods
 from nlpkit.topics.lda.chunks import parse_span
+from nlpkit.values import python_values
 from nlpkit.workflows.corpus import Corpus, Documents, no_documents
 from nlpkit.workflows.costs import COSTS, ENCODING, Cost, Work, cost_of
 from nlpkit.workflows.rows import Rows
@@ -123,7 +124,7 @@ class _Seen:
         self.rows += batch.num_rows
         self.chars += pc.sum(pc.utf8_length(batch.column("text"))).as_py() or 0
         if self._column is not None and self._column in batch.schema.names:
-            self.values.update(pc.unique(batch.column(self._column)).to_pylist())
+            self.values.update(python_values(pc.unique(batch.column(self._column))))
         names = [name for name in ("text", "tokens") if name in batch.schema.names]
         self._kept.append(batch.select(names).take(np.arange(first, batch.num_rows, self._every)))
         while sum(kept.num_rows for kept in self._kept) > 2 * SAMPLE:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
 from nlpkit.io.dates import PARTS, DateReader, date_format_of
 from nlpkit.types import IntArray
+from nlpkit.values import python_values
 
 _NEEDED = {name: needed for name, (needed, _) in PARTS.items()}
 
@@ -48,7 +49,7 @@ class Groups:
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
         codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        values = column.dictionary.to_pylist()
+        values = python_values(column.dictionary)
         numbers = np.full(len(values) + 1, -1, np.int32)  # the last one is what -1 points to
         present = codes[codes >= 0]
         used, first = np.unique(present, return_index=True)

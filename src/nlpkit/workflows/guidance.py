@@ -29,6 +29,7 @@ from nlpkit.topics.guided import (
 )
 from nlpkit.topics.guided_options import GuidedOptions
 from nlpkit.topics.lda.guide import Seeds, matching_terms
+from nlpkit.values import python_values
 
 if TYPE_CHECKING:
     from nlpkit.types import BoolArray, Float32Array, IntArray, TokenTable
@@ -224,7 +225,7 @@ def codes_of(table: pa.Table, column: str, usable: BoolArray, *, shown: str, par
         raise missing_column(where, shown, table.column_names, parameter)
     if pa.types.is_nested(table.schema.field(column).type):
         raise ColumnError(f"column '{shown}' holds lists; one value a document was needed", parameter=parameter)
-    cells = zip(table.column(column).to_pylist(), usable, strict=True)
+    cells = zip(python_values(table.column(column)), usable, strict=True)
     values = [as_label(cell) if used else None for cell, used in cells]
     names = sorted({value for value in values if value is not None})
     if len(names) < 2:

@@ -8,6 +8,7 @@ from nlpkit.evaluation.labels import PROBABILITIES, LabelledPredictions, Predict
 from nlpkit.io.read_options import SELECTING
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.selection import select_table
+from nlpkit.values import python_values
 from nlpkit.workflows.evaluation_targets import EvaluationSettings, TableTarget, TopicTarget
 
 
@@ -54,7 +55,7 @@ def run_labelled(target: TopicTarget, label_col: str) -> LabelledPredictions | N
     table = target.run.table("documents")
     if label_col not in table.column_names:
         return None
-    labels = table.column(label_col).to_pylist()
+    labels = python_values(table.column(label_col))
     if all(value is None for value in labels):
         return None
     if any(isinstance(value, list) for value in labels):

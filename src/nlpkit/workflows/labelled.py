@@ -17,6 +17,7 @@ from nlpkit.classify.splits import check_splits, split_column, splits_of
 from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.types import FloatArray, IntArray
+from nlpkit.values import python_values
 from nlpkit.workflows.corpus import no_documents
 
 
@@ -37,10 +38,10 @@ def read_labels(column: pa.ChunkedArray, separator: str | None) -> list[Any]:
     """
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return [None if v is None else _different(v) for v in column.to_pylist()]
+        return [None if v is None else _different(v) for v in python_values(column)]
     if pa.types.is_nested(kind):
         raise ColumnError(f"labels are {kind}; text, numbers or lists of text were needed: name another `label_col`")
-    texts = list(map(cache(as_label), column.to_pylist()))  # few labels, many documents
+    texts = list(map(cache(as_label), python_values(column)))  # few labels, many documents
     if separator is None:
         return texts
     return [None if t is None else _different(t.split(separator)) for t in texts]
@@ -89,7 +90,7 @@ def splits_by_column(table: pa.Table, spec: str, *, dev: bool) -> tuple[IntArray
 
 def split_values(table: pa.Table | pa.RecordBatch, spec: str) -> list[str | None]:
     """Return the values of the column of splits."""
-    return [as_label(v) for v in table.column(split_column(spec)).to_pylist()]
+    return [as_label(v) for v in python_values(table.column(split_column(spec)))]
 
 
 def read_streams(streams: Sequence[DocumentStream], check: Callable[[DocumentStream], None]) -> list[pa.Table]:
@@ -158,5 +159,5 @@ def _as_text(table: pa.Table, name: str) -> pa.Table:
     column = table.column(name)
     if pa.types.is_nested(column.type):
         return table
-    text = pa.array([as_label(v) for v in column.to_pylist()], pa.string())
+    text = pa.array([as_label(v) for v in python_values(column)], pa.string())
     return table.set_column(table.column_names.index(name), name, text)

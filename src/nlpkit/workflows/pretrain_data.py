@@ -15,6 +15,7 @@ from nlpkit.finetune.methods import Value
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.runs import open_run
 from nlpkit.pretrain.options import TYPES, PretrainOptions, TokenizerOptions
+from nlpkit.values import python_values
 from nlpkit.workflows.corpus import no_documents
 
 
@@ -76,7 +77,7 @@ def read_texts(stream: Any, target_col: str | None) -> Any:
     for batch in stream:
         texts += batch.column("text").to_pylist()
         if target_col is not None:
-            targets += ["" if value is None else str(value) for value in batch.column(target_col).to_pylist()]
+            targets += ["" if value is None else str(value) for value in python_values(batch.column(target_col))]
     if not texts:
         raise no_documents(stream)
     if target_col is None:

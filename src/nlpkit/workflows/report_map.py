@@ -17,6 +17,7 @@ from nlpkit.parameters import Execution
 from nlpkit.report.colours import spread_colours
 from nlpkit.topics.map import document_map, share_vectors
 from nlpkit.types import Float32Array, IntArray
+from nlpkit.values import python_values
 from nlpkit.workflows.report_topics import TopicRunContent
 
 
@@ -46,7 +47,7 @@ def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
     training = content.run.table("model/training")
     columns = ("topic", "topic_prob", "nearest_topic", "margin")
     queues: dict[tuple[Any, ...], deque[int]] = {}
-    for row, key in enumerate(zip(*(training.column(name).to_pylist() for name in columns), strict=True)):
+    for row, key in enumerate(zip(*(python_values(training.column(name)) for name in columns), strict=True)):
         queues.setdefault(key, deque()).append(row)
     places = np.full(content.documents.num_rows, -1, np.int64)
     others: IntArray = np.arange(len(places), dtype=np.int32)
@@ -54,7 +55,7 @@ def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
         with content.run.intact():
             places[numbers(training, "row", least=0)] = np.arange(training.num_rows)
         others = content.rows[places[content.rows] < 0]
-    keys = zip(*(content.documents.column(name).take(pa.array(others)).to_pylist() for name in columns), strict=True)
+    keys = zip(*(python_values(content.documents.column(name).take(pa.array(others))) for name in columns), strict=True)
     for document, key in zip(others, keys, strict=True):
         queue = queues.get(key)
         if queue:

@@ -13,6 +13,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from nlpkit.values import python_values
+
 _ID_CELLS = 24
 _SHOWN = ("id", "left", "match", "right")
 
@@ -39,7 +41,7 @@ class Lines:
             [plain(cell) for cell in row] for row in zip(*(batch.column(c).to_pylist() for c in _SHOWN), strict=True)
         ]
         if self._columns:
-            values = zip(*(batch.column(c).to_pylist() for c in self._columns), strict=True)
+            values = zip(*(python_values(batch.column(c)) for c in self._columns), strict=True)
             for row, cells in zip(rows, values, strict=True):
                 row[0] = " · ".join([row[0], *(plain("" if cell is None else str(cell)) for cell in cells)])
         # as wide as the hits so far need: those of later batches are not known yet

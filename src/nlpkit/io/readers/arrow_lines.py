@@ -13,6 +13,7 @@ from nlpkit.types import ByteArray
 
 _MOST_MISSES = 4  # after which the rest is read by Python
 _LARGEST = 1 << 30  # bytes of a piece, which is larger than usual where a line is: Arrow counts in 32 bits
+_LONG = 2.0**53  # from here on, floats do not hold all whole numbers
 _NULL = re.compile(rb"\s*null")
 
 
@@ -86,8 +87,9 @@ def _has_null_behind_object(stored: bytes) -> bool:
 
 
 def _is_unlike_python(column: pa.ChunkedArray) -> bool:
-    """Return whether numbers may not be what Python reads: those that are not finite, and the sign of a whole zero."""
+    """Return whether numbers may not be what Python reads: those that are not finite, the sign of a whole zero, and long ones."""
     if not pa.types.is_floating(column.type):
         return False
     values = column.drop_null().to_numpy()
-    return not np.isfinite(values).all() or bool((np.signbit(values) & (values == 0)).any())
+    odd = (np.signbit(values) & (values == 0)) | (np.abs(values) >= _LONG)
+    return not np.isfinite(values).all() or bool(odd.any())

@@ -18,6 +18,7 @@ from nlpkit.io.readers.columns import STRING, TOKENS, TypedColumn, as_text, enco
 from nlpkit.io.readers.ids import UniqueIds, make_ids
 from nlpkit.io.readers.places import DerivedColumn, batch_with_derived, with_derived
 from nlpkit.io.readers.schema import TableLayout
+from nlpkit.values import python_values
 
 _ID = TypedColumn("id", pa.string(), STRING, STRING)
 _TEXT = TypedColumn("text", pa.large_string(), STRING, STRING)
@@ -270,7 +271,7 @@ def _id_array(array: pa.Array | None, stem: str, numbers: Sequence[int]) -> pa.A
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if not (pa.types.is_integer(array.type) or pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
-        array = pa.array([None if value is None else str(value) for value in array.to_pylist()], pa.string())
+        array = pa.array([None if value is None else str(value) for value in python_values(array)], pa.string())
     ids = array.cast(pa.string())
     if ids.null_count or pc.any(pc.equal(ids, "")).as_py():
         ids = pa.array(make_ids(ids.to_pylist(), stem, numbers), pa.string())

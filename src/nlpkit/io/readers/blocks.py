@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -32,6 +32,11 @@ class RowBlock:
             return f"{path}:{self.lines[row]}"
         return f"{path}: {self.unit} {self.numbers[row]}"
 
+    def with_constants(self, constants: Mapping[str, str | None]) -> RowBlock:
+        """Return this block with columns that hold one value each."""
+        n_rows = len(self.numbers)
+        return replace(self, columns={**self.columns, **{name: [value] * n_rows for name, value in constants.items()}})
+
     def cut(self, start: int, stop: int) -> RowBlock:
         """Return some rows of this block."""
         share = (min(stop, len(self.numbers)) - start) / max(1, len(self.numbers))
@@ -52,6 +57,13 @@ class ArrowBlock:
     def place(self, path: str, row: int) -> str:
         """Return where a row of this block is, as messages say it."""
         return f"{path}{':' if self.lines else ': row '}{self.numbers[row]}"
+
+    def with_constants(self, constants: Mapping[str, str | None]) -> ArrowBlock:
+        """Return this block with columns that hold one value each."""
+        batch = self.batch
+        for name, value in constants.items():
+            batch = batch.append_column(name, pa.array([value] * batch.num_rows, pa.string()))
+        return replace(self, batch=batch)
 
 
 def from_rows(rows: Sequence[dict[str, Any]], numbers: Sequence[int], size: int, **where: Any) -> RowBlock:

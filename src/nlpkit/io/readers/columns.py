@@ -1,6 +1,7 @@
 """Python values → Arrow columns: the first rows decide the type, later rows must fit it.
 
-A `ValueKind` is what JSON values have in common: null, bool, int, float, string, list of a kind, struct of kinds, or mixed.
+A `ValueKind` is what JSON values have in common: null, bool, int, float, string, list of a kind, struct of kinds, mixed, or jumbled
+(lists or objects in some rows, and something else in others).
 Kinds of different rows and sources merge; the merged kind of a column gives its Arrow type. A batch fits a column
 when merging its kind changes nothing, so the check and the inference are the same code.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, time, timedelta
 from itertools import chain
 from types import NoneType
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit.errors import EncodingError, InputError
+from nlpkit.values import python_values
 from nlpkit.wording import truncated
 
 TYPES: dict[str, pa.DataType] = {
@@ -35,16 +38,29 @@ _TRUE, _FALSE = frozenset(("true", "t", "yes", "y", "1")), frozenset(("false", "
 class ValueKind:
     """The kind that all values of a column share; `length` is that of all lists, or -1."""
 
-    name: str  # null bool int float string list struct mixed
+    name: str  # null bool int float string list struct mixed jumbled
     item: ValueKind | None = None
     fields: tuple[tuple[str, ValueKind], ...] = ()
     length: int = -1
 
     def __str__(self) -> str:
-        return {"null": "empty", "list": f"a list of {self.item}", "struct": "an object"}.get(self.name, self.name)
+        names = {
+            "null": "empty",
+            "list": f"a list of {self.item}",
+            "struct": "an object",
+            "jumbled": "a list or an object, or not",
+        }
+        return names.get(self.name, self.name)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether values are stored as text, since they share no other kind."""
+        return self.name in ("mixed", "jumbled")
 
 
-NULL, BOOL, INT, FLOAT, STRING, MIXED = map(ValueKind, ("null", "bool", "int", "float", "string", "mixed"))
+NULL, BOOL, INT, FLOAT, STRING, MIXED, JUMBLED = map(
+    ValueKind, ("null", "bool", "int", "float", "string", "mixed", "jumbled")
+)
 _SCALARS = {bool: BOOL, int: INT, float: FLOAT, str: STRING}
 
 
@@ -57,9 +73,9 @@ def kind_of(values: Iterable[Any]) -> ValueKind:
     if not types:
         return NULL
     if types == {int, float}:
-        return FLOAT
+        return FLOAT if all(_is_float(value) for value in values if type(value) is int) else MIXED
     if len(types) > 1:
-        return MIXED
+        return MIXED if types.isdisjoint((list, dict)) else JUMBLED
     present = [value for value in values if value is not None] if has_null else values
     match types.pop():
         case t if t is int:
@@ -77,6 +93,11 @@ def kind_of(values: Iterable[Any]) -> ValueKind:
             return _SCALARS.get(t, MIXED)
 
 
+def _is_float(value: int) -> bool:
+    """Return whether a float holds all digits of a whole number."""
+    return value in _INT64 and int(float(value)) == value
+
+
 def merge(a: ValueKind, b: ValueKind) -> ValueKind:
     """Return the narrowest kind that values of both have."""
     if a == b or b.name == "null":
@@ -86,7 +107,7 @@ def merge(a: ValueKind, b: ValueKind) -> ValueKind:
     if {a.name, b.name} == {"int", "float"}:
         return FLOAT
     if a.name != b.name:
-        return MIXED
+        return JUMBLED if any(kind.name in ("list", "struct", "jumbled") for kind in (a, b)) else MIXED
     if a.item is not None and b.item is not None:
         return ValueKind("list", merge(a.item, b.item), length=a.length if a.length == b.length else -1)
     known = dict(a.fields)
@@ -109,7 +130,7 @@ class TypedColumn:
 def settle(name: str, sampled: ValueKind, forced: str | None = None) -> TypedColumn:
     """Return the column for values of a kind: nulls as strings, nlpkit's own columns as they are stored."""
     if forced is not None:
-        return TypedColumn(name, TYPES[forced], MIXED, sampled, forced)
+        return TypedColumn(name, TYPES[forced], JUMBLED, sampled, forced)
     embedding = (
         name == "embedding"
         and sampled.item is not None
@@ -133,7 +154,7 @@ def _without_gaps(kind: ValueKind) -> ValueKind:
     if kind.name == "null":
         return STRING
     if kind.name == "struct" and not kind.fields:
-        return MIXED  # Parquet stores no objects without fields
+        return JUMBLED  # Parquet stores no objects without fields
     fields = tuple((name, _without_gaps(field)) for name, field in kind.fields)
     return ValueKind(kind.name, kind.item and _without_gaps(kind.item), fields)
 
@@ -166,6 +187,7 @@ def to_array(
     plain = pa.list_(pa.string()) if column.type == TOKENS else column.type
     try:
         if column.kind == FLOAT:  # Arrow refuses integers above 2^53 here
+            _check_exact(column, values, place)
             values = [value if value is None else float(value) for value in values]
         return pa.array(values, plain)
     except UnicodeEncodeError:
@@ -187,7 +209,7 @@ def to_array(
 
 def forced_array(column: TypedColumn, array: pa.Array, place: Callable[[int], str]) -> pa.Array:
     """Return an Arrow array as the type given with `types`; raises InputError where a value has none."""
-    values = array.to_pylist()
+    values = python_values(array)
     return pa.array([_forced(column, value, place, row) for row, value in enumerate(values)], column.type)
 
 
@@ -197,7 +219,9 @@ def encode_tokens(lists: pa.Array) -> pa.Array:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as text: strings as they are, everything else as JSON."""
+    """Return a value as text: strings as they are, days and times in ISO 8601, everything else as JSON."""
+    if isinstance(value, date | time | timedelta):
+        return str(value)
     return value if type(value) is str else json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -207,6 +231,16 @@ def _check(column: TypedColumn, values: Sequence[Any], place: Callable[[int], st
     for row, value in enumerate(values):
         if not _fits(column.kind, kind_of([value])):
             raise _misfit(column, value, place(row))
+
+
+def _check_exact(column: TypedColumn, values: Sequence[Any], place: Callable[[int], str]) -> None:
+    """Raise InputError for a whole number beyond 2^53 that a float does not hold, such as an id."""
+    for row, value in enumerate(values):
+        if type(value) is int and not _is_float(value):
+            raise InputError(
+                f"{place(row)}: column '{column.name}' was {column.sampled} in the first rows, here {value}, whose digits a float "
+                f"does not hold; say `types={column.name}=string`"
+            )
 
 
 def _fits(column: ValueKind, kind: ValueKind) -> bool:
@@ -273,14 +307,14 @@ _CONVERT: dict[str, Callable[[Any], Any]] = {"string": as_text, "int": _to_int, 
 def _has_mixed(kind: ValueKind) -> bool:
     if kind.item is not None:
         return _has_mixed(kind.item)
-    return kind.name == "mixed" or any(_has_mixed(field) for _, field in kind.fields)
+    return kind.is_text or any(_has_mixed(field) for _, field in kind.fields)
 
 
 def _shaped(value: Any, kind: ValueKind) -> Any:
     """Return a value in which everything of mixed kinds is text."""
     if value is None:
         return None
-    if kind.name == "mixed":
+    if kind.is_text:
         return as_text(value)
     if kind.item is not None:
         return [_shaped(item, kind.item) for item in value]

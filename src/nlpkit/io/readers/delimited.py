@@ -5,18 +5,33 @@ from __future__ import annotations
 import csv
 import json
 import logging
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from nlpkit.errors import InputError
 from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock, lines_with_ends
+from nlpkit.io.readers.quoting import (
+    BOM,
+    LONGEST_FIELD,
+    Dialect,
+    Lines,
+    OpenBytes,
+    OpenText,
+    find_quoting,
+    rows_in,
+    rows_of,
+    what_is_wrong,
+)
 from nlpkit.io.readers.roles import text_columns
+from nlpkit.wording import counted
 
 _BLOCK_CHARS = 1 << 20
-_LONGEST_FIELD = (1 << 31) - 1  # the csv module stops at 131,072 characters unless told
 _SAMPLE_LINES = 200
+_SEPARATOR = re.compile(r'"?sep=([!-~\t])"?', re.IGNORECASE)
+REPEATED_HEADER = "the row repeats the header"
 # columns of nlpkit that hold lists or objects, which are JSON in a cell (see `nlpkit.io.tables`)
 _NESTED = ("tokens", "embedding", "prediction_prob", "probabilities")
 
@@ -24,104 +39,128 @@ _NESTED = ("tokens", "embedding", "prediction_prob", "probabilities")
 log = logging.getLogger("nlpkit.io")
 
 
-def read_delimited(
-    text: Iterator[str], path: str, *, delimiter: str | None, text_col: str, na_values: Sequence[str] = ()
-) -> Iterator[RowBlock]:
-    """Yield the rows below the header; a `delimiter` of None is detected from the first lines.
+def dialect_of(
+    open_text: OpenText,
+    path: str,
+    *,
+    delimiter: str | None,
+    text_col: str,
+    whole: bool = True,
+    open_bytes: OpenBytes | None = None,
+) -> Dialect:
+    """Return how the rows of a text are told apart; a `delimiter` of None is detected from the first lines.
 
-    Cells that are one of `na_values` are empty ones; a warning says how many there were in which columns.
-
-    Raises InputError with path:line for a repeated column name, a row of another length, and an unclosed quote.
+    A first line such as `sep=;`, which Excel reads, names the delimiter. See `find_quoting` for the rest.
     """
-    csv.field_size_limit(_LONGEST_FIELD)
-    lines = _Lines(lines_with_ends(text))
-    delimiter = delimiter or _sniff(lines.ahead(_SAMPLE_LINES), text_col)
-    reader = csv.reader(lines, delimiter=delimiter)
+    csv.field_size_limit(LONGEST_FIELD)
+    try:
+        first = list(islice(lines_with_ends(open_text()), _SAMPLE_LINES))
+    except InputError:  # it comes up again when the rows are read
+        first = []
+    named = _SEPARATOR.fullmatch(first[0].strip(f"{BOM}\r\n")) if first else None
+    delimiter = named[1] if named else delimiter or _sniff(first, text_col)
+    return find_quoting(
+        open_text, path, Dialect(delimiter, skip=int(named is not None)), whole=whole, open_bytes=open_bytes
+    )
+
+
+def read_delimited(
+    text: Iterable[str], path: str, dialect: Dialect, *, na_values: Sequence[str] = ()
+) -> Iterator[RowBlock]:
+    """Yield the rows below the header.
+
+    Rows that repeat the header, and rows of empty cells, have the reason why they are no documents, and no values. Cells that are one of
+    `na_values` are empty ones; a warning says how many there were in which columns.
+
+    Raises InputError with path:line for a repeated column name, a row of another length, and a cell that is not quoted as the dialect says.
+    """
+    csv.field_size_limit(LONGEST_FIELD)
+    lines = Lines(islice(lines_with_ends(text), dialect.skip, None))
+    lines.number = dialect.skip
+    header: list[str] = []
     names: list[str] = []
     rows: list[list[str]] = []
     starts: list[int] = []
-    done = 0  # rows handed on
-    start = 1  # line where the next row begins
-    last: list[str] = []  # the lines of the last row
+    reasons: dict[int, str] = {}
+    done = rowlike = 0  # rows handed on, rows that may be several
+    start = lines.number + 1  # line where the next row begins
     emptied: Counter[str] = Counter()  # cells of each column
+
+    def block() -> RowBlock:
+        numbers = range(done + 1, done + len(rows) + 1)
+        return RowBlock(columns_of(names, rows), numbers, lines.size, starts, reasons=reasons)
+
     try:
-        for row in reader:
-            last, lines.taken = lines.taken, []
-            if row and not names:
-                names = header_names(row, path, start)
+        for row in rows_of(lines, dialect):
+            taken, lines.taken = lines.taken, []
+            if row and not header:
+                header, names = row, header_names(row, path, start)
                 yield RowBlock({name: [] for name in names}, range(0), 0, [])
             elif row:
                 if len(row) != len(names):
-                    raise InputError(_ragged(path, start, reader.line_num, row, names))
+                    raise InputError(_ragged(path, start, lines.number, row, names))
+                if len(taken) > 1 and not dialect.certain and rows_in(taken, dialect.delimiter, len(names)):
+                    rowlike += 1
+                    log.log(
+                        logging.WARNING if rowlike == 1 else logging.DEBUG,
+                        "%s:%d: a quoted cell runs to line %d, and each of these lines may be a row; from a file, which can be "
+                        "looked at as a whole, nlpkit may tell",
+                        path, start, lines.number,
+                    )  # fmt: skip
                 if any(value in row for value in na_values):
                     emptied.update(name for name, cell in zip(names, row, strict=True) if cell in na_values)
                     row = ["" if cell in na_values else cell for cell in row]
+                if row == header:
+                    reasons[len(rows)] = REPEATED_HEADER
+                    row = [""] * len(names)
+                elif not any(row):
+                    reasons[len(rows)] = "all cells of the row are empty"
                 rows.append(row)
                 starts.append(start)
                 if len(rows) == BLOCK_ROWS or lines.size > _BLOCK_CHARS:
-                    yield _block(names, rows, starts, done, lines.size)
+                    yield block()
                     done += len(rows)
-                    rows, starts, lines.size = [], [], 0
-            start = reader.line_num + 1
+                    rows, starts, reasons, lines.size = [], [], {}, 0
+            start = lines.number + 1
     except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: not {'TSV' if delimiter == chr(9) else 'CSV'}: {error}") from error
+        hint = "" if dialect.certain else ", or read a file instead of a pipe: it is looked at as a whole"
+        raise InputError(
+            f"{path}:{start}: {what_is_wrong(error, start, lines.number)}; double the quotation marks inside quoted cells{hint}"
+        ) from error
     finally:
         if emptied:
             columns = ", ".join(f"{name} {count:,}" for name, count in emptied.most_common(5))
             cells = f"{emptied.total():,} {'cell is' if emptied.total() == 1 else 'cells are'} {' or '.join(na_values)}"
             log.warning("%s: %s, which is no value: %s (see `na_values`)", path, cells, columns)
-    if _is_unclosed(last, delimiter):
-        raise InputError(f"{path}:{start - len(last)}: a quote opened in this row is not closed by the end of the file")
+    if lines.marks:
+        log.warning("%s: %s inside the file left out", path, counted(lines.marks, "byte order mark"))
     if rows:
-        yield _block(names, rows, starts, done, lines.size)
-
-
-class _Lines:
-    """The lines that the csv reader takes: those of the row it is in, and how many characters."""
-
-    def __init__(self, lines: Iterator[str]) -> None:
-        self._lines = lines
-        self.taken: list[str] = []
-        self.size = 0
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self._lines)
-        self.taken.append(line)
-        self.size += len(line)
-        return line
-
-    def ahead(self, count: int) -> list[str]:
-        """Return the next lines without taking them."""
-        lines = list(islice(self._lines, count))
-        self._lines = chain(lines, self._lines)
-        return lines
+        yield block()
 
 
 def _sniff(lines: list[str], text_col: str) -> str:
     """Return the delimiter under which the header holds the text column and the rows are as long as the header."""
     best, delimiter = (False, False, 0.0, 0), ","
     for candidate in (",", ";", "\t", "|"):
-        try:
-            rows = [row for row in csv.reader(lines, delimiter=candidate) if row]
-        except csv.Error:
-            continue
-        if len(lines) == _SAMPLE_LINES and len(rows) > 1:
-            rows.pop()  # the sample may cut it
-        if not rows:
-            continue
-        header = [" ".join(name.split()) for name in rows[0]]
-        even = sum(len(row) == len(header) for row in rows) / len(rows)
-        score = (
-            text_col in header or set(text_columns(text_col)) <= set(header),
-            len(header) > 1 and even >= 0.8,
-            even,
-            len(header),
-        )
-        if score > best:
-            best, delimiter = score, candidate
+        for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
+            try:
+                rows = [row for row in csv.reader(lines, delimiter=candidate, quoting=quoting) if row]
+            except csv.Error:
+                continue
+            if len(lines) == _SAMPLE_LINES and len(rows) > 1:
+                rows.pop()  # the sample may cut it
+            if not rows:
+                continue
+            header = [" ".join(name.strip(f'{BOM}"').split()) for name in rows[0]]
+            even = sum(len(row) == len(header) for row in rows) / len(rows)
+            score = (
+                text_col in header or set(text_columns(text_col)) <= set(header),
+                len(header) > 1 and even >= 0.8,
+                even,
+                len(header),
+            )
+            if score > best:
+                best, delimiter = score, candidate
     return delimiter
 
 
@@ -132,10 +171,6 @@ def header_names(row: list[str], path: str, line: int) -> list[str]:
     if twice is not None:
         raise InputError(f"{path}:{line}: the header has the column '{twice}' twice; rename one of them")
     return names
-
-
-def _block(names: list[str], rows: list[list[str]], starts: list[int], done: int, size: int) -> RowBlock:
-    return RowBlock(columns_of(names, rows), range(done + 1, done + len(rows) + 1), size, starts)
 
 
 def columns_of(names: list[str], rows: list[list[Any]]) -> dict[str, list[Any]]:
@@ -185,11 +220,3 @@ def _ragged(path: str, start: int, end: int, row: list[str], names: list[str]) -
     if end > start:
         return f"{what}; the row runs to line {end}, is a quote not closed?"
     return f"{what}; put fields with the delimiter in them into quotes" if len(row) > len(names) else what
-
-
-def _is_unclosed(lines: list[str], delimiter: str) -> bool:
-    try:
-        list(csv.reader(lines, delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        return "unexpected end" in str(error)
-    return False

@@ -55,7 +55,7 @@ class FileInput:
         kinds: dict[str, ValueKind] = {}
         room = FIRST_ROWS
         for block in self.blocks():
-            if block.reasons:
+            if not block.columns:  # it cannot be read
                 return {}
             for name, values in block.cut(0, room).columns.items():
                 kinds[name] = reduce(merge, (kinds.get(name, NULL), kind_of(values)))

@@ -19,6 +19,9 @@ from nlpkit.wording import listed, truncated
 _MOST_LEVELS = 500  # of nesting; json gives up at about 1,000, orjson at 1,024
 _LARGE = 2.0**63
 _GROUP = 1 << 20  # bytes
+_OF_PANDAS = (
+    "; it is written column by column, as by pandas: write it with `to_json(path, orient='records', lines=True)`"
+)
 
 
 def read_jsonl(text: Utf8Lines, path: str, arrow: ArrowLines | None = None) -> Iterator[RowBlock | ArrowBlock]:
@@ -29,6 +32,9 @@ def read_jsonl(text: Utf8Lines, path: str, arrow: ArrowLines | None = None) -> I
     number = done = 0  # lines read, rows handed on
     numbers: Sequence[int]
     for whole in text.groups(_GROUP):
+        if whole.isspace():
+            number += whole.count(b"\n")
+            continue
         batch = None if arrow is None else arrow.read(whole)
         if batch is not None:
             yield ArrowBlock(batch, range(number + 1, number + batch.num_rows + 1), len(whole), lines=True)
@@ -106,6 +112,11 @@ def _whole_line(line: str, path: str, number: int) -> dict[str, Any]:
 
 def _not_json(line: str, path: str, number: int, error: json.JSONDecodeError) -> str:
     if error.msg == "Extra data":
+        if line[error.pos :].strip() == ",":
+            return (
+                f"{path}:{number}: a comma follows the object; remove the commas at line ends, or put [ before the first line and ] behind "
+                "the last and read the file with `format=json`"
+            )
         return f"{path}:{number}: more than one JSON value on this line (column {error.colno}); write one object a line"
     several = number == 1 and line.strip() in ("[", "{", "[{")
     hint = "; JSON over several lines is read with `format=json`" if several else ""
@@ -150,7 +161,10 @@ def _rows(value: Any, path: str, text_col: str) -> list[dict[str, Any]]:
             content = (
                 f"it has {len(lists)} ({', '.join(lists)})" if lists else f"it has the keys {listed(list(value), 8)}"
             )
-            raise InputError(f"{path}: a JSON object should hold one list of objects or be one document; {content}")
+            hint = _OF_PANDAS if _is_of_pandas(value) else ""
+            raise InputError(
+                f"{path}: a JSON object should hold one list of objects or be one document; {content}{hint}"
+            )
         (value,) = lists.values()
     if not isinstance(value, list):
         raise InputError(f"{path}: should be a JSON list of objects, is {truncated(json.dumps(value), 60)}")
@@ -160,6 +174,12 @@ def _rows(value: Any, path: str, text_col: str) -> list[dict[str, Any]]:
                 f"{path}: item {number} of the list should be an object, is {truncated(json.dumps(row), 60)}"
             )
     return value
+
+
+def _is_of_pandas(value: dict[str, Any]) -> bool:
+    """Return whether an object has a column under each key, row by row, as `DataFrame.to_json()` writes it."""
+    columns = list(value.values())
+    return bool(columns) and all(isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns)
 
 
 def _holds(value: dict[str, Any], name: str) -> bool:

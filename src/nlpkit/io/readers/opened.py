@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import pyarrow as pa
 
 from nlpkit.errors import SchemaError
 from nlpkit.io.footers import DOCUMENTS, check_footer
@@ -25,6 +29,10 @@ from nlpkit.io.readers.unreadable import NoRecordsError
 from nlpkit.io.selection import selection_columns
 from nlpkit.io.sources import Source, StoredBytes, is_markdown, sniff
 
+_INDEX = re.compile(r"__index_level_\d+__")
+
+log = logging.getLogger("nlpkit.io")
+
 
 @dataclass(slots=True)
 class OpenedInput:
@@ -35,6 +43,7 @@ class OpenedInput:
     header: InputHeader = field(default_factory=lambda: InputHeader("", {}, {}))
     no_records: NoRecordsError | None = None
     derived: dict[str, DerivedColumn] = field(default_factory=dict)
+    partition: dict[str, str | None] = field(default_factory=dict)  # columns that its folders name
 
     @property
     def empty(self) -> bool:
@@ -51,6 +60,10 @@ class OpenedInput:
         except NoRecordsError as error:
             self.no_records = error
             columns = {}
+        if columns:
+            self.partition = {name: value for name, value in self.source.partition.items() if name not in columns}
+            kind: Any = pa.string() if isinstance(self.reader, ArrowInput) else STRING
+            columns = {**columns, **dict.fromkeys(self.partition, kind)}
         renamed = {"text": roles.text}
         if columns:
             named = self.reader.roles(roles)
@@ -94,6 +107,8 @@ class OpenedInput:
         skip: rows of Parquet and tables before the first.
         """
         for part in self._parts(assembler.layout, batch_rows, skip):
+            if self.partition:
+                part = part.with_constants(self.partition)
             taken = assembler.take(part, limit) if isinstance(part, RowBlock) else assembler.take_arrow(part, limit)
             yield taken, part.size
             limit = None if limit is None else limit - taken.batch.num_rows
@@ -104,7 +119,9 @@ class OpenedInput:
         if isinstance(self.reader, ArrowInput):
             derived = [name for column in self.derived.values() for name in column.columns]
             names = [
-                name for name in dict.fromkeys([*self.header.renamed.values(), *derived]) if name not in self.derived
+                name
+                for name in dict.fromkeys([*self.header.renamed.values(), *derived])
+                if name not in self.derived and name not in self.partition
             ]
             for batch in self.reader.batches(names, batch_rows, skip):
                 yield ArrowBlock(batch, range(skip + 1, skip + batch.num_rows + 1))
@@ -117,7 +134,11 @@ class OpenedInput:
     def _plain_columns(self, layout: TableLayout) -> dict[str, ValueKind] | None:
         """Return the columns, if all are plain and the layout has them as they are, so that Arrow can read them; else None."""
         kinds = {name: STRING if kind == NULL else kind for name, kind in self.header.columns.items()}
-        if self.derived or not all(isinstance(kind, ValueKind) and kind.name in TYPES for kind in kinds.values()):
+        if (
+            self.derived
+            or self.partition
+            or not all(isinstance(kind, ValueKind) and kind.name in TYPES for kind in kinds.values())
+        ):
             return None
         for name, source in self.header.renamed.items():
             kind, column = kinds.get(source), layout.columns.get(name)
@@ -137,6 +158,17 @@ class OpenedInput:
 def _wanted(options: ReadOptions) -> tuple[str, ...] | None:
     """Return the columns to read beside id and text, None for all."""
     return None if options.columns is None else (*options.columns, *selection_columns(options))
+
+
+def _note_index(table: ArrowInput) -> None:
+    """Say where a column comes from that pandas adds, and that no one named."""
+    for name in table.schema.names:
+        if _INDEX.fullmatch(name):
+            log.warning(
+                "%s: the column '%s' is the index of a pandas table; leave it out with `to_parquet(path, index=False)`",
+                table.source.shown,
+                name,
+            )
 
 
 def reader_of(
@@ -159,6 +191,7 @@ def reader_of(
             except SchemaError:
                 table.close()
                 raise
+            _note_index(table)
             return table
     assert format is not None
     if format in FILE_FORMATS:

@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from nlpkit.errors import ColumnError, UsageError, missing_column
 from nlpkit.io.readers.blocks import RowBlock
-from nlpkit.io.readers.columns import MIXED, STRING, ValueKind, as_text
+from nlpkit.io.readers.columns import MIXED, NULL, STRING, ValueKind, as_text
 from nlpkit.io.readers.roles import NUMBERED, Roles, text_columns
+from nlpkit.values import python_values
 
 BETWEEN = "\n\n"  # the texts that are joined
 _EACH = "[]"
@@ -113,7 +114,7 @@ def with_derived(block: RowBlock, derived: Mapping[str, DerivedColumn]) -> RowBl
 def batch_with_derived(batch: pa.RecordBatch, derived: Mapping[str, DerivedColumn]) -> pa.RecordBatch:
     """Return a batch with the columns that are put together."""
     for name, column in derived.items():
-        inside = {part: batch.column(part).to_pylist() for part in column.columns}
+        inside = {part: python_values(batch.column(part)) for part in column.columns}
         type_ = pa.large_string() if isinstance(column.kind, ValueKind) else column.kind
         batch = batch.append_column(name, pa.array(column.values(inside, batch.num_rows), type_))
     return batch
@@ -146,7 +147,7 @@ def _kind(place: Place, columns: Mapping[str, Kind]) -> Kind:
 
 def _inside(kind: Kind, step: str) -> Kind:
     if isinstance(kind, ValueKind):
-        if kind.name in ("mixed", "null"):  # it may be there in some rows
+        if kind.is_text or kind == NULL:  # it may be there in some rows
             return MIXED
         return kind.item if step == _EACH else dict(kind.fields).get(step)
     if step == _EACH:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from itertools import chain
 from typing import BinaryIO
 
 from nlpkit.errors import InputError
-from nlpkit.io.encoding import Decoded, decode
+from nlpkit.io.encoding import SAMPLE_BYTES, Decoded, decode
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.arrow_lines import ArrowLines
 from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
 from nlpkit.io.readers.columns import NULL, STRING, ValueKind, kind_of, merge
-from nlpkit.io.readers.delimited import read_delimited, with_lists
+from nlpkit.io.readers.delimited import dialect_of, read_delimited, with_lists
 from nlpkit.io.readers.jsonlines import read_json, read_jsonl
 from nlpkit.io.readers.plain import read_file, read_lines
+from nlpkit.io.readers.quoting import Dialect
 from nlpkit.io.readers.roles import NUMBERED, Roles, text_columns
 from nlpkit.io.sources import Source, StoredBytes
 
@@ -59,6 +61,7 @@ class RowInput:
         self._lists = lists
         self._blocks: Iterator[RowBlock | ArrowBlock] | None = None
         self._arrow = ArrowLines()
+        self._dialect: Dialect | None = None  # of CSV, once it is known
 
     def roles(self, roles: Roles) -> Roles:
         """Return the roles as they apply here: a text file has no columns to name."""
@@ -141,9 +144,10 @@ class RowInput:
             case "json":
                 return read_json(text, path, options.text_col)
             case "csv" | "tsv":
-                delimiter = "\t" if self.format == "tsv" else None
                 na_values = [value for value in options.na_values.split(",") if value]
-                blocks = read_delimited(text, path, delimiter=delimiter, text_col=options.text_col, na_values=na_values)
+                text = self._with_dialect(text)
+                assert self._dialect is not None
+                blocks = read_delimited(text, path, self._dialect, na_values=na_values)
                 return with_lists(blocks, text_columns(options.text_col)) if self._lists else blocks
             case "txt":
                 return read_file(text) if self._per_file else read_lines(text)
@@ -154,6 +158,59 @@ class RowInput:
                 fields = _fields(options)
                 texts = [options.text_col] if options.text_col in fields else text_columns(options.text_col)
                 return read_markup(text, path, record=options.xml_record, fields=fields, texts=texts, lenient=lenient)
+
+    def _with_dialect(self, text: Iterator[str]) -> Iterator[str]:
+        """Return the text, once it is known how it is quoted: a file is looked at whole for that, of a pipe its first 4 MB."""
+        if self._dialect is not None:
+            return text
+        head, text, ended = _head(text)
+        whole = ended or self.source.rereadable
+        again = whole and not ended
+        open_text = self._text_again if again else lambda: head
+        if not whole:
+            last = "".join(head)
+            head = [last[: max(last.rfind("\n"), last.rfind("\r", 0, -1)) + 1]]
+        delimiter = "\t" if self.format == "tsv" else None
+        self._dialect = dialect_of(
+            open_text,
+            self.source.shown,
+            delimiter=delimiter,
+            text_col=self._options.text_col,
+            whole=whole,
+            open_bytes=self._bytes_again if again and self.encoding == "utf-8" else None,
+        )
+        return text
+
+    def _bytes_again(self) -> Iterator[bytes]:
+        with StoredBytes(self.source) as stored:
+            yield next(stored, b"").removeprefix(codecs.BOM_UTF8)
+            yield from stored
+
+    def _text_again(self) -> Iterator[str]:
+        with StoredBytes(self.source) as stored:
+            errors = self._options.encoding_errors
+            yield from decode(stored, self.source.shown, encoding=self.encoding, errors=errors).text
+
+
+def _head(text: Iterator[str]) -> tuple[list[str], Iterator[str], bool]:
+    """Return the first pieces of a text, all of it with them, and whether they are all; a piece that cannot be read fails in its turn."""
+    head: list[str] = []
+    size = 0
+    try:
+        while size < SAMPLE_BYTES:
+            piece = next(text, None)
+            if piece is None:
+                return head, iter(head), True
+            head.append(piece)
+            size += len(piece)
+    except InputError as error:
+        return head, chain(head, _failing(error)), False
+    return head, chain(head, text), False
+
+
+def _failing(error: InputError) -> Iterator[str]:
+    yield from ()
+    raise error
 
 
 def _fields(options: ReadOptions) -> dict[str, str]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from nlpkit.errors import EncodingError, InputError, UsageError, missing_column
 from nlpkit.io.dates import FORMAT_KEY, check_format
 from nlpkit.io.documents import VOCABULARY_KEY
-from nlpkit.io.readers.columns import MIXED, NULL, TOKENS, TypedColumn, ValueKind, merge, settle
+from nlpkit.io.readers.columns import JUMBLED, NULL, TOKENS, TypedColumn, ValueKind, merge, settle
 from nlpkit.io.readers.roles import COPY_KEY
 
 log = logging.getLogger("nlpkit.io")
@@ -55,17 +55,25 @@ def unify(inputs: Sequence[InputHeader], forced: Mapping[str, str]) -> TableLayo
     types = _forced_by_final_name(inputs, forced)
     names |= dict.fromkeys(name for name in types if name not in names)
     fields, columns = [_marked(ID, inputs), TEXT], {}
+    _refuse_jumbled("id", _held("id", inputs), inputs)
     for name in names:
-        held = [(header.path, header.columns[header.renamed[name]]) for header in inputs if name in header.renamed]
+        held = _held(name, inputs)
         kinds = [kind for _, kind in held if isinstance(kind, ValueKind)]
         _check_name(name, held)
         if name not in types:
+            _refuse_jumbled(name, held, inputs)
             _warn_of_mixed(name, held)
         columns[name] = settle(name, reduce(merge, kinds, NULL), types.get(name))
         carried = [dict(header.metadata.get(header.renamed[name]) or {}) for header in inputs if name in header.renamed]
         alike = carried[0] if carried and all(one == carried[0] for one in carried) else None
         fields.append(_marked(pa.field(name, _common_type(name, held, columns[name]), metadata=alike or None), inputs))
     return TableLayout(pa.schema(fields), columns)
+
+
+def _held(name: str, inputs: Sequence[InputHeader]) -> list[tuple[str, ValueKind | pa.DataType]]:
+    """Return what the inputs that have a column hold in it, made ids apart."""
+    columns = [(header, header.renamed[name]) for header in inputs if name in header.renamed]
+    return [(header.path, header.columns[source]) for header, source in columns if source in header.columns]
 
 
 def _marked(field_: pa.Field, inputs: Sequence[InputHeader]) -> pa.Field:
@@ -162,12 +170,29 @@ def _warn_of_mixed(name: str, held: Sequence[tuple[str, ValueKind | pa.DataType]
     """Warn where the values of a column have a type in each input, and none in all of them."""
     common, first = NULL, ""
     for path, kind in held:
-        if not isinstance(kind, ValueKind) or kind == MIXED:
+        if not isinstance(kind, ValueKind) or kind.is_text:
             return
-        if merge(common, kind) == MIXED:
+        if merge(common, kind).is_text:
             log.warning("column '%s' is %s in %s and %s in %s: it is read as text", name, common, first, kind, path)
             return
         common, first = merge(common, kind), first if common != NULL else path
+
+
+def _refuse_jumbled(
+    name: str, held: Sequence[tuple[str, ValueKind | pa.DataType]], inputs: Sequence[InputHeader]
+) -> None:
+    """Refuse classes, and warn of other columns, that are lists or objects in some rows and text or numbers in others."""
+    kinds = [(path, kind) for path, kind in held if isinstance(kind, ValueKind)]
+    if reduce(merge, (kind for _, kind in kinds), NULL) != JUMBLED:
+        return
+    path = next((path for path, kind in kinds if kind == JUMBLED), kinds[-1][0])
+    source = next(header.renamed[name] for header in inputs if name in header.renamed)
+    problem = f"{path}: column '{source}' holds lists or objects in some rows and something else in others"
+    if name == "label":
+        raise InputError(f"{problem}; make all of them lists, or say `types={source}=string` to take each as one class")
+    if name == "id":
+        raise InputError(f"{problem}; name another column with `id_col`, or number the rows with `id_col=none`")
+    log.warning("%s: all are read as text, lists as JSON", problem)
 
 
 def _check_name(name: str, held: Sequence[tuple[str, ValueKind | pa.DataType]]) -> None:

@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
+from zipfile import ZipFile
+
+import numpy as np
 
 from nlpkit.errors import InputError, NlpkitError, first_line, missing_extra
 from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock
-from nlpkit.io.readers.delimited import columns_of, header_names
+from nlpkit.io.readers.delimited import REPEATED_HEADER, columns_of, header_names
 from nlpkit.io.readers.unreadable import MOST_UNPACKED_SHEETS, UnreadableFileError, opened_zip
+from nlpkit.wording import counted
+
+_CHUNK = 1 << 20
+_MOST_IN_CELL = 4 << 20  # bytes of XML; the text of a cell that Excel writes takes at most 230 KB
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*?\bref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
+_LONGEST_RANGE = 200
+_UNDERSCORE = b"x005F_"
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
+
+
+class Merged(NamedTuple):
+    """Rows of one column that are one cell, or the first column of several; rows from 1, the column from 0."""
+
+    first: int
+    last: int
+    column: int
+
 
 log = logging.getLogger("nlpkit.io")
 
@@ -34,6 +55,8 @@ def read_sheet(content: bytes, path: str, *, report: bool) -> Iterator[RowBlock]
     with opened_zip(content, "xlsx", MOST_UNPACKED_SHEETS) as archive:
         if "[Content_Types].xml" not in archive.namelist():
             raise UnreadableFileError("it is a zip archive, but no Excel workbook")
+        shared = next((name for name in archive.namelist() if name.lower().endswith("sharedstrings.xml")), None)
+        has_underscores = shared is not None and _look(archive, shared)[1]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of styles and extensions
@@ -42,22 +65,101 @@ def read_sheet(content: bytes, path: str, *, report: bool) -> Iterator[RowBlock]
             if report and len(sheets) > 1:
                 others = ", ".join(f"'{sheet.title}'" for sheet in sheets[1:])
                 log.warning("%s: the first sheet, '%s', is read; not %s", path, sheets[0].title, others)
-            yield from _blocks(sheets[0], path)
+            with opened_zip(content, "xlsx", MOST_UNPACKED_SHEETS) as archive:
+                merged, _ = _look(archive, sheets[0]._worksheet_path)
+                if has_underscores:
+                    sheets[0]._shared_strings = _shared_strings(archive, shared)
+            yield from _blocks(sheets[0], path, merged, report=report)
     except (NlpkitError, MemoryError):
         raise
     except Exception as error:  # a broken workbook may fail anywhere in the library
         raise UnreadableFileError(f"it is broken ({type(error).__name__}: {first_line(error)})") from None
 
 
-def _blocks(sheet: Any, path: str) -> Iterator[RowBlock]:
+def _look(archive: ZipFile, name: str) -> tuple[list[Merged], bool]:
+    """Return the cells of a sheet that are merged with those below them, ordered by row, and whether a text has an escaped underscore.
+
+    openpyxl gives neither where it reads row by row.
+
+    Raises:
+        UnreadableFileError: a text is too long for a cell, which openpyxl would hold in memory several times.
+    """
+    from openpyxl.utils import column_index_from_string
+
+    ranges: set[Merged] = set()
+    has_underscores = False
+    rest = b""
+    length = 0  # since the last tag
+    with archive.open(name) as file:
+        while chunk := file.read(_CHUNK):
+            tags = np.flatnonzero(np.frombuffer(chunk, np.uint8) == ord("<"))
+            longest = (
+                max(length + int(tags[0]), int(np.diff(tags).max(initial=0))) if len(tags) else length + len(chunk)
+            )
+            length = len(chunk) - int(tags[-1]) if len(tags) else longest
+            if max(longest, length) > _MOST_IN_CELL:
+                raise UnreadableFileError(
+                    f"a cell holds more than {_MOST_IN_CELL / 1e6:,.0f} MB, where Excel itself allows 32,767 characters"
+                )
+            for column, first, _, last in _MERGED.findall(rest + chunk):
+                if int(last) > int(first):
+                    ranges.add(Merged(int(first), int(last), column_index_from_string(column.decode()) - 1))
+            has_underscores |= _UNDERSCORE in rest + chunk
+            rest = chunk[-_LONGEST_RANGE:]
+    return sorted(ranges), has_underscores
+
+
+def _shared_strings(archive: ZipFile, name: str | None) -> list[str]:
+    """Return the texts that cells refer to, escapes as they are; openpyxl undoes those of underscores alone."""
+    from openpyxl.cell.text import Text
+    from openpyxl.xml.constants import SHEET_MAIN_NS
+    from openpyxl.xml.functions import iterparse
+
+    texts: list[str] = []
+    with archive.open(name or "") as file:
+        for _, node in iterparse(file):
+            if node.tag == f"{{{SHEET_MAIN_NS}}}si":
+                texts.append(Text.from_tree(node).content)
+                node.clear()
+    return texts
+
+
+class _Filled:
+    """Gives the value of merged cells to all rows of theirs."""
+
+    def __init__(self, merged: list[Merged]) -> None:
+        self._merged = merged[::-1]
+        self._values: dict[int, tuple[int, Any]] = {}  # last row and value, by column
+        self.ranges = self.cells = 0
+
+    def fill(self, row: list[Any], number: int, n_columns: int) -> None:
+        while self._merged and self._merged[-1].first <= number:
+            first, last, column = self._merged.pop()
+            if first == number and column < len(row) and row[column] is not None:
+                self._values[column] = last, row[column]
+                self.ranges += 1
+        for column, (last, value) in list(self._values.items()):
+            if number > last:
+                del self._values[column]
+            elif column < n_columns:
+                row += [None] * (column + 1 - len(row))
+                if row[column] is None:
+                    row[column] = value
+                    self.cells += 1
+
+
+def _blocks(sheet: Any, path: str, merged: list[Merged], *, report: bool) -> Iterator[RowBlock]:
     from openpyxl.cell.cell import ERROR_CODES
 
     errors = frozenset(ERROR_CODES)
     sheet.reset_dimensions()  # which other programs may write wrong
+    header: list[Any] = []
     names: list[str] = []
     rows: list[list[Any]] = []
     lines: list[int] = []
+    reasons: dict[int, str] = {}
     done = 0
+    filled = _Filled(merged)
     for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
         row = [_value(cell, errors) for cell in cells]
         while row and row[-1] is None:
@@ -65,25 +167,38 @@ def _blocks(sheet: Any, path: str) -> Iterator[RowBlock]:
         if not row:
             continue
         if not names:
+            header = row
             names = header_names(["" if value is None else str(value) for value in row], path, number)
             yield RowBlock({name: [] for name in names}, range(0), 0, [])
             continue
         if len(row) > len(names):
-            raise InputError(f"{path}:{number}: a value stands right of the last column that has a name, '{names[-1]}'")
+            raise InputError(
+                f"{path}:{number}: a value stands right of the last column that has a name, '{names[-1]}'; the first row that is not "
+                "empty is the header: remove a title above it"
+            )
+        if row == header:
+            reasons[len(rows)] = REPEATED_HEADER
+            row = []
+        filled.fill(row, number, len(names))
         rows.append(row + [None] * (len(names) - len(row)))
         lines.append(number)
         if len(rows) == BLOCK_ROWS:
-            yield _block(names, rows, lines, done)
+            yield _block(names, rows, lines, done, reasons)
             done += len(rows)
-            rows, lines = [], []
+            rows, lines, reasons = [], [], {}
     if rows:
-        yield _block(names, rows, lines, done)
+        yield _block(names, rows, lines, done, reasons)
+    if filled.cells and report:
+        log.warning(
+            "%s: %s gave %s below their value (%s)",
+            path, counted(filled.ranges, "merged range"), counted(filled.cells, "empty cell"), "a merged cell is one for all its rows",
+        )  # fmt: skip
 
 
-def _block(names: list[str], rows: list[list[Any]], lines: list[int], done: int) -> RowBlock:
+def _block(names: list[str], rows: list[list[Any]], lines: list[int], done: int, reasons: dict[int, str]) -> RowBlock:
     columns = columns_of(names, rows)
     size = sum(len(value) for values in columns.values() for value in values if isinstance(value, str))
-    return RowBlock(columns, range(done + 1, done + len(rows) + 1), size, lines)
+    return RowBlock(columns, range(done + 1, done + len(rows) + 1), size, lines, reasons=reasons)
 
 
 def _value(cell: Any, errors: frozenset[str]) -> Any:
@@ -94,4 +209,12 @@ def _value(cell: Any, errors: frozenset[str]) -> Any:
         return cell.isoformat()
     if isinstance(cell, timedelta):
         return str(cell)
+    if isinstance(cell, str) and "_x" in cell:
+        cell = _unescaped(cell)
     return None if cell in errors or cell == "" else cell
+
+
+def _unescaped(text: str) -> str:
+    """Return a text with the characters that OOXML writes as _xHHHH_ (ISO/IEC 29500, ST_Xstring); _x005F_ is an underscore."""
+    text = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), text)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

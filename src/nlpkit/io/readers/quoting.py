@@ -1,0 +1,545 @@
+"""How a delimited file is quoted: decided from the file as a whole, before its first row is read.
+
+A way of quoting explains a file if every row has as many fields as the header and every quoted cell ends where the delimiter or the
+end of a line follows. The first of these that explains it is taken; each but the first is reported:
+
+    doubled      a mark inside a quoted cell is two: RFC 4180, as csv, Excel, pandas, R and DuckDB write it
+    spaced       the same, with blanks around the marks that quote a cell
+    backslash    a backslash stands before it, as Spark and MySQL write it
+    none         marks are text, as in most TSV; in columns most of whose cells stand in marks, these are left out
+    unescaped    a quoted cell ends at the mark that the delimiter or the end of a line follows
+
+A file that no way explains is read as RFC 4180 says, strictly, so that its first bad row is an error. RFC 4180 also explains lone marks
+by chance, as cells over several lines. Such a cell is text where its lines look like rows of their own.
+"""
+
+from __future__ import annotations
+
+import csv
+import logging
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from itertools import islice
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from nlpkit.errors import InputError
+from nlpkit.io.readers.blocks import lines_with_ends
+from nlpkit.wording import counted
+
+MARK = '"'
+BOM = "\ufeff"
+LONGEST_FIELD = (1 << 31) - 1  # the csv module stops at 131,072 characters unless told
+_ENDS = (10, 13)
+_KEPT_VALUES = 10_000  # of each column, to compare lines with
+_LONGEST_VALUE = 40
+_MOST_HEADER_LINES = 200
+
+log = logging.getLogger("nlpkit.io")
+
+OpenText: TypeAlias = Callable[[], Iterable[str]]
+OpenBytes: TypeAlias = Callable[[], Iterable[bytes]]
+
+
+class Quoting(Enum):
+    """What a quotation mark means in a delimited file."""
+
+    DOUBLED = "doubled"
+    SPACED = "doubled, with blanks around quoted cells"
+    BACKSLASH = "backslash"
+    NONE = "none"
+    UNESCAPED = "unescaped"  # a pair of marks inside a cell is one mark
+    BARE = "unescaped, no pairs"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How the rows of a file are told apart; wrapped: the columns whose cells lose the marks around them, where there is no quoting."""
+
+    delimiter: str
+    quoting: Quoting = Quoting.DOUBLED
+    wrapped: frozenset[int] = frozenset()
+    skip: int = 0  # lines above the header
+    certain: bool = True  # the whole text was looked at
+
+
+_UNESCAPED = (Quoting.UNESCAPED, Quoting.BARE)
+_Piece = TypeVar("_Piece", str, bytes)
+_Found: TypeAlias = tuple[Quoting, frozenset[int]]
+_DOUBLED: _Found = (Quoting.DOUBLED, frozenset())
+
+
+class Lines:
+    """Lines of a text as a reader takes them: those of the row it is in, how many, and how many characters.
+
+    A byte order mark at the beginning of a line is left out: it is what is left of files that were put together.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = iter(lines)
+        self.taken: list[str] = []
+        self.number = self.size = self.marks = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.number += 1
+        if line[0] == BOM:
+            line = line.lstrip(BOM)
+            self.marks += self.number > 1
+        self.taken.append(line)
+        self.size += len(line)
+        return line
+
+
+def rows_of(lines: Lines, dialect: Dialect) -> Iterator[list[str]]:
+    """Yield the rows, an empty one for a blank line; raises csv.Error where they are not quoted so."""
+    match dialect.quoting:
+        case Quoting.DOUBLED:
+            return csv.reader(lines, delimiter=dialect.delimiter, strict=True)
+        case Quoting.NONE:
+            rows = csv.reader(lines, delimiter=dialect.delimiter, quoting=csv.QUOTE_NONE)
+            return _unwrapped(rows, dialect.wrapped)
+        case quoting:
+            return _marked_rows(lines, dialect.delimiter, quoting)
+
+
+def find_quoting(
+    open_text: OpenText, path: str, dialect: Dialect, *, whole: bool = True, open_bytes: OpenBytes | None = None
+) -> Dialect:
+    """Return the dialect with the way in which a text is quoted, and report one that is not RFC 4180.
+
+    Args:
+        open_text: gives the text from its beginning, complete rows.
+        path: for messages.
+        dialect: its delimiter, and the lines above the header.
+        whole: the text is that of the whole file.
+        open_bytes: gives it as UTF-8, where that takes less time.
+    """
+    csv.field_size_limit(LONGEST_FIELD)
+    look = _Look(open_text, dialect.delimiter, dialect.skip, whole, open_bytes)
+    if not look.is_doubtful():
+        return replace(dialect, certain=whole)
+    doubled = look.trial(Quoting.DOUBLED)
+    quoting, wrapped = (_of_doubled if doubled.problem is None else _of_others)(look, doubled, path)
+    return replace(dialect, quoting=quoting, wrapped=wrapped, certain=whole)
+
+
+def _of_doubled(look: _Look, doubled: _Trial, path: str) -> _Found:
+    """Return the quoting of a file that RFC 4180 explains, perhaps by chance only."""
+    rows = doubled.rowlike
+    if not rows and not doubled.bare:
+        return _DOUBLED
+    plain = look.plain()
+    explained = plain.explains
+    if not rows:
+        # a writer that leaves marks inside cells alone does not quote cells for them either
+        lost = explained and not doubled.pairs and any(c.wrapped and not c.is_wrapped for c in plain.columns)
+        if not lost:
+            return _DOUBLED
+        log.warning(
+            "%s:%d: quotation marks are read as text: cells have them inside, such as in line %d, so those around others are text, too",
+            path, plain.first_marked, doubled.bare,
+        )  # fmt: skip
+        return Quoting.NONE, plain.wrapped
+    several = len(doubled.names) > 1
+    text_like = not doubled.pairs and (bool(doubled.bare) or (several and look.delimiter == "\t"))
+    likely = text_like or (several and doubled.has_rows_inside())
+    first, last = rows[0]
+    if explained and likely:
+        log.warning(
+            "%s:%d: quotation marks are read as text: a cell that begins with one would run to line %d, over lines that are rows of "
+            "their own",
+            path, first, last,
+        )  # fmt: skip
+        return Quoting.NONE, plain.wrapped
+    if explained or likely:
+        log.warning(
+            "%s:%d: a quoted cell runs to line %d, and each of these lines may be a row (%s like this); if they are rows, double the "
+            "quotation mark that opens the cell, and quote the cell",
+            path,
+            first,
+            last,
+            counted(len(rows), "cell"),
+        )
+    return _DOUBLED
+
+
+def _of_others(look: _Look, doubled: _Trial, path: str) -> _Found:
+    """Return the quoting of a file that RFC 4180 does not explain; RFC 4180 where no other does."""
+    assert doubled.problem is not None
+    line, problem = doubled.problem
+    if look.trial(Quoting.SPACED).explains:
+        log.warning("%s:%d: blanks around the quotation marks of quoted cells are left out", path, line)
+        return Quoting.SPACED, frozenset()
+    backslash = look.trial(Quoting.BACKSLASH)
+    if backslash.problem is None and backslash.pairs and not backslash.has_rows_inside():
+        log.warning(
+            "%s:%d: quotation marks inside quoted cells are read as escaped by a backslash", path, backslash.pairs
+        )
+        return Quoting.BACKSLASH, frozenset()
+    plain = look.plain()
+    if plain.explains:
+        log.warning(
+            "%s:%d: quotation marks are read as text, since not all of them quote a cell: %s", path, line, problem
+        )
+        return Quoting.NONE, plain.wrapped
+    for quoting in _UNESCAPED:
+        if look.trial(quoting).explains:
+            log.warning(
+                "%s:%d: quotation marks inside quoted cells are not doubled; a cell is read to the mark that a delimiter or the end of "
+                "a line follows",
+                path, line,
+            )  # fmt: skip
+            return quoting, frozenset()
+    return _DOUBLED
+
+
+# ---------------------------------------------------------------- a look at the whole text
+
+
+@dataclass(slots=True)
+class _Trial:
+    """What rows a way of quoting gives. `problem`: the first line that it does not explain, and why; lines count from 1.
+
+    bare, pairs: the first line with a mark inside an unquoted cell, with an escaped mark inside a quoted one; 0 for none.
+    rowlike: first and last line of rows over several lines, each of which has the fields of a row; `inside`: their lines.
+    """
+
+    delimiter: str
+    quoting: Quoting
+    names: list[str] = field(default_factory=list)
+    problem: tuple[int, str] | None = None
+    bare: int = 0
+    pairs: int = 0
+    rowlike: list[tuple[int, int]] = field(default_factory=list)
+    inside: list[list[str]] = field(default_factory=list)
+    values: list[Counter[str]] = field(default_factory=list)
+    shapes: list[set[str]] = field(default_factory=list)
+    opening: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.opening = re.compile(rf'[{re.escape(self.delimiter)}\r\n]"')
+
+    @property
+    def explains(self) -> bool:
+        return self.problem is None and not self.rowlike
+
+    def add(self, row: list[str], lines: list[str], last: int) -> None:
+        first = last - len(lines) + 1
+        if not self.names:
+            self.names = row
+            self.values, self.shapes = [Counter() for _ in row], [set() for _ in row]
+            return
+        if len(row) != len(self.names):
+            fields = f"the row in line {first} has {counted(len(row), 'field')}, the header {len(self.names)}"
+            self.problem = (first, fields)
+        elif len(lines) > 1 and self.quoting in _UNESCAPED and any(map(self.opening.search, row)):
+            self.problem = (first, f"the cell that begins in line {first} has the beginning of another one inside")
+        if len(lines) > 1:
+            parts = rows_in(lines, self.delimiter, len(self.names))
+            if parts:
+                self.rowlike.append((first, last))
+                self.inside += parts[1:] if len(self.inside) < _KEPT_VALUES else []
+            return
+        if len(row) == len(self.names):
+            for value, seen, shapes in zip(row, self.values, self.shapes, strict=True):
+                if value and len(value) <= _LONGEST_VALUE and len(seen) < _KEPT_VALUES:
+                    seen[value] += 1
+                if len(shapes) < 2:
+                    shapes.add(_shape(value))
+
+    def has_rows_inside(self) -> bool:
+        """Return whether most lines inside cells have a value that other rows have in the same column, such as a class or a number."""
+        hits = sum(
+            any(
+                value in seen or (len(shapes) == 1 and "0" in _shape(value) and _shape(value) in shapes)
+                for value, seen, shapes in zip(part, self.values, self.shapes, strict=True)
+            )
+            for part in self.inside
+        )
+        return 2 * hits >= len(self.inside) > 0
+
+
+def rows_in(lines: list[str], delimiter: str, n_fields: int) -> list[list[str]]:
+    """Return the lines of one row as rows, none where one of them has not the fields of a row."""
+    parts = [line.rstrip("\r\n").split(delimiter) for line in lines]
+    return parts if all(len(part) == n_fields and part != [""] for part in parts) else []
+
+
+def _shape(value: str) -> str:
+    """Return a value with 0 for each number and a for each word, which ids such as doc_17 share."""
+    return re.sub(r"\d+", "0", re.sub(r"[^\W\d]+", "a", value[: _LONGEST_VALUE + 1]))
+
+
+@dataclass(slots=True)
+class _MarkedColumn:
+    """How many cells of a column hold something, stand in marks, and have a mark at one end only."""
+
+    filled: int = 0
+    wrapped: int = 0
+    half: int = 0
+
+    @property
+    def is_wrapped(self) -> bool:
+        return 2 * self.wrapped > self.filled
+
+
+@dataclass(slots=True)
+class _Plain:
+    """A text without quoting: whether every line has the fields of the header, and where the marks stand."""
+
+    explains: bool
+    columns: list[_MarkedColumn]
+    first_marked: int
+
+    @property
+    def wrapped(self) -> frozenset[int]:
+        return frozenset(i for i, column in enumerate(self.columns) if column.is_wrapped)
+
+
+class _Look:
+    """A text that can be read again and again, to try ways of quoting."""
+
+    def __init__(
+        self, open_text: OpenText, delimiter: str, skip: int, whole: bool, open_bytes: OpenBytes | None = None
+    ) -> None:
+        self._open, self.delimiter, self._skip, self._whole = open_text, delimiter, skip, whole
+        self._open_bytes = open_bytes
+
+    def _lines(self) -> Lines:
+        lines = Lines(_readable(lines_with_ends(_readable(self._open()))))
+        for _ in range(self._skip):
+            next(lines, None)
+        lines.taken = []
+        return lines
+
+    def is_doubtful(self) -> bool:
+        """Return whether marks stand where RFC 4180 has none, or a cell over several lines has lines like rows; read at 1 GB a second."""
+        lines = self._lines()
+        header = next(
+            (row for row in csv.reader(islice(lines, _MOST_HEADER_LINES), delimiter=self.delimiter) if row), []
+        )
+        scan = _Scan(ord(self.delimiter), len(header))
+        rest: list[bytes] = []
+        for piece in _readable(self._pieces()):
+            end = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
+            if not end:
+                rest.append(piece)
+                continue
+            if scan.is_doubtful(b"".join([*rest, piece[:end]])):
+                return True
+            rest = [piece[end:]]
+        last = b"".join(rest)
+        return bool(last and scan.is_doubtful(last + b"\n")) or (self._whole and scan.in_quotes)
+
+    def _pieces(self) -> Iterable[bytes]:
+        if self._open_bytes is not None:
+            return self._open_bytes()
+        return (piece.encode("utf-8", "replace") for piece in self._open())
+
+    def trial(self, quoting: Quoting) -> _Trial:
+        """Return what a way of quoting makes of the text."""
+        trial = _Trial(self.delimiter, quoting)
+        lines = self._lines()
+        try:
+            for row in rows_of(lines, Dialect(self.delimiter, quoting)):
+                taken, lines.taken = lines.taken, []
+                if row:
+                    trial.add(row, taken, lines.number)
+                if any(MARK in line for line in taken):
+                    self._note_marks(trial, taken, lines.number, quoting)
+                if trial.problem is not None:
+                    break
+        except csv.Error as error:
+            first = lines.number - len(lines.taken) + 1
+            if self._whole or "unexpected end" not in str(error):
+                trial.problem = (first, what_is_wrong(error, first, lines.number))
+        return trial
+
+    def _note_marks(self, trial: _Trial, taken: list[str], last: int, quoting: Quoting) -> None:
+        line = "".join(taken)
+        escaped = r'\\"' if quoting is Quoting.BACKSLASH else rf'(?<=[^{re.escape(self.delimiter)}\r\n])""'
+        if not trial.pairs and re.search(escaped, line):
+            trial.pairs = last - len(taken) + 1
+        if not trial.bare and len(taken) == 1 and quoting is Quoting.DOUBLED:
+            unquoted = re.sub(rf'(?:^|(?<={re.escape(self.delimiter)}))"(?:[^"]|"")*"', "", line)
+            trial.bare = last if MARK in unquoted else 0
+
+    def plain(self) -> _Plain:
+        """Return what the text is without quoting."""
+        lines = self._lines()
+        columns: list[_MarkedColumn] = []
+        first_marked = 0
+        even, n_fields = True, 0
+        for line in lines:
+            lines.taken = []
+            cells = line.rstrip("\r\n").split(self.delimiter)
+            if cells == [""]:
+                continue
+            if not n_fields:
+                n_fields = len(cells)
+                columns = [_MarkedColumn() for _ in cells]
+                continue
+            if len(cells) != n_fields:
+                even = False
+                break
+            for cell, column in zip(cells, columns, strict=True):
+                if cell:
+                    column.filled += 1
+                    if MARK in (cell[0], cell[-1]):
+                        first_marked = first_marked or lines.number
+                        column.wrapped += _is_wrapped(cell)
+                        column.half += cell[0] == MARK and not _is_wrapped(cell)
+        mixed = any(column.is_wrapped and column.half for column in columns)  # quoted, and one mark is missing
+        return _Plain(even and not mixed, columns, first_marked)
+
+
+class _Scan:
+    """Bytes of lines, piece by piece: marks as RFC 4180 has them open and close in turn, with a border before and behind."""
+
+    def __init__(self, delimiter: int, n_fields: int) -> None:
+        self.in_quotes = False
+        self._delimiter, self._n_fields = delimiter, n_fields
+        self._begun = self._unlike = 0  # lines of the row that is not at its end, and those that have other fields
+
+    def is_doubtful(self, piece: bytes) -> bool:
+        """Take complete lines; return whether their marks may mean something else."""
+        data = np.frombuffer(piece, np.uint8)
+        marks = np.flatnonzero(data == ord(MARK))
+        if not len(marks):
+            return self.in_quotes and self._has_rows(data, marks)
+        border = np.zeros(256, bool)
+        border[[self._delimiter, *_ENDS, ord(MARK)]] = True
+        opens = (np.arange(len(marks)) + self.in_quotes) % 2 == 0
+        before, behind = data[marks - 1], data[np.minimum(marks + 1, len(data) - 1)]
+        if marks[0] == 0:
+            before[0] = 10
+        if not border[np.where(opens, before, behind)].all():
+            return True
+        doubtful = self._has_rows(data, marks)
+        self.in_quotes = bool((len(marks) + self.in_quotes) % 2)
+        return doubtful
+
+    def _has_rows(self, data: npt.NDArray[np.uint8], marks: npt.NDArray[np.int64]) -> bool:
+        """Return whether a row runs over several lines, each of which has the fields of the header."""
+        is_end = data == 10
+        if (data == 13).any():
+            is_end |= (data == 13) & (np.append(data[1:], 0) != 10)
+        ends = np.flatnonzero(is_end)
+        inside = (np.searchsorted(marks, ends) + self.in_quotes) % 2 == 1
+        if not inside.any() and not self._begun:
+            return False
+        n_before = np.searchsorted(np.flatnonzero(data == self._delimiter), ends)
+        unlike = np.diff(n_before, prepend=0) != self._n_fields - 1
+        row = np.cumsum(np.concatenate(([False], ~inside[:-1])))  # which row each line is of
+        n_lines, n_unlike = np.bincount(row), np.bincount(row, unlike)
+        n_lines[0] += self._begun
+        n_unlike[0] += self._unlike
+        self._begun, self._unlike = (int(n_lines[-1]), int(n_unlike[-1])) if inside[-1] else (0, 0)
+        whole = slice(None, -1) if inside[-1] else slice(None)
+        return bool(((n_lines[whole] > 1) & (n_unlike[whole] == 0)).any())
+
+
+def _readable(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
+    """Yield pieces up to where they cannot be read, which is reported when the rows are."""
+    try:
+        yield from pieces
+    except InputError:
+        return
+
+
+def what_is_wrong(error: csv.Error, first: int, last: int) -> str:
+    """Return what is wrong with the quotation marks of a row."""
+    if "unexpected end" in str(error):
+        return f"a quote opened in the row of line {first} is not closed by the end of the file"
+    where = f"in line {last} of the row that begins in line {first}" if last > first else f"in line {first}"
+    return f"a quoted cell {where} goes on behind its closing mark"
+
+
+# ---------------------------------------------------------------- rows whose marks are not as RFC 4180 has them
+
+
+def _is_wrapped(cell: str) -> bool:
+    return len(cell) > 1 and cell[0] == MARK == cell[-1]
+
+
+def _inner(cell: str) -> str:
+    """Return a cell without the marks around it; marks inside that are all doubled are single ones."""
+    return _undoubled(cell[1:-1]) if _is_wrapped(cell) else cell
+
+
+def _undoubled(text: str) -> str:
+    return text if MARK in text.replace(MARK * 2, "") else text.replace(MARK * 2, MARK)
+
+
+def _unwrapped(rows: Iterator[list[str]], wrapped: frozenset[int]) -> Iterator[list[str]]:
+    header: list[str] = []
+    for row in rows:
+        header = header or row
+        if row == header:  # also one that is repeated
+            yield [_inner(cell) for cell in row]
+        else:
+            yield [_inner(cell) if i in wrapped else cell for i, cell in enumerate(row)] if wrapped else row
+
+
+def _marked_rows(lines: Lines, delimiter: str, quoting: Quoting) -> Iterator[list[str]]:
+    """Yield rows whose quoted cells end as the way of quoting says."""
+    unquoted = re.compile(rf"[^{re.escape(delimiter)}\r\n]*")
+    opening = re.compile(' *"' if quoting is Quoting.SPACED else MARK)
+    for line in lines:
+        row: list[str] = []
+        at = 0
+        while line.strip("\r\n"):
+            opened = opening.match(line, at)
+            if opened is not None:
+                begin = look = opened.end()
+                while (end := _closing(line, look, delimiter, quoting)) < 0:
+                    look = len(line)
+                    following = next(lines, None)
+                    if following is None:
+                        raise csv.Error("unexpected end of data")
+                    line += following
+                row.append(_content(line[begin:end], quoting))
+                at = end + 1
+                if quoting is Quoting.SPACED:
+                    at += len(line[at:]) - len(line[at:].lstrip(" "))
+            else:
+                cell = unquoted.match(line, at)
+                assert cell is not None
+                row.append(cell[0])
+                at = cell.end()
+            if not line.startswith(delimiter, at):
+                if line[at:].strip("\r\n"):
+                    raise csv.Error("delimiter expected after the closing mark")
+                break
+            at += 1
+        yield row
+
+
+_TOKENS = {Quoting.BACKSLASH: re.compile(r'\\[\s\S]|""|"'), Quoting.SPACED: re.compile('""|"')}
+_RUNS = re.compile('"+')
+
+
+def _closing(text: str, look: int, delimiter: str, quoting: Quoting) -> int:
+    """Return where the mark stands that closes a cell, -1 for nowhere; look: up to where there is none."""
+    if quoting in _TOKENS:
+        return next((token.start() for token in _TOKENS[quoting].finditer(text, look) if token[0] == MARK), -1)
+    for run in _RUNS.finditer(text, look):
+        border = run.end() == len(text) or text[run.end()] in f"{delimiter}\r\n"
+        if border and (quoting is Quoting.BARE or len(run[0]) % 2):
+            return run.end() - 1
+    return -1
+
+
+def _content(text: str, quoting: Quoting) -> str:
+    if quoting is Quoting.BACKSLASH:
+        return re.sub(r'\\(["\\])|""', lambda mark: mark[1] or MARK, text)
+    return _undoubled(text)
