@@ -112,6 +112,50 @@ def test_modes_are_reached_from_where_the_hessian_is_not_positive_definite() -> 
         assert got.unsettled == 0
 
 
+@pytest.mark.parametrize("seed", [0, 2])
+def test_every_mode_is_reached_from_the_wide_prior_of_the_first_step(seed: int) -> None:
+    """Twenty topics in the documents and five in the start, Σ = 20 I: where the hessian is not positive definite, steps stay long."""
+    rng = np.random.default_rng(seed)
+    K, V, D = 5, 300, 100
+    zipf = 1 / (np.arange(V) + 2.7)
+    topics = np.array([rng.dirichlet(0.05 * V * zipf / zipf.sum()) for _ in range(20)])
+    theta = rng.dirichlet(np.full(20, 0.1), D)
+    counts = np.array(
+        [rng.multinomial(n, row @ topics) for n, row in zip(rng.integers(20, 800, D), theta, strict=True)]
+    )
+    phi = next(spectral_topics(as_counts(sparse.csr_array(counts)), K))
+    prior = Prior(np.zeros((1, K - 1)), 20 * np.eye(K - 1))
+    got = infer_posteriors(as_counts(sparse.csr_array(counts)), phi, prior)
+    assert got.unsettled == 0
+    left = []
+    for d, row in enumerate(counts):
+        arguments = (row, phi, prior.mean[0], prior.covariance)
+        slope, curvature = plain.gradient(got.eta[d], *arguments), plain.hessian(got.eta[d], *arguments)
+        assert np.linalg.eigvalsh(curvature).min() > 0
+        left.append(slope @ np.linalg.solve(curvature, slope) / 2)
+        assert got.bounds[d] == pytest.approx(plain.bound(got.eta[d], *arguments), abs=1e-6)
+    assert max(left) < 1.1e-10  # the docstring's promise
+
+
+@pytest.mark.parametrize("K", [3, 5])
+def test_a_saddle_between_equal_topics_is_left(K: int) -> None:
+    """At η = 0 the gradient keeps topics of the same words alike, and alike they are no mode but a saddle."""
+    phi = np.full((K, 4), 0.05)
+    phi[:-1, 0], phi[-1, 1] = 0.85, 0.85
+    prior, counts = Prior(np.zeros((1, K - 1)), 20 * np.eye(K - 1)), np.array([[60.0, 0, 1, 1]])
+    even = optimize.minimize_scalar(lambda x: plain.objective(np.full(K - 1, x), counts[0], phi, np.zeros(K - 1), prior.covariance))
+    saddle = np.full(K - 1, even.x)
+    arguments = (counts[0], phi, np.zeros(K - 1), prior.covariance)
+    np.testing.assert_allclose(plain.gradient(saddle, *arguments), 0, atol=1e-3)
+    assert np.linalg.eigvalsh(plain.hessian(saddle, *arguments)).min() < 0
+    for start in (np.zeros((1, K - 1)), saddle[None, :]):
+        got = infer_posteriors(as_counts(sparse.csr_array(counts)), phi, prior, start=start)
+        assert got.unsettled == 0
+        np.testing.assert_allclose(plain.gradient(got.eta[0], *arguments), 0, atol=1e-4)
+        assert np.linalg.eigvalsh(plain.hessian(got.eta[0], *arguments)).min() > 0
+        assert plain.objective(got.eta[0], *arguments) < even.fun - 0.1
+
+
 def test_expected_counts_regression_and_weights_equal_the_plain_versions() -> None:
     counts, phi, _ = problem(3)
     rng = np.random.default_rng(0)
