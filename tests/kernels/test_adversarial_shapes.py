@@ -636,7 +636,7 @@ def test_factors_of_counts() -> None:
                 assert theta.shape == (len(docs), K)
 
 
-@exercises(stm.infer, stm.expected_counts, stm.simplex_weights, stm.softmax_rows)
+@exercises(stm.infer, stm.expected_counts, stm.simplex_weights, stm.exact_weights, stm.softmax_rows)
 def test_logistic_normal_topics() -> None:
     """Empty documents, one term, equal topics, more topics than terms, words that no topic has, documents of one mean and of many."""
     rng = np.random.default_rng(0)
@@ -658,6 +658,13 @@ def test_logistic_normal_topics() -> None:
     for K in (1, 2, 7):
         weights = np.empty((5, K))
         stm.simplex_weights(rng.random((5, K)), rng.random((K, K)), 0, 5, weights)
+        assert np.allclose(weights.sum(axis=1), 1)
+        rows = rng.random((K, 9))
+        rows[K // 2 :] = rows[0]  # equal anchors: their weights are no longer unique
+        stm.exact_weights(rng.random((5, 9)) @ rows.T, rows @ rows.T, 0, 5, weights)
+        assert np.allclose(weights.sum(axis=1), 1)
+        assert weights.min() >= 0
+        stm.exact_weights(np.zeros((5, K)), np.zeros((K, K)), 0, 5, weights)
         assert np.allclose(weights.sum(axis=1), 1)
 
 

@@ -364,7 +364,8 @@ def simplex_weights(products, gram, begin, end, out):  # type: ignore[no-untyped
     """Write the convex weights a_v (K,) that minimise ‖q_v - Σ_k a_k x_k‖² into rows begin … end of out (V, K).
 
     By exponentiated gradients as in RecoverL2 (Arora et al. 2013, algorithm 4) with the step 50 and the end of R's stm: the norm of
-    the gradient changes by less than 1e-7, or 500 steps. products (V, K) q_v · x_k; gram (K, K) x_j · x_k.
+    the gradient changes by less than 1e-7, or 500 steps. Where rows x_k are long, as those of short texts, the step is too large and
+    the weights swing between corners; `weights_gap` measures that. products (V, K) q_v · x_k; gram (K, K) x_j · x_k.
     """
     K = len(gram)
     gradient = np.empty(K)
@@ -390,3 +391,122 @@ def simplex_weights(products, gram, begin, end, out):  # type: ignore[no-untyped
             if abs(before - np.sqrt(norm)) < 1e-7:
                 break
             before = np.sqrt(norm)
+
+
+class Active(NamedTuple):
+    """Arrays that one word after another writes over: chosen (K,) vertices; square, factor (K, K); solution, ones (K,)."""
+
+    chosen: np.ndarray
+    square: np.ndarray
+    factor: np.ndarray
+    solution: np.ndarray
+    ones: np.ndarray
+
+
+@njit(nogil=True)
+def affine_weights(product, gram, n, active):  # type: ignore[no-untyped-def]
+    """Write the weights that sum to 1, of any sign, of the first n chosen vertices into solution; False where these are dependent.
+
+    a = G⁻¹ (p - μ 1) with μ so that Σ a = 1.
+    """
+    for i in range(n):
+        for j in range(i + 1):
+            active.square[i, j] = gram[active.chosen[i], active.chosen[j]]
+        active.solution[i] = product[active.chosen[i]]
+        active.ones[i] = 1.0
+    factor, solution, ones = active.factor[:n, :n], active.solution[:n], active.ones[:n]
+    if cholesky(active.square[:n, :n], factor) < n:
+        return False
+    solve_lower(factor, solution)
+    solve_upper(factor, solution)
+    solve_lower(factor, ones)
+    solve_upper(factor, ones)
+    total, scale = 0.0, 0.0
+    for i in range(n):
+        total += solution[i]
+        scale += ones[i]
+    for i in range(n):
+        solution[i] -= (total - 1.0) / scale * ones[i]
+    return True
+
+
+@njit(nogil=True)
+def exact_weights(products, gram, begin, end, out):  # type: ignore[no-untyped-def]
+    """Write the convex weights of `simplex_weights`, solved as the quadratic programme they are, into rows begin … end of out (V, K).
+
+    By an active set: it begins at the nearest vertex; the vertex with the steepest descent joins, and those whose weight would be
+    negative leave (Lawson and Hanson 1974, chapter 23; Wolfe 1976), until no vertex descends.
+    """
+    K = len(gram)
+    active = Active(np.empty(K, np.int64), np.empty((K, K)), np.empty((K, K)), np.empty(K), np.empty(K))
+    scale = 0.0
+    for k in range(K):
+        scale = max(scale, gram[k, k])
+    for v in range(begin, end):
+        weights, product = out[v], products[v]
+        best = 0
+        for k in range(K):
+            weights[k] = 0.0
+            if gram[k, k] - 2 * product[k] < gram[best, best] - 2 * product[best]:
+                best = k
+        weights[best] = 1.0
+        active.chosen[0] = best
+        n = 1
+        for _ in range(3 * K):  # more are never taken but where rounding leads in a circle
+            joins, most = steepest(product, gram, weights, n, active.chosen)
+            if most <= 1e-12 * scale:
+                break
+            active.chosen[n] = joins
+            n += 1
+            independent = True
+            while n > 1:
+                independent = affine_weights(product, gram, n, active)
+                if not independent:
+                    break
+                length = step_inside(weights, n, active)
+                n = without_zeros(weights, n, active.chosen)
+                if length == 1.0:
+                    break
+            if not independent:
+                break
+
+
+@njit(nogil=True)
+def steepest(product, gram, weights, n, chosen):  # type: ignore[no-untyped-def]
+    """Return the vertex whose weight would descend most, and by how much more than the ones that have weights: 0 at the minimum."""
+    K = len(gram)
+    joins, most, mean = -1, -np.inf, 0.0
+    for k in range(K):
+        g = product[k]
+        for i in range(n):
+            g -= weights[chosen[i]] * gram[chosen[i], k]
+        mean += weights[k] * g
+        if weights[k] == 0.0 and g > most:
+            joins, most = k, g
+    return joins, most - mean
+
+
+@njit(nogil=True)
+def step_inside(weights, n, active):  # type: ignore[no-untyped-def]
+    """Move weights (K,) towards solution as far as none is negative; the ones that end it become 0. Returns the share of the way."""
+    length = 1.0
+    for i in range(n):
+        a, b = weights[active.chosen[i]], active.solution[i]
+        if b < 0.0:
+            length = min(length, a / (a - b))
+    for i in range(n):
+        k, b = active.chosen[i], active.solution[i]
+        ends = length < 1.0 and b < 0.0 and weights[k] / (weights[k] - b) <= length
+        weights[k] = 0.0 if ends else weights[k] + length * (b - weights[k])
+    return length
+
+
+@njit(nogil=True)
+def without_zeros(weights, n, chosen):  # type: ignore[no-untyped-def]
+    """Take vertices without weight out of the first n chosen ones. Returns how many are left."""
+    left = 0
+    for i in range(n):
+        if weights[chosen[i]] > 0.0:
+            chosen[left] = chosen[i]
+            left += 1
+    return left

@@ -360,6 +360,10 @@ def fit_corpus(
         keeping(unfinished, identity) as keeper,
     ):
         fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n), keeper)
+    for note in fit.notes:
+        reporting.note(note)
+    for warning in fit.warnings:
+        reporting.warn(warning)
     if fit.numbers.get("converged") is False:
         reporting.warn(f"the fit had not converged after {options.iterations} steps; give more with `iterations`")
     without = int((fit.model.topic_totals + fit.model.eta == 0).sum())
