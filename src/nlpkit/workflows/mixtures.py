@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import pyarrow as pa
+
 from nlpkit import reporting, wording
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
@@ -369,7 +371,8 @@ def fit_corpus(
     without = int((fit.model.topic_totals + fit.model.eta == 0).sum())
     if without:
         reporting.warn(f"{wording.counted(without, 'topic')} without any word; take a smaller `k`")
-    additions |= further(fit) | Additions(config={"options": options.in_force()})
+    scores = {name: pa.array(values) for name, values in fit.topic_scores.items()}
+    additions |= further(fit) | Additions(topic_columns=scores, config={"options": options.in_force()})
     run = mixture_run(
         kind, corpus, fit, terms, execution, additions=additions, seconds=seconds,
         parameters=({"k": str(options.k)} if n_topics else {}) | options.in_force(),

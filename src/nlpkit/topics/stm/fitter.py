@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit import wording
+from nlpkit.metrics.stm_scores import frex_exclusivity, semantic_coherence
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts
@@ -152,6 +153,10 @@ def as_mixture(fit: StmFit, tokens: TokenTable) -> MixtureFit:
             "steps": len(fit.trace),
             "converged": fit.converged,
             **_start_numbers(fit),
+        },
+        topic_scores={
+            "semantic_coherence": semantic_coherence(model.phi, count_terms(tokens)),
+            "frex_exclusivity": frex_exclusivity(model.phi),
         },
         notes=_notes(fit),
         warnings=_warnings(fit),

@@ -25,7 +25,7 @@ TRIAL_DOCS = 10_000  # at most, by which they are compared
 FOLDS = 5  # parts of the documents; half of the words of one part is held out
 ENOUGH = 20_000  # held-out words after which no further part is tried
 ARBITRARY_SHARE = 0.05  # of the tokens, above which the gradient is not trusted
-FLOOR = 1e-3  # of a word's probability, spread over all terms
+FLOOR = 0.01  # of a word's probability, by its share of the corpus: a topic without the word does not decide alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def best_start(candidates: Sequence[Start], counts: CsrMatrix, X: FloatArray | N
 def held_out_words(counts: CsrMatrix, fold: int) -> tuple[CsrMatrix, CsrMatrix]:
     """Return counts (D, V) without half of the words, rounded down, of documents fold, fold + 5 …, and these words.
 
-    Each document keeps a word.
+    Each document keeps a word. Words that are then seen nowhere are not among those held out, as no start can predict them.
     """
     seen, held = counts.copy(), counts.copy()
     held.data[:] = 0.0
@@ -175,6 +175,7 @@ def held_out_words(counts: CsrMatrix, fold: int) -> tuple[CsrMatrix, CsrMatrix]:
         words = np.repeat(np.arange(cells.start, cells.stop), counts.data[cells].astype(np.int64))
         np.add.at(held.data, rng.permutation(words)[: len(words) // 2], 1.0)
     seen.data -= held.data
+    held.data[(seen.sum(axis=0) == 0)[held.indices]] = 0.0
     return as_counts(seen), as_counts(held)
 
 
@@ -183,9 +184,10 @@ def held_out_likelihoods(
 ) -> Iterator[float]:
     """Yield Σ log p(held-out word) after each step of a fit that begins at phi (K, V) and sees the other words.
 
-    p_dv = 0.999 Σ_k θ_dk φ_kv + 0.001 / V
+    p_dv = 0.99 Σ_k θ_dk φ_kv + 0.01 p_v, p_v the share of the word among those that are seen.
     """
-    docs = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
+    unigram = seen.sum(axis=0) / seen.sum()
+    docs, floor = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr)), FLOOR * unigram[held.indices]
     prior, eta = first_prior(len(phi)), None
     while True:
         step = infer_posteriors(seen, phi, prior, start=eta, threads=threads)
@@ -193,7 +195,7 @@ def held_out_likelihoods(
         phi = normalized(expected_counts(seen, softmax(eta), phi, threads=threads))
         prior = updated_prior(step, X)[1]
         p = np.einsum("nk,kn->n", softmax(eta)[docs], phi[:, held.indices])
-        yield float(held.data @ np.log((1 - FLOOR) * p + FLOOR / phi.shape[1]))
+        yield float(held.data @ np.log((1 - FLOOR) * p + floor))
 
 
 def updated_prior(step: Inference, X: FloatArray | None, *, shrinkage: float = 0.0) -> tuple[FloatArray | None, Prior]:
