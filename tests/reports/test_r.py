@@ -72,7 +72,9 @@ def survey() -> tuple[CsrMatrix, FloatArray, dict[str, FloatArray]]:
 
 
 def of_survey(counts: CsrMatrix) -> Any:
-    docs = [np.repeat(row.indices, row.data.astype(int)).tolist() for row in (counts[[d]] for d in range(counts.shape[0]))]
+    docs = [
+        np.repeat(row.indices, row.data.astype(int)).tolist() for row in (counts[[d]] for d in range(counts.shape[0]))
+    ]
     return token_table(docs, [f"w{v}" for v in range(counts.shape[1])])
 
 

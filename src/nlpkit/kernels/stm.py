@@ -153,8 +153,8 @@ def derivatives(eta, mean, words, counts, model, room):  # type: ignore[no-untyp
 def cholesky(matrix, factor):  # type: ignore[no-untyped-def]
     """Write the lower Cholesky factor of the lower half of a matrix (J, J) into factor.
 
-    Returns J, or the row that has no factor where the matrix is not positive definite: factor holds the rows before it, and its cells left of the
-    diagonal.
+    Returns J, or the row that has no factor where the matrix is not positive definite: factor holds the rows before it, and its cells
+    left of the diagonal.
     """
     J = len(matrix)
     for i in range(J):

@@ -45,7 +45,9 @@ def detect(counts: Sequence[Any], **keywords: Any) -> Changes:
 
 
 def equal(a: Changes, b: Changes) -> bool:
-    arrays = all(getattr(a, x).tobytes() == getattr(b, x).tobytes() for x in ("similarity", "threshold", "span", "uncertain"))
+    arrays = all(
+        getattr(a, x).tobytes() == getattr(b, x).tobytes() for x in ("similarity", "threshold", "span", "uncertain")
+    )
     return arrays and a.events == b.events
 
 
@@ -191,7 +193,9 @@ def test_close_tests_are_uncertain_and_clear_ones_the_same_for_every_seed() -> N
     for runs in (few, many):
         differ = np.ptp([run.changed.astype(int) for run in runs], axis=0) > 0
         assert (differ <= np.any([run.uncertain for run in runs], axis=0)).all()
-        assert {c.topic for c in runs[0].events if c.uncertain} == set(np.flatnonzero((runs[0].uncertain & runs[0].changed)[1]))
+        assert {c.topic for c in runs[0].events if c.uncertain} == set(
+            np.flatnonzero((runs[0].uncertain & runs[0].changed)[1])
+        )
     spread = [np.std([run.threshold[1] for run in runs], axis=0) for runs in (few, many)]
     close = many[0].uncertain[1]
     assert close.any()

@@ -148,7 +148,9 @@ def test_anchors_are_chosen_from_nothing_and_shared_by_the_fits() -> None:
         assert again.start.phi.tobytes() == start_of(tokens, 4, StmOptions(), Execution(0), X=X).tobytes()
     numbers = as_mixture(fit_stm(tokens, 4, StmOptions(iterations=2), X=X), tokens)
     assert numbers.numbers["start"] in [each["start"] for each in numbers.numbers["starts"]]
-    assert numbers.notes[0].startswith(f"start: {numbers.numbers['start']}, the best of {len(numbers.numbers['starts'])}")
+    assert numbers.notes[0].startswith(
+        f"start: {numbers.numbers['start']}, the best of {len(numbers.numbers['starts'])}"
+    )
 
 
 def test_a_bound_that_fell_is_told() -> None:

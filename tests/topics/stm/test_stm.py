@@ -144,7 +144,9 @@ def test_a_saddle_between_equal_topics_is_left(K: int) -> None:
     phi = np.full((K, 4), 0.05)
     phi[:-1, 0], phi[-1, 1] = 0.85, 0.85
     prior, counts = Prior(np.zeros((1, K - 1)), 20 * np.eye(K - 1)), np.array([[60.0, 0, 1, 1]])
-    even = optimize.minimize_scalar(lambda x: plain.objective(np.full(K - 1, x), counts[0], phi, np.zeros(K - 1), prior.covariance))
+    even = optimize.minimize_scalar(
+        lambda x: plain.objective(np.full(K - 1, x), counts[0], phi, np.zeros(K - 1), prior.covariance)
+    )
     saddle = np.full(K - 1, even.x)
     arguments = (counts[0], phi, np.zeros(K - 1), prior.covariance)
     np.testing.assert_allclose(plain.gradient(saddle, *arguments), 0, atol=1e-3)

@@ -26,8 +26,9 @@ FAR, NEAR = 4.0, 2.0  # standard errors of the share of samples below the thresh
 class Change:
     """A topic changed in a chunk: the similarity fell below the threshold.
 
-    uncertain: it is within the noise of the threshold, so that other samples could decide otherwise. span: chunks with tokens before it that it was compared with. term_ids and impacts: the words that drove the change,
-    most first; impact = similarity − similarity without the word, below 0 where the word made the two less alike.
+    uncertain: it is within the noise of the threshold, so that other samples could decide otherwise. span: chunks with tokens before
+    it that it was compared with. term_ids and impacts: the words that drove the change, most first; impact = similarity − similarity
+    without the word, below 0 where the word made the two less alike.
     """
 
     topic: int
@@ -121,7 +122,16 @@ def detect_changes(
                     words = tuple(int(v) for v in terms[at])
                     values = tuple(float(i) for i in impacts)
                     changes.append(
-                        Change(k, t, len(past), similarity[t, k].item(), threshold[t, k].item(), words, values, bool(uncertain[t, k]))
+                        Change(
+                            k,
+                            t,
+                            len(past),
+                            similarity[t, k].item(),
+                            threshold[t, k].item(),
+                            words,
+                            values,
+                            bool(uncertain[t, k]),
+                        )
                     )
                     past.clear()
             past.append(now)

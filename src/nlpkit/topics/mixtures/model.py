@@ -75,9 +75,9 @@ class MixtureFit:
 
     doc_topic (D, K) CSR n_dk, of which theta is made (`theta_of`); trace: a record for each point that was looked at on the way;
     numbers: what the manifest says of the fit; notes, warnings: what people are told of it; topic_scores (K,):
-    columns of topics.parquet that this kind of model alone has; names (K,) of topics, "" for none, or nothing; assignments (N,): topics of the
-    tokens, None where a model has none. arrays: further parameters that inference needs, (n,) or (n, m) float64 by name; weights: those
-    of a neural network, of any shape.
+    columns of topics.parquet that this kind of model alone has; names (K,) of topics, "" for none, or nothing; assignments (N,): topics
+    of the tokens, None where a model has none. arrays: further parameters that inference needs, (n,) or (n, m) float64 by name;
+    weights: those of a neural network, of any shape.
     """
 
     model: MixtureModel

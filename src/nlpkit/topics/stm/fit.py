@@ -93,8 +93,10 @@ def fit_stm(
         used, None if content is None else content.numbers[filled], 0 if content is None else len(content.levels)
     )
     with threadpool_limits(1, user_api="blas"):  # so that the number of threads changes no digit
-        choice = None if phi is not None else choose_start(tokens, used, K, options.start, execution, X=covariates)
-        phi = choice.start.phi if choice is not None else phi
+        choice = None
+        if phi is None:
+            choice = choose_start(tokens, used, K, options.start, execution, X=covariates)
+            phi = choice.start.phi
         topics, words = [phi] * len(parts), None
         prior = first_prior(K)
         eta: FloatArray | None = None

@@ -193,7 +193,7 @@ def _notes(fit: StmFit) -> tuple[str, ...]:
         )
     if fit.fall:
         notes.append(
-            f"the bound fell in the last step, by {fit.fall:.2g} nats a token, and the fit ended there: it is approximate (Laplace), so it can"
+            f"the bound fell in the last step, by {fit.fall:.2g} nats a token, and the fit ended there: it is approximate, so it can fall"
         )
     return tuple(notes)
 

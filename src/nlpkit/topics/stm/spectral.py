@@ -159,7 +159,9 @@ def anchor_sets(terms: AnchorTerms, K: int) -> Iterator[tuple[str, LongArray]]:
     lengths, frequency = terms.pairs.squares(), terms.frequency
     order = np.argsort(-frequency, kind="stable")
     shares = np.empty(len(order))
-    shares[order] = (np.cumsum(frequency[order]) - frequency[order]) / frequency.sum()  # of the terms that are more frequent
+    shares[order] = (
+        np.cumsum(frequency[order]) - frequency[order]
+    ) / frequency.sum()  # of the terms that are more frequent
     seen: set[frozenset[int]] = set()
     for share in SHARES:
         anchor = anchors(terms.pairs, K, shares < share, lengths)
@@ -182,9 +184,7 @@ def recovered(terms: AnchorTerms, anchor: LongArray, *, exact: bool = False, thr
     weights = np.empty_like(products)
 
     def work(begin: int) -> None:
-        (exact_weights if exact else simplex_weights)(
-            products, gram, begin, min(begin + CHUNK, len(weights)), weights
-        )
+        (exact_weights if exact else simplex_weights)(products, gram, begin, min(begin + CHUNK, len(weights)), weights)
 
     for _ in map_ahead(work, range(0, len(weights), CHUNK), threads=threads):
         pass
