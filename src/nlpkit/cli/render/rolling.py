@@ -234,11 +234,11 @@ def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options:
     _show_uncertain(sum(row.get("uncertain", False) for row in changes), missed)
 
 
-def _show_uncertain(found: int, missed: int) -> None:
+def _show_uncertain(changes: int, missed: int) -> None:
     """Tell how many tests are within the noise of their threshold: changes found, and changes just missed."""
-    if found:
+    if changes:
         console.out(
-            f"{UNCERTAIN.strip()} {wording.counted(found, 'change')} within the noise of the threshold: with another seed it may be none"
+            f"{UNCERTAIN.strip()} {wording.counted(changes, 'change')} within the noise of the threshold: with another seed it may be none"
         )
     if missed:
         console.out(

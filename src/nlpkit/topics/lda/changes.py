@@ -152,8 +152,8 @@ def _samples(
     sampled = resampled_similarities(n, r, n_vocab, eta, options.change_mixture, first, generator)
     if first == options.samples or not _is_near(similarity, sampled, options.change_level, FAR):
         return sampled
-    more = resampled_similarities(n, r, n_vocab, eta, options.change_mixture, options.samples - first, generator)
-    return np.concatenate([sampled, more])
+    further = resampled_similarities(n, r, n_vocab, eta, options.change_mixture, options.samples - first, generator)
+    return np.concatenate([sampled, further])
 
 
 def _is_near(similarity: float, sampled: FloatArray, level: float, errors: float) -> bool:
