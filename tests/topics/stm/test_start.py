@@ -113,24 +113,22 @@ def test_half_of_the_words_of_every_fifth_document_is_held_out() -> None:
 
 
 def test_the_start_that_predicts_held_out_words_is_taken() -> None:
-    tokens, x, theta = planted(4, D=200)
+    tokens, _, theta = planted(4, D=200)
     counts = as_counts(count_terms(tokens))
-    X = np.column_stack([np.ones(len(x)), x])
     rng = np.random.default_rng(0)
     right = theta.T @ counts.toarray()  # near the truth
     right /= right.sum(axis=1, keepdims=True)
     even = np.full_like(right, 1 / right.shape[1]) * rng.uniform(0.999, 1.001, right.shape)
     starts = [Start(even / even.sum(axis=1, keepdims=True), "even"), Start(right, "right"), Start(right, "the same")]
-    for covariates in (None, X):
-        choice = best_start(starts, counts, covariates)
-        assert choice.start.name == "right"
-        assert [(each.name, each.steps) for each in choice.scores] == [("even", 12), ("right", 12), ("the same", 12)]
-        assert choice.scores[0].held_out < choice.scores[1].held_out == choice.scores[2].held_out
-        assert choice == best_start(starts, counts, covariates, threads=3)
+    choice = best_start(starts, counts)
+    assert choice.start.name == "right"
+    assert [(each.name, each.steps) for each in choice.scores] == [("even", 12), ("right", 12), ("the same", 12)]
+    assert choice.scores[0].held_out < choice.scores[1].held_out == choice.scores[2].held_out
+    assert choice == best_start(starts, counts, threads=3)
 
 
 def test_a_single_start_is_not_tried() -> None:
-    choice = best_start([Start(np.full((2, 3), 1 / 3), "one")], as_counts(sparse.csr_array(np.eye(3))), None)
+    choice = best_start([Start(np.full((2, 3), 1 / 3), "one")], as_counts(sparse.csr_array(np.eye(3))))
     assert (choice.start.name, choice.scores) == ("one", ())
 
 
@@ -144,8 +142,8 @@ def test_anchors_are_chosen_from_nothing_and_shared_by_the_fits() -> None:
     assert (fit.choice.start.name, fit.choice.scores) == ("anchors among all words", ())
     np.testing.assert_array_equal(fit.choice.start.phi, first.phi)
     for seed in (1, 2):
-        again = choose_start(tokens, counts, 4, "spectral", Execution(seed), X=X)
-        assert again.start.phi.tobytes() == start_of(tokens, 4, StmOptions(), Execution(0), X=X).tobytes()
+        again = choose_start(tokens, counts, 4, "spectral", Execution(seed))
+        assert again.start.phi.tobytes() == start_of(tokens, 4, StmOptions(), Execution(0)).tobytes()
     numbers = as_mixture(fit_stm(tokens, 4, StmOptions(iterations=2), X=X), tokens)
     assert numbers.numbers["start"] in [each["start"] for each in numbers.numbers["starts"]]
     assert numbers.notes[0].startswith(

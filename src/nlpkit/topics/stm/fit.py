@@ -95,7 +95,7 @@ def fit_stm(
     with threadpool_limits(1, user_api="blas"):  # so that the number of threads changes no digit
         choice = None
         if phi is None:
-            choice = choose_start(tokens, used, K, options.start, execution, X=covariates)
+            choice = choose_start(tokens, used, K, options.start, execution)
             phi = choice.start.phi
         topics, words = [phi] * len(parts), None
         prior = first_prior(K)
@@ -193,13 +193,9 @@ def _words(parts: Sequence[_Part], by_level: Sequence[FloatArray], options: StmO
     )  # fmt: skip
 
 
-def start_of(
-    tokens: TokenTable, n_topics: int, options: StmOptions, execution: Execution, *, X: FloatArray | None = None
-) -> FloatArray:
-    """Return the topics (K, V) with which `fit_stm` begins with covariates X (D, P), so that several fits can share them."""
+def start_of(tokens: TokenTable, n_topics: int, options: StmOptions, execution: Execution) -> FloatArray:
+    """Return the topics (K, V) with which `fit_stm` begins: the same for all covariates, so that several fits can share them."""
     counts = as_counts(count_terms(tokens))
-    filled = np.diff(counts.indptr) > 0
     with threadpool_limits(1, user_api="blas"):
-        return choose_start(
-            tokens, as_counts(counts[filled]), n_topics, options.start, execution, X=None if X is None else X[filled]
-        ).start.phi
+        filled = as_counts(counts[np.diff(counts.indptr) > 0])
+        return choose_start(tokens, filled, n_topics, options.start, execution).start.phi

@@ -90,7 +90,7 @@ def permutation_test(
     row = contrast(design, column, second, first)[0]
     K, names = len(phi), tuple(design.names)
     effects, match = np.empty((permutations, K)), np.empty((permutations, K))
-    start = start_of(tokens, K, options, execution, X=design.matrix(values))
+    start = start_of(tokens, K, options, execution)
     for r in range(permutations):
         rng = np.random.Generator(np.random.Philox(key=stream_key(seed, "permutation", r)))
         order = rng.permutation(tokens.n_docs)

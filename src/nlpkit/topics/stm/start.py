@@ -63,10 +63,8 @@ class Choice:
     scores: tuple[Score, ...] = ()
 
 
-def choose_start(
-    tokens: TokenTable, counts: CsrMatrix, K: int, start: str, execution: Execution, *, X: FloatArray | None = None
-) -> Choice:
-    """Return the topics with which a fit begins.
+def choose_start(tokens: TokenTable, counts: CsrMatrix, K: int, start: str, execution: Execution) -> Choice:
+    """Return the topics with which a fit begins, the same for all covariates.
 
     anchors: anchor words among all words, as init.type="Spectral" of R's stm. spectral: the best of `candidate_starts` by held-out
     words. lda: from 50 sweeps of Gibbs sampling, α = 50 / K and η = 0.01 as in R's stm. random: rows from a gamma distribution of
@@ -74,7 +72,6 @@ def choose_start(
 
     Args:
         tokens, counts: (D, V) the corpus, and its documents with words from `as_counts`.
-        X: (D, P) covariates of the documents with words.
 
     Raises:
         InputError: too few different words for anchors.
@@ -83,7 +80,7 @@ def choose_start(
         return Choice(anchor_start(counts, K, threads=execution.n_threads()))
     if start == "spectral":
         candidates = list(candidate_starts(tokens, counts, K, execution))
-        return best_start(candidates, counts, X, threads=execution.n_threads())
+        return best_start(candidates, counts, threads=execution.n_threads())
     if start == "lda":
         return Choice(Start(lda_start(tokens, K, execution), "LDA"))
     rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "stm")))
@@ -126,28 +123,29 @@ def lda_start(tokens: TokenTable, K: int, execution: Execution) -> FloatArray:
     return normalized(sampler.topic_term().toarray() + 0.01)
 
 
-def best_start(candidates: Sequence[Start], counts: CsrMatrix, X: FloatArray | None, *, threads: int = 1) -> Choice:
+def best_start(candidates: Sequence[Start], counts: CsrMatrix, *, threads: int = 1) -> Choice:
     """Return the start from which held-out words become most likely: the best two after five steps are compared after twelve.
 
     The first one goes on, too, so that its score can be told beside.
 
     Half of the words of every fifth document are held out, in other documents again until 20,000 words were, at most five times;
     from 10,000 documents on some are taken at even distances. The bound does not rank starts: on short texts exact weights raise it
-    and predict worse, and its order after few steps is not the one at the end.
+    and predict worse, and its order after few steps is not the one at the end. Covariates take no part, so that fits with permuted ones
+    begin at the same topics; with them the order was the same in two corpora.
 
     Args:
-        counts, X: (D, V), (D, P) documents with words, their covariates.
+        counts: (D, V) of documents with words.
     """
     if len(candidates) == 1:
         return Choice(candidates[0])
     rows = np.arange(0, counts.shape[0], 1 + (counts.shape[0] - 1) // TRIAL_DOCS)
-    some, covariates = as_counts(counts[rows]), None if X is None else X[rows]
+    some = as_counts(counts[rows])
     splits: list[tuple[CsrMatrix, CsrMatrix]] = []
     while len(splits) < FOLDS and sum(held.data.sum() for _, held in splits) < ENOUGH:
         splits.append(held_out_words(some, len(splits)))
     total = max(sum(held.data.sum() for _, held in splits), 1.0)
     trials = {
-        each.name: [held_out_likelihoods(seen, held, each.phi, covariates, threads=threads) for seen, held in splits]
+        each.name: [held_out_likelihoods(seen, held, each.phi, threads=threads) for seen, held in splits]
         for each in candidates
     }
     scores = {name: Score(name, 0.0, 0) for name in trials}
@@ -179,9 +177,7 @@ def held_out_words(counts: CsrMatrix, fold: int) -> tuple[CsrMatrix, CsrMatrix]:
     return as_counts(seen), as_counts(held)
 
 
-def held_out_likelihoods(
-    seen: CsrMatrix, held: CsrMatrix, phi: FloatArray, X: FloatArray | None, *, threads: int = 1
-) -> Iterator[float]:
+def held_out_likelihoods(seen: CsrMatrix, held: CsrMatrix, phi: FloatArray, *, threads: int = 1) -> Iterator[float]:
     """Yield Σ log p(held-out word) after each step of a fit that begins at phi (K, V) and sees the other words.
 
     p_dv = 0.99 Σ_k θ_dk φ_kv + 0.01 p_v, p_v the share of the word among those that are seen.
@@ -193,7 +189,7 @@ def held_out_likelihoods(
         step = infer_posteriors(seen, phi, prior, start=eta, threads=threads)
         eta = step.eta
         phi = normalized(expected_counts(seen, softmax(eta), phi, threads=threads))
-        prior = updated_prior(step, X)[1]
+        prior = updated_prior(step, None)[1]
         p = np.einsum("nk,kn->n", softmax(eta)[docs], phi[:, held.indices])
         yield float(held.data @ np.log((1 - FLOOR) * p + floor))
 
