@@ -22,6 +22,7 @@ FIRST_VARIANCE = 20.0  # of η at the start, as in R's stm
 LDA_SWEEPS = 50
 FIRST_STEPS, LAST_STEPS = 5, 12  # after which all starts are compared, and the best two
 TRIAL_DOCS = 10_000  # at most, by which they are compared
+DIGITS = 6  # of a score that count: starts that differ by rounding alone are equal, and the earlier one is taken
 FOLDS = 5  # parts of the documents; half of the words of one part is held out
 ENOUGH = 20_000  # held-out words after which no further part is tried
 ARBITRARY_SHARE = 0.05  # of the tokens, above which the gradient is not trusted
@@ -156,7 +157,7 @@ def best_start(candidates: Sequence[Start], counts: CsrMatrix, *, threads: int =
                 held_out = float(sum(next(trial) for trial in trials[name]) / total)
                 scores[name] = Score(name, held_out, scores[name].steps + 1)
         reached = [name for name in trials if scores[name].steps == steps]
-        best = sorted(reached, key=lambda name: -scores[name].held_out)[:2]
+        best = sorted(reached, key=lambda name: -round(scores[name].held_out, DIGITS))[:2]
     return Choice(next(each for each in candidates if each.name == best[0]), tuple(scores.values()))
 
 
