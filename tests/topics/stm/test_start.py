@@ -159,3 +159,14 @@ def test_a_bound_that_fell_is_told() -> None:
     fallen = StmFit(fit.model, (StmPoint(1, -4.0), StmPoint(2, -4.25)), fit.bound, True, 0)
     assert fallen.fall == 0.25
     assert "the bound fell in the last step, by 0.25 nats a token" in as_mixture(fallen, tokens).notes[0]
+
+
+def test_short_texts_give_the_same_bytes_on_any_number_of_threads() -> None:
+    """Exact weights, LDA and the trial take part."""
+    tokens = answers(1, 120)
+    a, b = (fit_stm(tokens, 3, StmOptions(iterations=3), Execution(seed, n)) for seed, n in ((1, 1), (2, 3)))
+    assert a.choice is not None
+    assert len(a.choice.scores) > 1
+    assert a.choice.scores == b.choice.scores  # type: ignore[union-attr]
+    assert a.model.eta.tobytes() == b.model.eta.tobytes()
+    assert a.model.topic_term.tobytes() == b.model.topic_term.tobytes()
