@@ -27,6 +27,7 @@ def rows(tmp_path: Path) -> Path:
             "account": 2**60 + i % 2,
             "gap": None if i == 7 else 1.0 * i,
             "one": "x",
+            "likes": i if i % 5 > 2 else 0,
         }
     return write_jsonl(tmp_path / "rows.jsonl", rows)
 
@@ -79,6 +80,29 @@ def test_bad_covariates(rows: Path, formula: str, code: int, message: str) -> No
     assert message in refused
     assert "\0" not in refused  # no column that nlpkit made for itself
     assert not Path("run").exists()
+
+
+def test_counts_of_which_most_are_equal(rows: Path) -> None:
+    """Likes, votes, views: quantiles are equal, and the spline has fewer knots. bstewart/stm#195"""
+    done = run_cli("stm", rows, "--k", "4", "--prevalence", "s(likes)", "--iterations", "2", "-o", "run")
+    assert "'s(likes)' has 6 degrees of freedom: 4 knots left out, as many values of 'likes' are equal" in done.err
+    shares = run_cli("effects", "run", "--of", "likes", "--json").json()
+    assert shares
+    done = run_cli("effects", "run", "--prevalence", "s(likes, 5)")
+    assert "1 knot left out" in done.err
+
+
+def test_starts(rows: Path) -> None:
+    done = run_cli("stm", rows, "--k", "4", "--start", "anchors", "--json", "-o", "run")
+    assert done.json()["start"] == "anchors among all words"
+    assert "starts" not in done.json()
+    assert all(0 < topic["frex_exclusivity"] <= 10 for topic in done.json()["topics"])
+    done = run_cli("stm", rows, "--k", "4", "--iterations", "2", "-o", "chosen")
+    assert "start: anchors among" in done.err
+    assert "by words held out in a trial" in done.err
+    results = json.loads(Path("chosen/manifest.json").read_text(encoding="utf-8"))["results"]
+    assert results["start"] in [each["start"] for each in results["starts"]]
+    assert "semantic_coherence" in read("chosen/topics.parquet").column_names
 
 
 def test_without_topics_enough(rows: Path) -> None:

@@ -144,7 +144,8 @@ def test_shares_and_changes_under_the_numbers_of_the_run() -> None:
     similarity = np.array([[np.nan] * 3, [0.9, np.nan, 0.1], [0.8, 0.7, 0.6]])
     span = np.array([[0, 0, 0], [1, 0, 1], [2, 1, 1]], np.int32)
     threshold = np.where(span > 0, 0.5, np.nan)
-    found = Changes(similarity, threshold, span, (Change(2, 1, 1, 0.1, 0.5, (2, 0), (-0.3, -0.1)),))
+    uncertain = np.isclose(similarity, 0.7)
+    found = Changes(similarity, threshold, span, uncertain, (Change(2, 1, 1, 0.1, 0.5, (2, 0), (-0.3, -0.1)),))
     # words of topic 2 of the chain: c has 2 of 4 tokens in chunk 1, 1 of 4 before; a has 1 of 4, and 1 of 4
     counts = [sparse.csr_array(np.array([[0] * 3, [0] * 3, row])) for row in ([1, 2, 1], [1, 1, 2], [9, 9, 9])]
     rows = changes_table(chunks, found, counts, ("a", "b", "c"), order).to_pylist()

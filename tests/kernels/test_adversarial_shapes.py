@@ -636,16 +636,17 @@ def test_factors_of_counts() -> None:
                 assert theta.shape == (len(docs), K)
 
 
-@exercises(stm.infer, stm.expected_counts, stm.simplex_weights, stm.softmax_rows)
+@exercises(stm.infer, stm.expected_counts, stm.simplex_weights, stm.exact_weights, stm.softmax_rows)
 def test_logistic_normal_topics() -> None:
-    """Empty documents, one term, two topics, more topics than terms, words that no topic has, documents of one mean and of many."""
+    """Empty documents, one term, equal topics, more topics than terms, words that no topic has, documents of one mean and of many."""
     rng = np.random.default_rng(0)
-    for docs in ([], [[]], [[0]], [[], [0], []], [[0] * 40], [[0, 3], [3, 3, 1]], [[3]] * 70):
+    for docs in ([], [[]], [[0]], [[], [0], []], [[0] * 40], [[0, 3], [3, 3, 1]], [[3]] * 70, [[2] * 5000]):
         tokens = token_table(docs or [[]], ["a", "b", "c", "d"])
         counts = as_counts(count_terms(tokens))
         for K in (2, 3, 9):
             phi = rng.dirichlet(np.full(4, 0.3), K)
             phi[:, 3] = 0.0
+            phi[1:-1] = phi[0]  # equal topics: at η = 0 the hessian of a document of theirs is not positive definite
             for means in (1, tokens.n_docs):
                 prior = Prior(np.zeros((means, K - 1)), 20 * np.eye(K - 1))
                 for threads in (1, 2):
@@ -657,6 +658,13 @@ def test_logistic_normal_topics() -> None:
     for K in (1, 2, 7):
         weights = np.empty((5, K))
         stm.simplex_weights(rng.random((5, K)), rng.random((K, K)), 0, 5, weights)
+        assert np.allclose(weights.sum(axis=1), 1)
+        rows = rng.random((K, 9))
+        rows[K // 2 :] = rows[0]  # equal anchors: their weights are no longer unique
+        stm.exact_weights(rng.random((5, 9)) @ rows.T, rows @ rows.T, 0, 5, weights)
+        assert np.allclose(weights.sum(axis=1), 1)
+        assert weights.min() >= 0
+        stm.exact_weights(np.zeros((5, K)), np.zeros((K, K)), 0, 5, weights)
         assert np.allclose(weights.sum(axis=1), 1)
 
 

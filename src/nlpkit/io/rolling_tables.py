@@ -85,7 +85,7 @@ def shares_table(
 def changes_table(
     chunks: Sequence[Chunk], changes: Changes, counts: Sequence[CsrMatrix], terms: Sequence[str], order: LongArray
 ) -> pa.Table:
-    """Return one row for each topic in each chunk that was tested.
+    """Return one row for each topic in each chunk that was tested; uncertain: other samples could decide the test otherwise.
 
     Where a change was found: the words that drove it, their impacts, and whether the topic has more of them than before.
 
@@ -108,6 +108,7 @@ def changes_table(
             "similarity": pa.array(changes.similarity[at]),
             "threshold": pa.array(changes.threshold[at]),
             "changed": pa.array(changes.changed[at]),
+            "uncertain": pa.array(changes.uncertain[at]),
             "span": pa.array(changes.span[at], pa.int32()),
             "words": pa.array([[terms[v] for v in c.term_ids] if c else [] for c in drove], pa.list_(pa.string())),
             "impacts": pa.array([list(c.impacts) if c else [] for c in drove], pa.list_(pa.float64())),

@@ -7,8 +7,9 @@ For a document of N words, c_v times each, with η ~ Normal(μ, Σ) (K - 1,), η
     ∂f     = Σ⁻¹ (η - μ) - Σ_v c_v r_v + N θ
     ∂²f    = Σ⁻¹ + N (diag θ - θ θᵀ) - Σ_v c_v (diag r_v - r_v r_vᵀ)
 
-Newton's method finds the mode. Where ∂²f is not positive definite, Σ⁻¹ + N (diag θ - θ θᵀ) takes its place, which always is, so
-that each step descends. Documents are rows of a CSR matrix, and each is worked on by one thread alone.
+Newton's method finds the mode. Where ∂²f is not positive definite, ∂²f + τ 1 takes its place (Levenberg and Marquardt), so that each
+step descends; from a point that is flat and no minimum the search goes on along a direction of negative curvature (Nocedal and
+Wright 2006, sections 3.4 and 6.2). Documents are rows of a CSR matrix, and each is worked on by one thread alone.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from nlpkit.kernels.arrays import copy_into
 STEPS = 200  # of Newton's method, at most; from a mode nearby two or three are taken
 HALVINGS = 40  # of a step that does not descend
 DECREMENT = 1e-10  # ½ ∂fᵀ (∂²f)⁻¹ ∂f below which a mode is reached: the descent that is left, in nats
+ROUNDING = 1e-14  # of f: what its last digits may rise in a step
 LEAST = 1e-300  # probability of a word
 
 
@@ -148,21 +150,12 @@ def derivatives(eta, mean, words, counts, model, room):  # type: ignore[no-untyp
 
 
 @njit(nogil=True)
-def bound_curvature(words, counts, precision, room):  # type: ignore[no-untyped-def]
-    """Fill hessian (its lower half) with Σ⁻¹ + N (diag θ - θ θᵀ), which is above ∂²f and always positive definite."""
-    theta, hessian = room.theta, room.hessian
-    total = 0.0
-    for n in range(len(words)):
-        total += counts[n]
-    for i in range(len(theta) - 1):
-        for j in range(i + 1):
-            hessian[i, j] = precision[i, j] - total * theta[i] * theta[j]
-        hessian[i, i] += total * theta[i]
-
-
-@njit(nogil=True)
 def cholesky(matrix, factor):  # type: ignore[no-untyped-def]
-    """Write the lower Cholesky factor of the lower half of a matrix (J, J) into factor; False where it is not positive definite."""
+    """Write the lower Cholesky factor of the lower half of a matrix (J, J) into factor.
+
+    Returns J, or the row that has no factor where the matrix is not positive definite: factor holds the rows before it, and its cells
+    left of the diagonal.
+    """
     J = len(matrix)
     for i in range(J):
         for j in range(i + 1):
@@ -174,8 +167,8 @@ def cholesky(matrix, factor):  # type: ignore[no-untyped-def]
             elif total > 1e-12 * max(matrix[i, i], 1e-12):
                 factor[i, i] = np.sqrt(total)
             else:
-                return False
-    return True
+                return i
+    return J
 
 
 @njit(nogil=True)
@@ -199,61 +192,122 @@ def solve_upper(factor, vector):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
+def shift_diagonal(matrix, shift):  # type: ignore[no-untyped-def]
+    """Add a number to the diagonal of a matrix (J, J)."""
+    for i in range(len(matrix)):
+        matrix[i, i] += shift
+
+
+@njit(nogil=True)
 def curve(eta, mean, words, counts, model, room):  # type: ignore[no-untyped-def]
-    """Fill theta, gradient, hessian and its Cholesky factor at eta; False where the hessian had to be replaced by its bound."""
+    """Fill theta, gradient, hessian + τ 1 and its Cholesky factor at eta. Returns τ, which is 0 where the hessian is positive definite."""
     softmax(eta, room.theta)
     derivatives(eta, mean, words, counts, model, room)
-    if cholesky(room.hessian, room.factor):
-        return True
-    bound_curvature(words, counts, model.precision, room)
-    cholesky(room.hessian, room.factor)
-    return False
+    J = len(eta)
+    if cholesky(room.hessian, room.factor) == J:
+        return 0.0
+    least, most = np.inf, 0.0
+    for i in range(J):
+        least = min(least, room.hessian[i, i])
+        most = max(most, abs(room.hessian[i, i]))
+    shift = max(1e-3 * most, -2.0 * least)
+    shift_diagonal(room.hessian, shift)
+    while cholesky(room.hessian, room.factor) < J:
+        if not shift < np.inf:  # cells that are no numbers: so are the results
+            room.factor[:] = np.nan
+            break
+        shift_diagonal(room.hessian, 2.0 * shift)
+        shift *= 3.0
+    return shift
+
+
+@njit(nogil=True)
+def newton_step(room):  # type: ignore[no-untyped-def]
+    """Write -(∂²f + τ 1)⁻¹ ∂f of what `curve` filled into step. Returns ½ ∂fᵀ (∂²f + τ 1)⁻¹ ∂f."""
+    step, decrement = room.step, 0.0
+    for i in range(len(step)):
+        step[i] = -room.gradient[i]
+    solve_lower(room.factor, step)
+    for i in range(len(step)):
+        decrement += 0.5 * step[i] * step[i]
+    solve_upper(room.factor, step)
+    return decrement
+
+
+@njit(nogil=True)
+def negative_curvature(shift, room):  # type: ignore[no-untyped-def]
+    """Write a step d of length 1 with dᵀ ∂²f d ≤ 0 and dᵀ ∂f ≤ 0, of a hessian that `curve` shifted by `shift`, into step.
+
+    Cholesky's method fails at row i, where ∂²f_ii - ‖l‖² ≤ 0 with L l = the row so far: of d = (-L⁻ᵀ l, 1, 0 …) that is dᵀ ∂²f d.
+    """
+    step, factor = room.step, room.factor
+    shift_diagonal(room.hessian, -shift)
+    row = min(cholesky(room.hessian, factor), len(step) - 1)
+    step[:] = 0.0
+    step[row] = 1.0
+    for j in range(row):
+        step[j] = -factor[row, j]
+    solve_upper(factor[:row], step[:row])
+    slope, squares = 0.0, 0.0
+    for i in range(row + 1):
+        slope += step[i] * room.gradient[i]
+        squares += step[i] * step[i]
+    scale = -1.0 if slope > 0.0 else 1.0
+    for i in range(row + 1):
+        step[i] *= scale / np.sqrt(squares)
+
+
+@njit(nogil=True)
+def objective(eta, mean, words, counts, model, theta):  # type: ignore[no-untyped-def]
+    """Return f without its constant; theta becomes that of eta."""
+    softmax(eta, theta)
+    return distance(eta, mean, model.precision) - log_likelihood(theta, words, counts, model.phi)
+
+
+@njit(nogil=True)
+def descend(eta, value, least, slack, mean, words, counts, model, room):  # type: ignore[no-untyped-def]
+    """Move eta along step, halved until f falls by `least` times its length, or rises by less than slack.
+
+    Returns f there, and whether there was such a step.
+    """
+    length = 1.0
+    for _ in range(HALVINGS):
+        for i in range(len(eta)):
+            room.trial[i] = eta[i] + length * room.step[i]
+        next_value = objective(room.trial, mean, words, counts, model, room.theta)
+        if next_value < value - length * least + slack:
+            copy_into(eta, room.trial)
+            return next_value, True
+        length *= 0.5
+    return value, False
 
 
 @njit(nogil=True)
 def find_mode(eta, mean, words, counts, model, room):  # type: ignore[no-untyped-def]
     """Move eta (K-1,) to a mode; room has what `curve` fills there. Returns f without its constant, and whether it is a mode."""
-    J = len(eta)
-    softmax(eta, room.theta)
-    value = distance(eta, mean, model.precision) - log_likelihood(room.theta, words, counts, model.phi)
+    value = objective(eta, mean, words, counts, model, room.theta)
     for _ in range(STEPS):
-        exact = curve(eta, mean, words, counts, model, room)
-        for i in range(J):
-            room.step[i] = room.gradient[i]
-        solve_lower(room.factor, room.step)
-        decrement = 0.0
-        for i in range(J):
-            decrement += 0.5 * room.step[i] * room.step[i]
+        shift = curve(eta, mean, words, counts, model, room)
+        decrement = newton_step(room)
         if decrement < DECREMENT:
-            return value, exact
-        solve_upper(room.factor, room.step)
-        length = 1.0
-        descended = False
-        for _ in range(HALVINGS):
-            for i in range(J):
-                room.trial[i] = eta[i] - length * room.step[i]
-            softmax(room.trial, room.theta)
-            next_value = distance(room.trial, mean, model.precision) - log_likelihood(
-                room.theta, words, counts, model.phi
-            )
-            if next_value < value - 1e-4 * length * decrement:
-                descended = True
-                break
-            length *= 0.5
-        if not descended:  # no digits are left to descend by
-            return value, curve(eta, mean, words, counts, model, room)
-        value = next_value
-        for i in range(J):
-            eta[i] = room.trial[i]
-    return value, curve(eta, mean, words, counts, model, room) and False
+            if shift == 0.0:
+                return value, True
+            negative_curvature(shift, room)
+            least, slack = 0.0, 0.0
+        else:
+            least, slack = 1e-4 * decrement, ROUNDING * abs(value)
+        value, descended = descend(eta, value, least, slack, mean, words, counts, model, room)
+        if not descended:
+            break
+    return value, curve(eta, mean, words, counts, model, room) == 0.0 and newton_step(room) < DECREMENT
 
 
 @njit(nogil=True)
 def infer(indptr, words, counts, model, begin, end, eta, bounds, covariance):  # type: ignore[no-untyped-def]
     """Move eta (D, K-1) of documents begin … end to their modes, and add ν_d = (∂²f)⁻¹ of those with words to covariance (K-1, K-1).
 
-    bounds (D,): -f - ½ log |∂²f|, the document's part of the bound but for ½ log |Σ⁻¹|. Returns the number of documents whose ∂²f
-    was not positive definite, or that took more than STEPS steps. eta of a document without words is its mean.
+    bounds (D,): -f - ½ log |∂²f|, the document's part of the bound but for ½ log |Σ⁻¹|. Returns the number of documents that reached
+    no mode. eta of a document without words is its mean.
     """
     K = model.phi.shape[1]
     J = K - 1
@@ -310,7 +364,8 @@ def simplex_weights(products, gram, begin, end, out):  # type: ignore[no-untyped
     """Write the convex weights a_v (K,) that minimise ‖q_v - Σ_k a_k x_k‖² into rows begin … end of out (V, K).
 
     By exponentiated gradients as in RecoverL2 (Arora et al. 2013, algorithm 4) with the step 50 and the end of R's stm: the norm of
-    the gradient changes by less than 1e-7, or 500 steps. products (V, K) q_v · x_k; gram (K, K) x_j · x_k.
+    the gradient changes by less than 1e-7, or 500 steps. Where rows x_k are long, as those of short texts, the step is too large and
+    the weights swing between corners; `weights_gap` measures that. products (V, K) q_v · x_k; gram (K, K) x_j · x_k.
     """
     K = len(gram)
     gradient = np.empty(K)
@@ -336,3 +391,122 @@ def simplex_weights(products, gram, begin, end, out):  # type: ignore[no-untyped
             if abs(before - np.sqrt(norm)) < 1e-7:
                 break
             before = np.sqrt(norm)
+
+
+class Active(NamedTuple):
+    """Arrays that one word after another writes over: chosen (K,) vertices; square, factor (K, K); solution, ones (K,)."""
+
+    chosen: np.ndarray
+    square: np.ndarray
+    factor: np.ndarray
+    solution: np.ndarray
+    ones: np.ndarray
+
+
+@njit(nogil=True)
+def affine_weights(product, gram, n, active):  # type: ignore[no-untyped-def]
+    """Write the weights that sum to 1, of any sign, of the first n chosen vertices into solution; False where these are dependent.
+
+    a = G⁻¹ (p - μ 1) with μ so that Σ a = 1.
+    """
+    for i in range(n):
+        for j in range(i + 1):
+            active.square[i, j] = gram[active.chosen[i], active.chosen[j]]
+        active.solution[i] = product[active.chosen[i]]
+        active.ones[i] = 1.0
+    factor, solution, ones = active.factor[:n, :n], active.solution[:n], active.ones[:n]
+    if cholesky(active.square[:n, :n], factor) < n:
+        return False
+    solve_lower(factor, solution)
+    solve_upper(factor, solution)
+    solve_lower(factor, ones)
+    solve_upper(factor, ones)
+    total, scale = 0.0, 0.0
+    for i in range(n):
+        total += solution[i]
+        scale += ones[i]
+    for i in range(n):
+        solution[i] -= (total - 1.0) / scale * ones[i]
+    return True
+
+
+@njit(nogil=True)
+def exact_weights(products, gram, begin, end, out):  # type: ignore[no-untyped-def]
+    """Write the convex weights of `simplex_weights`, solved as the quadratic programme they are, into rows begin … end of out (V, K).
+
+    By an active set: it begins at the nearest vertex; the vertex with the steepest descent joins, and those whose weight would be
+    negative leave (Lawson and Hanson 1974, chapter 23; Wolfe 1976), until no vertex descends.
+    """
+    K = len(gram)
+    active = Active(np.empty(K, np.int64), np.empty((K, K)), np.empty((K, K)), np.empty(K), np.empty(K))
+    scale = 0.0
+    for k in range(K):
+        scale = max(scale, gram[k, k])
+    for v in range(begin, end):
+        weights, product = out[v], products[v]
+        best = 0
+        for k in range(K):
+            weights[k] = 0.0
+            if gram[k, k] - 2 * product[k] < gram[best, best] - 2 * product[best]:
+                best = k
+        weights[best] = 1.0
+        active.chosen[0] = best
+        n = 1
+        for _ in range(3 * K):  # more are never taken but where rounding leads in a circle
+            joins, most = steepest(product, gram, weights, n, active.chosen)
+            if most <= 1e-12 * scale:
+                break
+            active.chosen[n] = joins
+            n += 1
+            independent = True
+            while n > 1:
+                independent = affine_weights(product, gram, n, active)
+                if not independent:
+                    break
+                length = step_inside(weights, n, active)
+                n = without_zeros(weights, n, active.chosen)
+                if length == 1.0:
+                    break
+            if not independent:
+                break
+
+
+@njit(nogil=True)
+def steepest(product, gram, weights, n, chosen):  # type: ignore[no-untyped-def]
+    """Return the vertex whose weight would descend most, and by how much more than the ones that have weights: 0 at the minimum."""
+    K = len(gram)
+    joins, most, mean = -1, -np.inf, 0.0
+    for k in range(K):
+        g = product[k]
+        for i in range(n):
+            g -= weights[chosen[i]] * gram[chosen[i], k]
+        mean += weights[k] * g
+        if weights[k] == 0.0 and g > most:
+            joins, most = k, g
+    return joins, most - mean
+
+
+@njit(nogil=True)
+def step_inside(weights, n, active):  # type: ignore[no-untyped-def]
+    """Move weights (K,) towards solution as far as none is negative; the ones that end it become 0. Returns the share of the way."""
+    length = 1.0
+    for i in range(n):
+        a, b = weights[active.chosen[i]], active.solution[i]
+        if b < 0.0:
+            length = min(length, a / (a - b))
+    for i in range(n):
+        k, b = active.chosen[i], active.solution[i]
+        ends = length < 1.0 and b < 0.0 and weights[k] / (weights[k] - b) <= length
+        weights[k] = 0.0 if ends else weights[k] + length * (b - weights[k])
+    return length
+
+
+@njit(nogil=True)
+def without_zeros(weights, n, chosen):  # type: ignore[no-untyped-def]
+    """Take vertices without weight out of the first n chosen ones. Returns how many are left."""
+    left = 0
+    for i in range(n):
+        if weights[chosen[i]] > 0.0:
+            chosen[left] = chosen[i]
+            left += 1
+    return left

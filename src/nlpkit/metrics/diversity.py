@@ -20,7 +20,7 @@ def unique_share(term_ids: IntArray) -> float:
 def exclusivity(term_ids: IntArray, share: FloatArray) -> FloatArray:
     """Return the mean share of each topic's top terms that falls to that topic (K,), in [0, 1]; nan for an empty topic.
 
-    The exclusivity of Roberts et al. 2014 (stm) with counts in place of probabilities: mean over v of tf_kv / Σ_l tf_lv.
+    mean over v of tf_kv / Σ_l tf_lv. R's stm calls another score exclusivity: `stm_scores.frex_exclusivity`, a sum of FREX.
 
     Args:
         term_ids: (K, n), -1 for none.

@@ -337,16 +337,17 @@ def _neural_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> t
 def _stm_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
     parameters = manifest["parameters"]
     formula, start = parameters.get("prevalence"), parameters.get("start")
+    by_anchors = "LDA" not in str(manifest.get("results", {}).get("start", "")) and start in ("spectral", "anchors")
     model, cited = (
         ("a correlated topic model (Blei & Lafferty, 2007)", ["ctm", "stm"])
         if formula is None
         else (f"a structural topic model (Roberts et al., 2016) with the prevalence covariates {formula}", ["stm"])
     )
-    begin = {"spectral": "anchor words (Arora et al., 2013)", "lda": "LDA"}.get(str(start), "random topics")
+    begin = "anchor words (Arora et al., 2013)" if by_anchors else "random topics" if start == "random" else "LDA"
     return (
         f"We fitted {model} with {K} topics to {n} documents by variational expectation maximisation, with Laplace approximations of the "
         f"documents' posteriors as in the R package stm, from {begin} {seed}."
-    ), [*cited, *(["anchors"] if start == "spectral" else [])]
+    ), [*cited, *(["anchors"] if by_anchors else [])]
 
 
 _COLUMN_MODELS = {

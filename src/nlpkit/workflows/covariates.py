@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nlpkit import reporting, wording
 from nlpkit.errors import ColumnError, missing_column
 from nlpkit.io.dates import date_format_of, days_of
 from nlpkit.io.documents import TEXT_HASH
-from nlpkit.topics.stm.design import Covariate
+from nlpkit.topics.stm.design import Covariate, Design
 from nlpkit.topics.stm.formula import Formula
 from nlpkit.types import FloatArray
 from nlpkit.values import python_values
@@ -28,6 +29,16 @@ def covariates_of(rows: pa.Table, formula: Formula, *, where: str) -> dict[str, 
     """
     categories = {factor.column for term in formula.terms for factor in term if factor.use == "factor"}
     return {name: covariate_of(rows, name, where=where, is_category=name in categories) for name in formula.columns}
+
+
+def note_dropped_knots(design: Design) -> None:
+    """Tell which splines have fewer degrees of freedom than the formula gives them."""
+    for coding in design.codings:
+        if coding.dropped:
+            reporting.note(
+                f"'{coding.factor}' has {len(coding.names(full=True))} degrees of freedom: "
+                f"{wording.counted(coding.dropped, 'knot')} left out, as many values of '{coding.factor.column}' are equal"
+            )
 
 
 def covariate_of(

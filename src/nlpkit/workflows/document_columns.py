@@ -26,7 +26,7 @@ from nlpkit.topics.stm.fitter import StmFitter
 from nlpkit.topics.supervised.response import Response
 from nlpkit.topics.supervised.restricted import AuthorTopicFitter, LabeledLdaFitter, NameSets
 from nlpkit.topics.supervised.slda import SldaFitter
-from nlpkit.workflows.covariates import covariate_of, covariates_of
+from nlpkit.workflows.covariates import covariate_of, covariates_of, note_dropped_knots
 from nlpkit.workflows.labelled import read_labels
 from nlpkit.workflows.neural_topics import warn_of_few_documents, with_embeddings, with_word_vectors
 
@@ -84,6 +84,7 @@ def _(fitter: StmFitter, corpus: TopicCorpus, label_col: str) -> StmFitter:
     if formula is not None:
         values = covariates_of(corpus.rows, formula, where="the corpus")
         design = fit_design(formula, values)
+        note_dropped_knots(design)
         fitter = replace(fitter, design=design, X=design.matrix(values))
     if column is not None:
         fitter = replace(fitter, content=content_of(corpus.rows, column))

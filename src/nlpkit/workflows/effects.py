@@ -24,7 +24,7 @@ from nlpkit.topics.stm.formula import Formula, parse_formula
 from nlpkit.topics.stm.inference import draw_thetas
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import BoolArray, FloatArray
-from nlpkit.workflows.covariates import covariates_of
+from nlpkit.workflows.covariates import covariates_of, note_dropped_knots
 from nlpkit.workflows.plot import Picture, draw_in_format
 from nlpkit.workflows.topic_tables import TopicTable, labels_of
 
@@ -113,6 +113,8 @@ def effect_data(run: Any, options: EffectOptions, *, verify: bool) -> EffectData
     rows = documents.filter(pa.array(filled))
     values = covariates_of(rows, formula, where=str(opened.path))
     design = fit_design(formula, values)
+    if options.prevalence is not None:
+        note_dropped_knots(design)
     X = np.ones((rows.num_rows, 1))
     if config.get("prevalence") is not None:
         of_fit = parse_formula(config["prevalence"])

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import pyarrow as pa
+
 from nlpkit import reporting, wording
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
@@ -360,12 +362,17 @@ def fit_corpus(
         keeping(unfinished, identity) as keeper,
     ):
         fit = fitter.fit_tokens(corpus.tokens, n_topics, execution, lambda n, *_: update(n), keeper)
+    for note in fit.notes:
+        reporting.note(note)
+    for warning in fit.warnings:
+        reporting.warn(warning)
     if fit.numbers.get("converged") is False:
         reporting.warn(f"the fit had not converged after {options.iterations} steps; give more with `iterations`")
     without = int((fit.model.topic_totals + fit.model.eta == 0).sum())
     if without:
         reporting.warn(f"{wording.counted(without, 'topic')} without any word; take a smaller `k`")
-    additions |= further(fit) | Additions(config={"options": options.in_force()})
+    scores = {name: pa.array(values) for name, values in fit.topic_scores.items()}
+    additions |= further(fit) | Additions(topic_columns=scores, config={"options": options.in_force()})
     run = mixture_run(
         kind, corpus, fit, terms, execution, additions=additions, seconds=seconds,
         parameters=({"k": str(options.k)} if n_topics else {}) | options.in_force(),

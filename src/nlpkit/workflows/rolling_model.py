@@ -152,6 +152,7 @@ def _tables_of_time(result: RollingResult, fit: LdaFit, alpha: FloatArray, *, th
             "chunks_without_documents": sum(not c.n for c in chunks),
             "discarded": sum(c.n_discarded for c in chunks),
             "changes": len(changes.events),
+            "changes_uncertain": sum(change.uncertain for change in changes.events),
             "tests": int(np.count_nonzero(changes.span)),
         },
     )

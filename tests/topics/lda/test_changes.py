@@ -45,7 +45,9 @@ def detect(counts: Sequence[Any], **keywords: Any) -> Changes:
 
 
 def equal(a: Changes, b: Changes) -> bool:
-    arrays = all(getattr(a, x).tobytes() == getattr(b, x).tobytes() for x in ("similarity", "threshold", "span"))
+    arrays = all(
+        getattr(a, x).tobytes() == getattr(b, x).tobytes() for x in ("similarity", "threshold", "span", "uncertain")
+    )
     return arrays and a.events == b.events
 
 
@@ -173,6 +175,34 @@ def test_false_alarms_are_rarer_than_the_level_among_stable_topics() -> None:
     assert usual.changed.sum() <= 14  # 280 tests
     # with p = 0 the past is taken for the truth, though it scatters as much: alarms are far too many
     assert detect(counts, options=ChangeOptions(samples=200, change_level=0.05, change_mixture=0.0)).changed.sum() > 56
+
+
+def test_close_tests_are_uncertain_and_clear_ones_the_same_for_every_seed() -> None:
+    """With 500 samples the threshold is the fifth smallest: whether a change is found hangs on the seed near it."""
+    rng = np.random.default_rng(1)
+    phis = [zipf(V, k) for k in range(30)]
+    past, now = [], []
+    for k, phi in enumerate(phis):  # drift from none to a clear change: some of the topics lie at their threshold
+        mixed = (1 - k / 40) * phi + k / 40 * zipf(V, 100 + k)
+        past.append(rng.multinomial(1000, phi))
+        now.append(rng.multinomial(1000, mixed))
+    counts = [sparse.csr_array(np.array(each)) for each in (past, now)]
+    few, many = (
+        [detect(counts, seed=seed, options=ChangeOptions(samples=B)) for seed in range(6)] for B in (500, 5000)
+    )
+    for runs in (few, many):
+        differ = np.ptp([run.changed.astype(int) for run in runs], axis=0) > 0
+        assert (differ <= np.any([run.uncertain for run in runs], axis=0)).all()
+        assert {c.topic for c in runs[0].events if c.uncertain} == set(
+            np.flatnonzero((runs[0].uncertain & runs[0].changed)[1])
+        )
+    spread = [np.std([run.threshold[1] for run in runs], axis=0) for runs in (few, many)]
+    close = many[0].uncertain[1]
+    assert close.any()
+    assert spread[1][close].mean() < spread[0][close].mean() / 2
+    assert np.mean([run.uncertain.sum() for run in few]) > 1.5 * np.mean([run.uncertain.sum() for run in many])
+    clear = np.all([~run.uncertain for run in few], axis=0)
+    np.testing.assert_array_equal(many[0].changed[clear], few[0].changed[clear])
 
 
 def test_results_depend_on_neither_threads_nor_later_chunks_nor_other_topics() -> None:

@@ -71,12 +71,12 @@ FITTERS: dict[str, Callable[[], Any]] = {
     "lda-online": lambda: LdaOnlineFitter(LdaOnlineOptions(k=K, iterations=12, batch_size=8, tolerance=-1)),
     "lda of all documents": lambda: LdaOnlineFitter(LdaOnlineOptions(k=K, iterations=12, batch_size="all", tolerance=0)),
     "dtm": dated,
-    "stm": lambda: StmFitter(StmOptions(k=K, iterations=12, tolerance=0)),
+    "stm": lambda: StmFitter(StmOptions(k=K, iterations=12, tolerance=0, start="lda")),
     "stm of covariates": lambda: StmFitter(
-        StmOptions(k=K, iterations=12, tolerance=0), X=np.column_stack([np.ones(D), np.arange(D) / D])
+        StmOptions(k=K, iterations=12, tolerance=0, start="lda"), X=np.column_stack([np.ones(D), np.arange(D) / D])
     ),
     "stm of content": lambda: StmFitter(
-        StmOptions(k=K, iterations=10, tolerance=0), content=Content("c", ("a", "b"), np.arange(D, dtype=np.int32) % 2)
+        StmOptions(k=K, iterations=10, tolerance=0, start="lda"), content=Content("c", ("a", "b"), np.arange(D, dtype=np.int32) % 2)
     ),
     "ctm": lambda: neural(CtmFitter, CtmOptions(k=K, inference="bow", iterations=12, batch_size=8)),
     "etm": lambda: neural(EtmFitter, EtmOptions(k=K, iterations=12, batch_size=8, hidden=20, dimensions=8)),

@@ -86,6 +86,41 @@ def test_splines_are_those_of_bs() -> None:
     assert len(fit_design(parse_formula("s(x)"), {"x": days}).names) == 11
 
 
+def counts_with(share: float) -> np.ndarray:
+    """Counts such as likes: a share of zeros, then a long tail."""
+    tail = np.floor(np.exp(np.random.default_rng(0).normal(1.5, 1.5, round(200 * (1 - share))))) + 1
+    return np.concatenate([np.zeros(200 - len(tail)), tail])
+
+
+@pytest.mark.parametrize("values", [
+    counts_with(0.6), counts_with(0.9), -counts_with(0.5), np.repeat([0.0, 1, 2, 3, 400], [150, 20, 20, 5, 5]),
+    np.repeat(np.arange(6.0), [1, 1, 50, 1, 1, 46]), np.concatenate([np.zeros(97), [1.0, 2, 1e6]]),
+    np.concatenate([np.full(60, 5.0), np.arange(40.0)]), np.array([0.0] * 30 + [1] * 30 + [2] * 30 + [3]),
+])  # fmt: skip
+@pytest.mark.parametrize("text", ["s(x)", "s(x, 5)", "s(x, 4)"])
+def test_splines_of_values_that_are_often_equal(values: np.ndarray, text: str) -> None:
+    """Equal quantiles make knots equal, and columns of the basis vanish: such knots are left out."""
+    different = len(np.unique(values))
+    if text != "s(x)" and int(text[-2]) >= different:
+        pytest.skip("refused: fewer values than degrees of freedom")
+    design = fit_design(parse_formula(text), {"x": values})
+    (coding,) = design.codings
+    matrix = design.matrix({"x": values})
+    assert np.linalg.matrix_rank(matrix / np.linalg.norm(matrix, axis=0)) == matrix.shape[1]
+    asked = min(10, different - 1) if text == "s(x)" else int(text[-2])
+    assert len(design.names) - 1 == asked - coding.dropped >= 3
+    inner = np.array(coding.knots[4:-4])
+    assert (np.diff(inner) > 0).all()
+    assert design_from_json(design.formula, json.loads(json.dumps(design.to_json()))).names == design.names
+
+
+def test_knots_that_differ_stay() -> None:
+    assert not fit_design(parse_formula("s(x)"), {"x": np.arange(40.0)}).codings[0].dropped
+    some = np.repeat(np.arange(30.0), np.arange(1, 31))  # ties, but no quantile twice
+    (coding,) = fit_design(parse_formula("s(x)"), {"x": some}).codings
+    np.testing.assert_allclose(coding.knots[4:-4], np.quantile(some, np.arange(1, 8) / 8))
+
+
 def test_new_documents_have_the_same_columns() -> None:
     design = fit_design(parse_formula("party*s(x, 3)"), {**DATA, "x": X * 1.0, "party": ["a", "b"] * 5})
     again = design_from_json(design.formula, json.loads(json.dumps(design.to_json())))

@@ -13,7 +13,7 @@ from nlpkit.kernels import stm as kernels
 from nlpkit.parameters import Execution
 from nlpkit.topics.stm.design import fit_design
 from nlpkit.topics.stm.effects import cases, contrast, regress_draws
-from nlpkit.topics.stm.fit import fit_stm, normalized
+from nlpkit.topics.stm.fit import fit_stm
 from nlpkit.topics.stm.fitter import as_mixture, infer_theta
 from nlpkit.topics.stm.formula import parse_formula
 from nlpkit.topics.stm.inference import (
@@ -25,7 +25,8 @@ from nlpkit.topics.stm.inference import (
 )
 from nlpkit.topics.stm.model import Prior, softmax
 from nlpkit.topics.stm.options import StmOptions
-from nlpkit.topics.stm.spectral import anchors, cooccurrences, spectral_topics
+from nlpkit.topics.stm.spectral import anchors, cooccurrences
+from nlpkit.topics.stm.start import anchor_start, normalized
 from nlpkit.topics.stm.update import covariance_of, regress
 from nlpkit.types import TokenTable
 from nlpkit.weighting.dtm import count_terms
@@ -112,6 +113,52 @@ def test_modes_are_reached_from_where_the_hessian_is_not_positive_definite() -> 
         assert got.unsettled == 0
 
 
+@pytest.mark.parametrize("seed", [0, 2])
+def test_every_mode_is_reached_from_the_wide_prior_of_the_first_step(seed: int) -> None:
+    """Twenty topics in the documents and five in the start, Σ = 20 I: where the hessian is not positive definite, steps stay long."""
+    rng = np.random.default_rng(seed)
+    K, V, D = 5, 300, 100
+    zipf = 1 / (np.arange(V) + 2.7)
+    topics = np.array([rng.dirichlet(0.05 * V * zipf / zipf.sum()) for _ in range(20)])
+    theta = rng.dirichlet(np.full(20, 0.1), D)
+    counts = np.array(
+        [rng.multinomial(n, row @ topics) for n, row in zip(rng.integers(20, 800, D), theta, strict=True)]
+    )
+    phi = anchor_start(as_counts(sparse.csr_array(counts)), K).phi
+    prior = Prior(np.zeros((1, K - 1)), 20 * np.eye(K - 1))
+    got = infer_posteriors(as_counts(sparse.csr_array(counts)), phi, prior)
+    assert got.unsettled == 0
+    left = []
+    for d, row in enumerate(counts):
+        arguments = (row, phi, prior.mean[0], prior.covariance)
+        slope, curvature = plain.gradient(got.eta[d], *arguments), plain.hessian(got.eta[d], *arguments)
+        assert np.linalg.eigvalsh(curvature).min() > 0
+        left.append(slope @ np.linalg.solve(curvature, slope) / 2)
+        assert got.bounds[d] == pytest.approx(plain.bound(got.eta[d], *arguments), abs=1e-6)
+    assert max(left) < 1.1e-10  # the docstring's promise
+
+
+@pytest.mark.parametrize("K", [3, 5])
+def test_a_saddle_between_equal_topics_is_left(K: int) -> None:
+    """At η = 0 the gradient keeps topics of the same words alike, and alike they are no mode but a saddle."""
+    phi = np.full((K, 4), 0.05)
+    phi[:-1, 0], phi[-1, 1] = 0.85, 0.85
+    prior, counts = Prior(np.zeros((1, K - 1)), 20 * np.eye(K - 1)), np.array([[60.0, 0, 1, 1]])
+    even = optimize.minimize_scalar(
+        lambda x: plain.objective(np.full(K - 1, x), counts[0], phi, np.zeros(K - 1), prior.covariance)
+    )
+    saddle = np.full(K - 1, even.x)
+    arguments = (counts[0], phi, np.zeros(K - 1), prior.covariance)
+    np.testing.assert_allclose(plain.gradient(saddle, *arguments), 0, atol=1e-3)
+    assert np.linalg.eigvalsh(plain.hessian(saddle, *arguments)).min() < 0
+    for start in (np.zeros((1, K - 1)), saddle[None, :]):
+        got = infer_posteriors(as_counts(sparse.csr_array(counts)), phi, prior, start=start)
+        assert got.unsettled == 0
+        np.testing.assert_allclose(plain.gradient(got.eta[0], *arguments), 0, atol=1e-4)
+        assert np.linalg.eigvalsh(plain.hessian(got.eta[0], *arguments)).min() > 0
+        assert plain.objective(got.eta[0], *arguments) < even.fun - 0.1
+
+
 def test_expected_counts_regression_and_weights_equal_the_plain_versions() -> None:
     counts, phi, _ = problem(3)
     rng = np.random.default_rng(0)
@@ -155,7 +202,7 @@ def test_anchors_without_the_matrix_of_cooccurrences() -> None:
     weights = np.array([plain.simplex_weights(Q[chosen], Q[v]) for v in range(60)])
     weights[chosen] = np.eye(5)
     expected = (weights * counts.sum(axis=0)[:, None]).T
-    np.testing.assert_allclose(next(spectral_topics(csr, 5)), expected / expected.sum(axis=1, keepdims=True), atol=1e-6)
+    np.testing.assert_allclose(anchor_start(csr, 5).phi, expected / expected.sum(axis=1, keepdims=True), atol=1e-6)
 
 
 def test_anchors_are_frequent_words_as_long_as_these_span_enough() -> None:
@@ -183,7 +230,7 @@ def test_the_start_keeps_a_topic_that_anchors_among_all_words_lose() -> None:
     theta = softmax(rng.multivariate_normal(np.zeros(2), np.array([[1.0, 0.3], [0.3, 1.0]]), 100))
     docs = [rng.choice(200, 60, p=row @ phi).tolist() for row in theta]
     tokens = token_table(docs, [f"w{v}" for v in range(200)])
-    start = next(spectral_topics(as_counts(count_terms(tokens)), 3))
+    start = anchor_start(as_counts(count_terms(tokens)), 3).phi
     first, fitted = (fit_stm(tokens, 3, phi=begin) for begin in (start, None))
     likeness = [np.sqrt(phi) @ np.sqrt(fit.model.phi).T for fit in (first, fitted)]
     least = [each[optimize.linear_sum_assignment(each, maximize=True)].min() for each in likeness]
@@ -191,7 +238,7 @@ def test_the_start_keeps_a_topic_that_anchors_among_all_words_lose() -> None:
     assert fitted.bound > first.bound
 
 
-@pytest.mark.parametrize("start", ["spectral", "lda"])
+@pytest.mark.parametrize("start", ["spectral", "anchors", "lda"])
 def test_planted_effects_and_correlations_come_back(start: str) -> None:
     tokens, x, theta = planted(1)
     X = np.column_stack([np.ones(len(x)), x])
@@ -232,7 +279,7 @@ def test_renumbered_topics_are_the_same_model() -> None:
 def test_the_same_bytes_on_any_number_of_threads() -> None:
     tokens, x, _ = planted(3, D=200)
     X = np.column_stack([np.ones(200), x])
-    for start in ("spectral", "random", "lda"):
+    for start in ("spectral", "anchors", "random", "lda"):
         a, b = (fit_stm(tokens, 4, StmOptions(start=start, iterations=6), Execution(1, n), X=X) for n in (1, 3))
         assert a.bound == b.bound
         assert a.model.topic_term.tobytes() == b.model.topic_term.tobytes()
@@ -333,7 +380,7 @@ def test_bad_input() -> None:
             fit_stm(tokens, K)
     with pytest.raises(UsageError, match="no tokens"):
         fit_stm(token_table([[]], []), 2)
-    with pytest.raises(InputError, match="needs more terms than the 3 topics"):
+    with pytest.raises(InputError, match="need more terms than the 3 topics"):
         fit_stm(tokens, 3)
     with pytest.raises(InputError, match="of 2 independent kinds only"):
         fit_stm(token_table([[0, v] for v in (1, 2, 3, 4)] * 5, list("abcde")), 3)

@@ -29,7 +29,7 @@ PLOT_WIDTH = 60
 NAME_WIDTH = 22
 BARS = "▁▂▃▄▅▆▇█"
 MAX_BAR = 4  # characters of a chunk, where there are few
-NOTHING, MARK = "·", "▲"
+NOTHING, MARK, UNCERTAIN = "·", "▲", " ≈"
 
 
 def show_rolling(model: FittedRollingLda, target: Path, previous: Path | None = None) -> None:
@@ -209,17 +209,19 @@ def _signed(words: Sequence[str], rose: Sequence[bool]) -> str:
 def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options: ChangeOptions) -> None:
     """Print the changes found, earliest first."""
     changes = sorted((row for row in tests if row["changed"]), key=lambda row: (row["chunk"], row["topic"]))
+    missed = sum(row.get("uncertain", False) for row in tests if not row["changed"])
     before = "the chunk before" if options.change_span == 1 else f"the {options.change_span} chunks before at most"
     method = f"level {options.change_level:g}, {options.change_mixture:.0%} of change usual, against {before}"
     if not changes:
         console.out(f"No topic changed in any chunk ({wording.counted(len(tests), 'test')}; {method}).")
+        _show_uncertain(0, missed)
         return
     rows = [
         [
             str(row["start_date"]),
             str(row["topic"]),
             names[row["topic"]],
-            f"{row['similarity']:.3f} < {row['threshold']:.3f}",
+            f"{row['similarity']:.3f} < {row['threshold']:.3f}{UNCERTAIN if row.get('uncertain') else ''}",
             _signed(row["words"][:WORDS_SHOWN], row["rose"]),
         ]
         for row in changes[:CHANGES_SHOWN]
@@ -229,3 +231,17 @@ def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options:
     console.table(columns, rows, right=["topic"], title=title)
     if len(changes) > CHANGES_SHOWN:
         console.out(f"({len(changes) - CHANGES_SHOWN} later ones are in changes.parquet)")
+    _show_uncertain(sum(row.get("uncertain", False) for row in changes), missed)
+
+
+def _show_uncertain(changes: int, missed: int) -> None:
+    """Tell how many tests are within the noise of their threshold: changes found, and changes just missed."""
+    if changes:
+        console.out(
+            f"{UNCERTAIN.strip()} {wording.counted(changes, 'change')} within the noise of the threshold: with another seed it may be none"
+        )
+    if missed:
+        console.out(
+            f"{wording.counted(missed, 'test')} without a change within that noise: with another seed it may be one (column uncertain "
+            "of changes.parquet)"
+        )

@@ -18,14 +18,17 @@ from nlpkit.topics.lda.rolling_options import ChangeOptions
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray
 
 BLOCK = 1 << 20  # uniform numbers drawn at a time
+FIRST_SAMPLES = 500  # after which a test ends whose similarity is far from the threshold
+FAR, NEAR = 4.0, 2.0  # standard errors of the share of samples below the threshold
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """A topic changed in a chunk: the similarity fell below the threshold.
 
-    span: chunks with tokens before it that it was compared with. term_ids and impacts: the words that drove the change,
-    most first; impact = similarity − similarity without the word, below 0 where the word made the two less alike.
+    uncertain: it is within the noise of the threshold, so that other samples could decide otherwise. span: chunks with tokens before
+    it that it was compared with. term_ids and impacts: the words that drove the change, most first; impact = similarity − similarity
+    without the word, below 0 where the word made the two less alike.
     """
 
     topic: int
@@ -35,15 +38,20 @@ class Change:
     threshold: float
     term_ids: tuple[int, ...]
     impacts: tuple[float, ...]
+    uncertain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """similarity, threshold (C, K) float64, nan where nothing was compared; span (C, K) int32, 0 there; the changes found."""
+    """similarity, threshold (C, K) float64, nan where nothing was compared; span (C, K) int32, 0 there; the changes found.
+
+    uncertain (C, K): tests, with or without a change, that other samples could decide otherwise.
+    """
 
     similarity: FloatArray
     threshold: FloatArray
     span: IntArray
+    uncertain: BoolArray
     events: tuple[Change, ...]
 
     @property
@@ -67,7 +75,9 @@ def detect_changes(
         φ̃_kt  = (1 − p) · φ(r_kt) + p · φ(n_kt),     φ_v(n) = (n_v + eta) / (Σ_u n_u + V_t · eta)
 
     B samples of N_kt = Σ_v n_ktv words are drawn from φ̃_kt; the threshold is the level quantile of their cosines to r_kt
-    (R's type 7, linear). sim_kt below it is a change; the past then begins anew with chunk t. The initial period is the
+    (R's type 7, linear). B is 500 where sim_kt is then more than four standard errors from the threshold, counted in samples that
+    are less alike, and options.samples elsewhere; within two it is uncertain. The scripts draw 500, whose 1 % quantile, the fifth
+    smallest, is noise. sim_kt below the threshold is a change; the past then begins anew with chunk t. The initial period is the
     first chunk of the past. Chunks without tokens are passed over and are not counted in z. V_t is the vocabulary of
     chunk t (the scripts take the last one), so that later chunks do not alter earlier results.
 
@@ -87,7 +97,7 @@ def detect_changes(
     options = options or ChangeOptions()
     C, K = len(counts), counts[0].shape[0]
     similarity, threshold = np.full((2, C, K), np.nan)
-    span = np.zeros((C, K), np.int32)
+    span, uncertain = np.zeros((C, K), np.int32), np.zeros((C, K), bool)
     rows = [(m.indptr, m.indices, m.data.astype(np.int64)) for m in counts]
     events: list[Change] = []
 
@@ -104,16 +114,24 @@ def detect_changes(
                 generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence((seed % 2**64, k, t))))
                 span[t, k] = len(past)
                 similarity[t, k] = _cosine(n, r)
-                sampled = resampled_similarities(
-                    n, r, n_vocab[t], eta, options.change_mixture, options.samples, generator
-                )
+                sampled = _samples(n, r, n_vocab[t], eta, similarity[t, k], options, generator)
                 threshold[t, k] = np.quantile(sampled, options.change_level)
+                uncertain[t, k] = _is_near(similarity[t, k], sampled, options.change_level, NEAR)
                 if similarity[t, k] < threshold[t, k]:
                     at, impacts = driving_words(n, r, options.n_words)
                     words = tuple(int(v) for v in terms[at])
                     values = tuple(float(i) for i in impacts)
                     changes.append(
-                        Change(k, t, len(past), similarity[t, k].item(), threshold[t, k].item(), words, values)
+                        Change(
+                            k,
+                            t,
+                            len(past),
+                            similarity[t, k].item(),
+                            threshold[t, k].item(),
+                            words,
+                            values,
+                            bool(uncertain[t, k]),
+                        )
                     )
                     past.clear()
             past.append(now)
@@ -122,7 +140,31 @@ def detect_changes(
 
     for _, changes in map_ahead(follow, range(K), threads=threads):
         events.extend(changes)
-    return Changes(similarity, threshold, span, tuple(sorted(events, key=lambda c: (c.chunk, c.topic))))
+    return Changes(similarity, threshold, span, uncertain, tuple(sorted(events, key=lambda c: (c.chunk, c.topic))))
+
+
+def _samples(
+    n: LongArray, r: LongArray, n_vocab: int, eta: float, similarity: float, options: ChangeOptions,
+    generator: np.random.Generator,
+) -> FloatArray:  # fmt: skip
+    """Return similarities of samples (B,): few of them where these decide, else options.samples, of which those are the first."""
+    first = min(FIRST_SAMPLES, options.samples)
+    sampled = resampled_similarities(n, r, n_vocab, eta, options.change_mixture, first, generator)
+    if first == options.samples or not _is_near(similarity, sampled, options.change_level, FAR):
+        return sampled
+    further = resampled_similarities(n, r, n_vocab, eta, options.change_mixture, options.samples - first, generator)
+    return np.concatenate([sampled, further])
+
+
+def _is_near(similarity: float, sampled: FloatArray, level: float, errors: float) -> bool:
+    """Return whether a similarity is among the values that the level quantile of a population can have whose sample this is (B,).
+
+    These lie between the quantiles at level ± errors · √(level (1 − level) / B).
+    """
+    half = errors * np.sqrt(level * (1 - level) / len(sampled))
+    low = np.quantile(sampled, level - half) if level > half else -np.inf
+    high = np.quantile(sampled, level + half) if level + half < 1 else np.inf
+    return bool(low <= similarity < high)
 
 
 def resampled_similarities(

@@ -34,9 +34,10 @@ def residual_dispersion(
         X² = Σ (x_dv − m_d q_dv)² / (m_d q_dv (1 − q_dv)) over the cells with m_d q_dv > 0.01,   q_dv = Σ_k θ_dk φ_kv
         σ² = X² / (N̂ − d),   N̂ the number of these cells,   d = D (K − 1) + K (V − 1)
 
-    Taddy, "On Estimation and Selection for Topic Models", AISTATS 2012; the `checkResiduals` of R's stm is built on it. The sum
-    leaves out the cells that N̂ leaves out: each adds 1 on average, and vocabularies are almost all such cells.
-    σ² above 1 says that the words vary more than topics of this number explain; it is a test of fit, not of meaning.
+    Taddy, "On Estimation and Selection for Topic Models", AISTATS 2012; the `checkResiduals` of R's stm is built on it, but sums over
+    all cells and subtracts V twice, so its dispersion is larger and not comparable. The sum here leaves out the cells that N̂ leaves
+    out: each adds 1 on average, and vocabularies are almost all such cells. σ² above 1 says that the words vary more than topics of
+    this number explain; it is a test of fit, not of meaning.
 
     Args:
         counts: (D, V) counts x_dv, CSR; documents without tokens are left out.

@@ -67,7 +67,7 @@ def fit_rolling(
     A chunk is sampled by collapsed Gibbs together with its memory: the documents since a day before it, whose tokens keep
     the topics they have and are counted, while those of the chunk start at random and are drawn in each sweep
     (rollinglda: n.init). The counts of the chunk's own random start are not left in the topics, as they are in R's
-    sampler (read, not run: ldagibbs.c fills the counts with the start and adds it once more in the first sweep).
+    sampler (run: of 11,037 tokens, 2,786 new, its counts hold 13,823 after 1, 5 and 50 sweeps; ldagibbs.c adds the start twice).
 
     Args:
         tokens: all words of the documents, in any order of date; rare ones are needed for the thresholds.

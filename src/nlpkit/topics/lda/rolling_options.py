@@ -149,7 +149,8 @@ class ChangeOptions:
 
     change_span z_max: chunks of a topic's past that it is compared with, at most. change_mixture p: how much of the change that is
     seen is taken as usual: lower values find smaller changes, higher ones only great ones (paper 0.85; ttta 0.9). samples B
-    and change_level: the threshold is the level quantile of the similarities of B samples. n_words: words named per change.
+    and change_level: the threshold is the level quantile of the similarities of B samples (the authors' scripts take 500; fewer
+    suffice where they decide, see `detect_changes`). n_words: words named per change.
     """
 
     PANEL: ClassVar[str] = "Changes"
@@ -160,7 +161,7 @@ class ChangeOptions:
         Param("Share of ordinary drift tolerated before a change is reported (Rieger et al. 2022).", min=0.0, max=1.0),
     ] = 0.85
     change_level: Annotated[float, Param("Significance level of the test for a change.", min=0.0, max=1.0)] = 0.01
-    samples: int = 500
+    samples: int = 5000
     n_words: int = 10
 
     def __post_init__(self) -> None:

@@ -74,9 +74,10 @@ class MixtureFit:
     """A model that was fitted, and its documents: what a run directory is made of.
 
     doc_topic (D, K) CSR n_dk, of which theta is made (`theta_of`); trace: a record for each point that was looked at on the way;
-    numbers: what the manifest says of the fit; names (K,) of topics, "" for none, or nothing; assignments (N,): topics of the
-    tokens, None where a model has none. arrays: further parameters that inference needs, (n,) or (n, m) float64 by name; weights: those
-    of a neural network, of any shape.
+    numbers: what the manifest says of the fit; notes, warnings: what people are told of it; topic_scores (K,):
+    columns of topics.parquet that this kind of model alone has; names (K,) of topics, "" for none, or nothing; assignments (N,): topics
+    of the tokens, None where a model has none. arrays: further parameters that inference needs, (n,) or (n, m) float64 by name;
+    weights: those of a neural network, of any shape.
     """
 
     model: MixtureModel
@@ -87,6 +88,9 @@ class MixtureFit:
     assignments: IntArray | None = None
     arrays: Mapping[str, FloatArray] = field(default_factory=dict)
     weights: Mapping[str, Float32Array] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    topic_scores: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 def expected_counts(weights: FloatArray, totals: FloatArray) -> CsrMatrix:

@@ -17,6 +17,7 @@ from nlpkit.types import BoolArray, FloatArray
 DEGREE = 3
 DF = 10  # degrees of freedom of a spline
 MOST_LEVELS = 200  # of a categorical covariate
+LEAST_ADDED = 1e-7  # share of a column's length that the columns before it do not explain
 
 Covariate: TypeAlias = FloatArray | Sequence[str | None]  # numbers, NaN where one is missing, or categories
 
@@ -26,7 +27,7 @@ class Coding:
     """How one factor becomes columns: the levels of categories, the knots of a spline, or neither for a number.
 
     levels: the first is the reference. knots: (df + 1 + 4,) all of them. middle: the median of numbers, the most frequent category.
-    ends: the least and the greatest number, 0 and 0 for categories.
+    ends: the least and the greatest number, 0 and 0 for categories. dropped: knots that the fit left out, as many values are equal.
     """
 
     factor: Factor
@@ -34,6 +35,7 @@ class Coding:
     knots: tuple[float, ...] = ()
     middle: float | str = 0.0
     ends: tuple[float, float] = (0.0, 0.0)
+    dropped: int = 0
 
     @property
     def is_number(self) -> bool:
@@ -181,7 +183,8 @@ def design_from_json(formula: Formula, codings: Sequence[Mapping[str, Any]]) -> 
 def fit_design(formula: Formula, covariates: Mapping[str, Covariate]) -> Design:
     """Return the design of a formula for documents: the levels of their categories, the knots of their splines.
 
-    Knots of s(x, df) are those of bs(x, df) in R: df - 3 quantiles of x between its ends. Levels are in ascending order.
+    Knots of s(x, df) are those of bs(x, df) in R: df - 3 quantiles of x between its ends, without those that `supported_knots` drops.
+    Levels are in ascending order.
 
     Raises:
         InputError: a value is missing, a category has one value, a column is a combination of others, or there are fewer documents
@@ -196,15 +199,44 @@ def fit_design(formula: Formula, covariates: Mapping[str, Covariate]) -> Design:
             f"the formula '{formula.text}' has {X.shape[1]} columns, and there are {len(X)} documents with words; give fewer covariates "
             "or more documents"
         )
-    lengths = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
-    left = np.abs(np.diag(np.linalg.qr(X / lengths, mode="r")))  # what each column adds to those before it
-    surplus = np.flatnonzero(left <= 1e-7)
+    surplus = np.flatnonzero(added_lengths(X) <= LEAST_ADDED)
     if len(surplus):
+        splines = [c.factor.column for c in design.codings if len(c.knots) > 2 * (DEGREE + 1)]
         raise InputError(
             f"columns of the formula '{formula.text}' follow from the others: {', '.join(names[i] for i in surplus[:5])}; leave out a "
             "covariate that says the same as another"
+            + (f", or give splines fewer degrees of freedom: s({splines[0]}, 3)" if splines else "")
         )
     return design
+
+
+def supported_knots(values: FloatArray, knots: FloatArray) -> tuple[float, ...]:
+    """Return the inner knots of a cubic spline that its values can tell apart.
+
+    Knots that equal another one, or an end, are dropped. So is, as long as the columns of the basis follow from each other, the knot
+    with the fewest values between its neighbours: without values there nothing says how the curve bends (Schoenberg and Whitney 1953).
+
+    Args:
+        values: (n,) different values of the covariate in ascending order, at least four; knots: quantiles of the covariate.
+    """
+    from scipy.interpolate import BSpline
+
+    low, high = values[0], values[-1]
+    inner = np.unique(knots[(knots > low) & (knots < high)])
+    while len(inner):
+        every = np.concatenate([np.repeat(low, DEGREE + 1), inner, np.repeat(high, DEGREE + 1)])
+        basis = BSpline.design_matrix(values, every, DEGREE).toarray()
+        if len(values) >= basis.shape[1] and added_lengths(basis).min() > LEAST_ADDED:
+            break
+        between = np.diff(np.searchsorted(values, [low, *inner, high]))
+        inner = np.delete(inner, (between[:-1] + between[1:]).argmin())
+    return tuple(map(float, inner))
+
+
+def added_lengths(X: FloatArray) -> FloatArray:
+    """Return what each column of X (D, P), D ≥ P, scaled to length 1, adds to those before it: 0 where it is a combination of them."""
+    lengths = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+    return np.asarray(np.abs(np.diag(np.linalg.qr(X / lengths, mode="r"))))
 
 
 def checked_covariates(formula: Formula, covariates: Mapping[str, Covariate]) -> dict[str, Covariate]:
@@ -243,11 +275,10 @@ def _coding(factor: Factor, values: Covariate) -> Coding:
                 "as it is, or as factor()"
             )
         quantiles = np.quantile(numbers, np.linspace(0, 1, df - DEGREE + 2)[1:-1])
-        ends = np.repeat([numbers.min(), numbers.max()], DEGREE + 1)
-        knots = np.concatenate([ends[: DEGREE + 1], quantiles, ends[DEGREE + 1 :]])
-        return Coding(
-            factor, (), tuple(map(float, knots)), float(np.median(numbers)), (float(ends[0]), float(ends[-1]))
-        )
+        low, high = float(numbers.min()), float(numbers.max())
+        knots = supported_knots(np.unique(numbers), quantiles)
+        every = (*(low,) * (DEGREE + 1), *knots, *(high,) * (DEGREE + 1))
+        return Coding(factor, (), every, float(np.median(numbers)), (low, high), df - DEGREE - len(knots))
     labels = as_labels(values)
     levels, sizes = np.unique(np.array(labels, str), return_counts=True)
     names = list(sorted_levels(values))

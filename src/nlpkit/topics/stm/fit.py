@@ -10,8 +10,6 @@ from threadpoolctl import threadpool_limits
 
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.arguments import MAX_TOPICS
-from nlpkit.topics.lda.chain import make_sampler
-from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.mixtures import model as mixtures
 from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.options import check_number_of_topics
@@ -19,15 +17,9 @@ from nlpkit.topics.stm.content import Content, ContentModel, update_content
 from nlpkit.topics.stm.inference import Inference, as_counts, expected_counts, infer_posteriors
 from nlpkit.topics.stm.model import Prior, StmModel, softmax
 from nlpkit.topics.stm.options import StmOptions
-from nlpkit.topics.stm.spectral import spectral_topics
-from nlpkit.topics.stm.update import covariance_of, regress
-from nlpkit.topics.streams import stream_key
+from nlpkit.topics.stm.start import Choice, choose_start, first_prior, normalized, updated_prior
 from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
-
-FIRST_VARIANCE = 20.0  # of η at the start, as in R's stm
-LDA_SWEEPS = 50
-TRIAL_STEPS, TRIAL_DOCS = 5, 2000  # after which, and by how many documents at most, sets of anchor words are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +35,9 @@ class StmFit:
     """A fitted model, and how the fit went.
 
     model: its eta has a row for each document; one without words has its prior mean. trace: the bound along the steps; bound: the last
-    one, of the whole corpus, in nats; converged: it changed by less than the tolerance; unsettled: documents whose posterior in the last
-    step is not normal at its mode.
+    one, of the whole corpus, in nats; converged: it rose by less than the tolerance, or fell, as Laplace's approximation of the bound can
+    (R's stm ends there, too); unsettled: documents whose posterior in the last step is not normal at its mode; choice: the start, None
+    where topics were given.
     """
 
     model: StmModel
@@ -52,6 +45,12 @@ class StmFit:
     bound: float
     converged: bool
     unsettled: int
+    choice: Choice | None = None
+
+    @property
+    def fall(self) -> float:
+        """By how much the bound fell in the last step, in nats per token; 0 where it rose."""
+        return max(0.0, self.trace[-2].bound - self.trace[-1].bound) if len(self.trace) > 1 else 0.0
 
 
 def fit_stm(
@@ -94,7 +93,10 @@ def fit_stm(
         used, None if content is None else content.numbers[filled], 0 if content is None else len(content.levels)
     )
     with threadpool_limits(1, user_api="blas"):  # so that the number of threads changes no digit
-        phi = first_topics(tokens, used, K, options.start, execution) if phi is None else phi
+        choice = None
+        if phi is None:
+            choice = choose_start(tokens, used, K, options.start, execution)
+            phi = choice.start.phi
         topics, words = [phi] * len(parts), None
         prior = first_prior(K)
         eta: FloatArray | None = None
@@ -118,7 +120,7 @@ def fit_stm(
                 expected_counts(part.counts, softmax(eta[part.rows]), phi, threads=threads)
                 for part, phi in zip(parts, topics, strict=True)
             ]
-            gamma, prior = _update(step, covariates, options)
+            gamma, prior = updated_prior(step, covariates, shrinkage=options.sigma_prior)
             if content is None:
                 topic_term = by_level[0]
                 topics = [normalized(topic_term)]
@@ -142,7 +144,7 @@ def fit_stm(
         )
         lengths = np.asarray(counts.sum(axis=1), np.float64).ravel()
         order = mixtures.order_by_size(mixtures.expected_counts(model.theta, lengths), np.zeros(K))
-        return StmFit(model.renumbered(order), tuple(trace), before, converged, step.unsettled)
+        return StmFit(model.renumbered(order), tuple(trace), before, converged, step.unsettled, choice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,59 +193,9 @@ def _words(parts: Sequence[_Part], by_level: Sequence[FloatArray], options: StmO
     )  # fmt: skip
 
 
-def _update(step: Inference, X: FloatArray | None, options: StmOptions) -> tuple[FloatArray | None, Prior]:
-    """Return γ and the prior of the documents after an E-step."""
-    gamma = None if X is None else regress(step.eta, X)
-    mean = step.eta.mean(axis=0, keepdims=True) if X is None or gamma is None else X @ gamma
-    return gamma, Prior(mean, covariance_of(step.eta, mean, step.covariance, shrinkage=options.sigma_prior))
-
-
-def normalized(topic_term: FloatArray) -> FloatArray:
-    """Return phi (K, V) of expected counts; a topic without any has the same probability for all terms."""
-    totals = topic_term.sum(axis=1, keepdims=True)
-    even = np.full_like(topic_term, 1.0 / topic_term.shape[1])
-    return np.asarray(np.divide(topic_term, totals, out=even, where=totals > 0))
-
-
-def first_prior(K: int) -> Prior:
-    """Return Normal(0, 20 I), as in R's stm."""
-    return Prior(np.zeros((1, K - 1)), FIRST_VARIANCE * np.eye(K - 1))
-
-
 def start_of(tokens: TokenTable, n_topics: int, options: StmOptions, execution: Execution) -> FloatArray:
     """Return the topics (K, V) with which `fit_stm` begins: the same for all covariates, so that several fits can share them."""
     counts = as_counts(count_terms(tokens))
     with threadpool_limits(1, user_api="blas"):
         filled = as_counts(counts[np.diff(counts.indptr) > 0])
-        return first_topics(tokens, filled, n_topics, options.start, execution)
-
-
-def first_topics(tokens: TokenTable, counts: CsrMatrix, K: int, start: str, execution: Execution) -> FloatArray:
-    """Return the topics (K, V) with which a fit begins.
-
-    spectral: from anchor words, without chance, those of `spectral_topics` with the highest bound after five steps over at most 2,000
-    documents. lda: from 50 sweeps of Gibbs sampling, α = 50 / K and η = 0.01 as in R's stm. random: rows from a gamma distribution of
-    shape 0.1.
-    """
-    if start == "spectral":
-        threads = execution.n_threads()
-        some = as_counts(counts[np.arange(0, counts.shape[0], 1 + (counts.shape[0] - 1) // TRIAL_DOCS)])
-        topics = spectral_topics(counts, K, threads=threads)
-        return max(topics, key=lambda phi: bound_after(some, phi, threads=threads))
-    if start == "lda":
-        sampler = make_sampler(tokens, LdaOptions(K, alpha=50 / K, eta=0.01), execution)
-        sampler.run(LDA_SWEEPS)
-        return normalized(sampler.topic_term().toarray() + 0.01)
-    rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "stm")))
-    return normalized(rng.gamma(0.1, size=(K, tokens.n_terms)) + 1e-12)
-
-
-def bound_after(counts: CsrMatrix, phi: FloatArray, *, steps: int = TRIAL_STEPS, threads: int = 1) -> float:
-    """Return the bound of a fit without covariates in its last one of a few steps that begin at phi (K, V)."""
-    prior, eta = first_prior(len(phi)), None
-    for _ in range(steps):
-        step = infer_posteriors(counts, phi, prior, start=eta, threads=threads)
-        eta = step.eta
-        phi = normalized(expected_counts(counts, softmax(eta), phi, threads=threads))
-        prior = _update(step, None, StmOptions())[1]
-    return float(step.bounds.sum())
+        return choose_start(tokens, filled, n_topics, options.start, execution).start.phi

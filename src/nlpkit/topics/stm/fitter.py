@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from nlpkit import wording
+from nlpkit.metrics.stm_scores import frex_exclusivity, semantic_coherence
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts
@@ -44,7 +47,7 @@ class StmFitter(TokenFitter):
     @property
     def seeds(self) -> int:
         """Fits of each number of topics that is compared."""
-        return 1 if self.options.start == "spectral" else SEEDS
+        return 1 if self.options.start in ("spectral", "anchors") else SEEDS
 
     def fit_tokens(
         self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
@@ -149,7 +152,14 @@ def as_mixture(fit: StmFit, tokens: TokenTable) -> MixtureFit:
             "bound_per_token": round(fit.trace[-1].bound, 6),
             "steps": len(fit.trace),
             "converged": fit.converged,
+            **_start_numbers(fit),
         },
+        topic_scores={
+            "semantic_coherence": semantic_coherence(model.phi, count_terms(tokens)),
+            "frex_exclusivity": frex_exclusivity(model.phi),
+        },
+        notes=_notes(fit),
+        warnings=_warnings(fit),
         arrays={
             "eta": model.eta,
             "noise": model.noise,
@@ -159,4 +169,41 @@ def as_mixture(fit: StmFit, tokens: TokenTable) -> MixtureFit:
             "average_covariance": average.covariance,
             **({} if model.content is None else model.content.arrays()),
         },
+    )
+
+
+def _start_numbers(fit: StmFit) -> dict[str, Any]:
+    """Return which start was taken, and the scores of those that were compared, for the manifest."""
+    if fit.choice is None:
+        return {}
+    compared = [
+        {"start": each.name, "held_out": round(each.held_out, 6), "steps": each.steps} for each in fit.choice.scores
+    ]
+    return {"start": fit.choice.start.name} | ({"starts": compared} if compared else {})
+
+
+def _notes(fit: StmFit) -> tuple[str, ...]:
+    """Return what is told of the start and of the end of a fit."""
+    notes, choice = [], fit.choice
+    if choice is not None and choice.scores:
+        first, taken = choice.scores[0], next(each for each in choice.scores if each.name == choice.start.name)
+        beside = "" if first == taken else f"; {first.name}: {first.held_out:.4f}"
+        notes.append(
+            f"start: {taken.name}, the best of {len(choice.scores)} by words held out in a trial ({taken.held_out:.4f} nats a word{beside})"
+        )
+    if fit.fall:
+        notes.append(
+            f"the bound fell in the last step, by {fit.fall:.2g} nats a token, and the fit ended there: it is approximate, so it can fall"
+        )
+    return tuple(notes)
+
+
+def _warnings(fit: StmFit) -> tuple[str, ...]:
+    """Return a warning of a start that is arbitrary."""
+    if fit.choice is None or not fit.choice.start.is_arbitrary:
+        return ()
+    start = fit.choice.start
+    return (
+        f"the start of {wording.counted(start.arbitrary, 'word')} ({start.arbitrary_share:.0%} of the tokens) is arbitrary: on short texts "
+        "the gradient that finds it, as in R's stm, does not converge; `start=spectral` or `start=lda` begin elsewhere",
     )

@@ -22,7 +22,7 @@ class Inference:
     """Posteriors of D documents, each approximated by Normal(η_d, ν_d) at its mode.
 
     eta (D, K-1); covariance (K-1, K-1): Σ_d ν_d of the documents that have words; bounds (D,): contributions to the bound, 0 of documents
-    without words; unsettled: documents whose ν_d is not the inverse of the exact hessian, or whose mode was not reached.
+    without words; unsettled: documents whose mode was not reached in 200 steps, or is no isolated minimum.
     """
 
     eta: FloatArray
@@ -48,8 +48,9 @@ def infer_posteriors(
         f(η)  = ½ (η - μ_d)ᵀ Σ⁻¹ (η - μ_d) - Σ_v c_dv log Σ_k θ_k φ_kv,    η_d = argmin f,  ν_d = (∂²f(η_d))⁻¹
         bound = -f(η_d) - ½ log |∂²f(η_d)| - ½ log |Σ|                      as R's stm has it
 
-    R minimises by BFGS until f changes by 1e-8 of itself; here Newton's method ends where less than 1e-10 nats are left. Sums over
-    documents are added in the order of chunks of 64: the bytes do not depend on the number of threads.
+    R minimises by BFGS until f changes by 1e-8 of itself; here Newton's method ends where less than 1e-10 nats are left to a minimum,
+    or as many as the last digits of f hold. Sums over documents are added in the order of chunks of 64: the bytes do not depend on
+    the number of threads.
 
     Args:
         counts: (D, V) from `as_counts`.

@@ -10,7 +10,7 @@ from nlpkit.parameters import Param
 from nlpkit.topics.options import TopicCount
 from nlpkit.topics.stm.formula import Formula, parse_formula
 
-STARTS = ("spectral", "lda", "random")
+STARTS = ("spectral", "anchors", "lda", "random")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,9 @@ class StmOptions:
     start: Annotated[
         str,
         Param(
-            "Start of the steps: spectral (anchor words, the same for every seed), lda or random.", ("start", "init")
+            "Start of the steps: spectral (the best of several sets of anchor words), anchors (among all words, as R's stm has "
+            "it), lda or random.",
+            ("start", "init"),
         ),
     ] = "spectral"
     sigma_prior: Annotated[

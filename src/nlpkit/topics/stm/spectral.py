@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import InputError
-from nlpkit.kernels.stm import simplex_weights
+from nlpkit.kernels.stm import exact_weights, simplex_weights
 from nlpkit.parallel import map_ahead
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, LongArray
 
@@ -32,6 +32,7 @@ SHARES = (
 )  # of the tokens, by the most frequent terms: anchors are looked for among these, once each
 REST = 0.001  # probability of a topic that is spread over all terms where some are not used
 CHUNK = 256  # terms that a thread takes at a time
+GAP = 0.01  # of the mean squared length of the anchors' rows: descent left to weights above which they are arbitrary
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +107,27 @@ def anchors(pairs: Cooccurrences, K: int, frequent: BoolArray, squares: FloatArr
     return np.array(chosen, np.int64)
 
 
-def spectral_topics(counts: CsrMatrix, K: int, *, threads: int = 1) -> Iterator[FloatArray]:
-    """Yield several phi (K, V), each recovered from K anchor words, the first as init.type="Spectral" of R's stm has it (RecoverL2).
+@dataclass(frozen=True, slots=True)
+class AnchorTerms:
+    """The terms that topics are recovered for: their ids (n,) among n_terms, co-occurrences, and frequency (n,)."""
 
-    Anchors of the first are among all terms; of the others among the most frequent ones that make up 0.9, 0.8 and 0.7 of the tokens, as
-    far as they are others. The fewer tokens a corpus has, the more of the rare words are far from all others by chance.
+    ids: LongArray
+    n_terms: int
+    pairs: Cooccurrences
+    frequency: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """Topics phi (K, V) of anchor words. arbitrary: terms without converged weights; arbitrary_share: of the tokens."""
+
+    phi: FloatArray
+    arbitrary: int
+    arbitrary_share: float
+
+
+def anchor_terms(counts: CsrMatrix, K: int) -> AnchorTerms:
+    """Return the terms that occur beside others, the 10,000 most frequent ones at most.
 
     Args:
         counts: (D, V) from `as_counts`.
@@ -118,7 +135,6 @@ def spectral_topics(counts: CsrMatrix, K: int, *, threads: int = 1) -> Iterator[
     Raises:
         InputError: fewer than K + 1 terms occur beside others.
     """
-    V = counts.shape[1]
     frequency = counts.sum(axis=0)
     kept = np.sort(np.argsort(-frequency, kind="stable")[:MOST_TERMS])
     pairs = cooccurrences(counts[:, kept])
@@ -128,38 +144,67 @@ def spectral_topics(counts: CsrMatrix, K: int, *, threads: int = 1) -> Iterator[
         pairs = cooccurrences(counts[:, kept])
     if len(kept) <= K:
         raise InputError(
-            f"{len(kept):,} terms occur beside others, and `start=spectral` needs more terms than the {K} topics; give a smaller `k`, or "
+            f"{len(kept):,} terms occur beside others, and anchor words need more terms than the {K} topics; give a smaller `k`, or "
             "`start=random`"
         )
-    of_kept, lengths = frequency[kept], pairs.squares()
-    order = np.argsort(-of_kept, kind="stable")
-    shares = np.empty(len(kept))
-    shares[order] = (np.cumsum(of_kept[order]) - of_kept[order]) / of_kept.sum()  # of the terms that are more frequent
-    sets: dict[frozenset[int], LongArray] = {}
+    return AnchorTerms(kept, counts.shape[1], pairs, frequency[kept])
+
+
+def anchor_sets(terms: AnchorTerms, K: int) -> Iterator[tuple[str, LongArray]]:
+    """Yield different sets of K anchor words, each with its name.
+
+    Anchors of the first are among all terms, as in R's stm; of the others among the most frequent ones that make up 0.9, 0.8 and 0.7 of
+    the tokens. The fewer tokens a corpus has, the more of the rare words are far from all others by chance.
+    """
+    lengths, frequency = terms.pairs.squares(), terms.frequency
+    order = np.argsort(-frequency, kind="stable")
+    shares = np.empty(len(order))
+    shares[order] = (
+        np.cumsum(frequency[order]) - frequency[order]
+    ) / frequency.sum()  # of the terms that are more frequent
+    seen: set[frozenset[int]] = set()
     for share in SHARES:
-        anchor = anchors(pairs, K, shares < share, lengths)
-        sets.setdefault(frozenset(anchor.tolist()), anchor)
-    for anchor in sets.values():
-        phi = recovered(pairs, of_kept, anchor, threads)
-        if len(kept) < V:
-            spread = np.full((K, V), REST / V)
-            spread[:, kept] += phi
-            phi = spread / spread.sum(axis=1, keepdims=True)
-        yield phi
+        anchor = anchors(terms.pairs, K, shares < share, lengths)
+        if frozenset(anchor.tolist()) not in seen:
+            seen.add(frozenset(anchor.tolist()))
+            among = "all words" if share == 1 else f"the most frequent words, {share:.0%} of the tokens"
+            yield f"anchors among {among}", anchor
 
 
-def recovered(pairs: Cooccurrences, frequency: FloatArray, anchor: LongArray, threads: int) -> FloatArray:
-    """Return phi (K, V) ∝ a_vk p(v) of anchor words (K,); a_vk is 1 of an anchor in its topic."""
+def recovered(terms: AnchorTerms, anchor: LongArray, *, exact: bool = False, threads: int = 1) -> Recovered:
+    """Return phi (K, V) ∝ a_vk p(v) of anchor words (K,); a_vk is 1 of an anchor in its topic.
+
+    The weights a_v are found by the exponentiated gradient of R's stm (RecoverL2), which gives the same ones to 7e-15 where documents are
+    long. It does not converge where they are short (gadarian, 12 stems: 7 of 10 terms): such weights are arbitrary, and other
+    rounding gives others. Exact weights (recoverEG=FALSE of R's stm) solve the quadratic programme.
+    """
+    pairs, V, kept = terms.pairs, terms.n_terms, terms.ids
     X = pairs.rows(anchor)
     products, gram = np.ascontiguousarray(pairs.times(np.ascontiguousarray(X.T))), X @ X.T
     weights = np.empty_like(products)
 
     def work(begin: int) -> None:
-        simplex_weights(products, gram, begin, min(begin + CHUNK, len(weights)), weights)
+        (exact_weights if exact else simplex_weights)(products, gram, begin, min(begin + CHUNK, len(weights)), weights)
 
     for _ in map_ahead(work, range(0, len(weights), CHUNK), threads=threads):
         pass
+    is_arbitrary = weight_gaps(products, gram, weights) > GAP * np.trace(gram) / len(gram)
     weights = np.maximum(weights, np.finfo(np.float64).eps)
     weights[anchor] = np.eye(len(anchor))
-    phi = (weights * frequency[:, None]).T
-    return np.ascontiguousarray(phi / phi.sum(axis=1, keepdims=True))
+    phi = (weights * terms.frequency[:, None]).T
+    phi /= phi.sum(axis=1, keepdims=True)
+    if len(kept) < V:
+        spread = np.full((len(anchor), V), REST / V)
+        spread[:, kept] += phi
+        phi = spread / spread.sum(axis=1, keepdims=True)
+    share = terms.frequency[is_arbitrary].sum() / terms.frequency.sum()
+    return Recovered(np.ascontiguousarray(phi), int(is_arbitrary.sum()), float(share))
+
+
+def weight_gaps(products: FloatArray, gram: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return max_k g_k - Σ_k a_k g_k (V,) with g = q_v · x_k - Σ_j a_j x_j · x_k, which is 0 at the minimum alone.
+
+    Twice that is what ‖q_v - Σ_k a_k x_k‖² can be above its minimum, at most (Frank and Wolfe 1956).
+    """
+    descent = products - weights @ gram
+    return np.asarray(descent.max(axis=1) - (weights * descent).sum(axis=1))
