@@ -19,10 +19,10 @@ from nlpkit.io.layer_tables import layer_names, path_columns
 from nlpkit.io.memberships import read_theta
 from nlpkit.io.mixture_runs import MixtureRun
 from nlpkit.io.mixture_tables import FittedTexts, read_fitted_texts, read_left_out
-from nlpkit.io.readers.roles import COPY_KEY
 from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, topic_columns, with_topic_columns
 from nlpkit.parameters import Execution
+from nlpkit.text.dates import COPY_KEY
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.hlda import paths_of
 from nlpkit.topics.mixtures.model import Inference, MixtureModel, theta_of

@@ -59,12 +59,12 @@ def _values(run: Run, target: TopicTarget, name: str, n: int) -> tuple[FloatArra
         return None, "it needs the probability of every word, which runs of nlpkit lda-gibbs and models like it have"
     model = read_model(run)
     cf = run.table("vocab", ["cf"]).column("cf").to_numpy().astype(np.float64)
-    counts, alpha = read_counts_and_prior(run, K)
+    n_dk, alpha = read_counts_and_prior(run, K)
     prior: FloatArray | None = alpha
-    if counts is None:  # a run of before 2026-11-23: theta as far as doc_topics.parquet has it
+    if n_dk is None:  # a run of before 2026-11-23: theta as far as doc_topics.parquet has it
         documents, prior = read_membership(run, mixed=True).weights, None
     else:
-        documents = counts[np.flatnonzero(counts.sum(axis=1) > 0)]
+        documents = n_dk[np.flatnonzero(n_dk.sum(axis=1) > 0)]
     scores = topic_significance(model.topic_term, eta=model.eta, corpus=cf, doc_topic=documents, alpha=prior)
     return np.asarray(getattr(scores, name), np.float64), ""
 
