@@ -35,7 +35,7 @@ def days_of(
     A year is its first of January, a month its first day: the day it begins.
 
     Args:
-        strict: whether many values that cannot be read are an error.
+        strict: whether many values that cannot be read, beside others that can, are an error.
 
     Raises:
         ColumnError: the column holds neither texts, numbers nor dates, or it is not known which of day and month comes first;
@@ -76,7 +76,7 @@ def _parsed(column: pa.ChunkedArray, reader: DateReader, *, strict: bool) -> tup
     at = codes.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
     days = known[at]
     lost = np.flatnonzero(np.isnat(days))
-    if strict:
+    if strict and len(lost) < len(days):
         unread = Counter(texts[i] for i in at[lost].tolist() if i < len(texts) and texts[i].strip())
         reader.check(len(days) - len(lost), unread)
     return days, {int(row): reader.reason(texts[at[row]] if at[row] < len(texts) else "") for row in lost}

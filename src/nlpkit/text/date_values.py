@@ -86,7 +86,7 @@ class DateValues:
     ) -> None:
         """Count what was read; raise where a text may be two dates, or too many are none; log the first that is none."""
         unread = self._unread.setdefault(reader.name, Counter())
-        told = bool(unread)
+        is_first = not unread
         for text, moment, n in zip(texts, moments, counts, strict=True):
             if moment is not None:
                 self._read[reader.name] += n
@@ -103,7 +103,7 @@ class DateValues:
                 else f"; `date_format` is of the column that `date_col` names, such as `date_col={reader.name}`"
             )
             raise ColumnError(f"{error}{what}") from None
-        if unread and not told:
+        if unread and is_first:
             log.warning(
                 "column '%s': %s; no comparison holds for it and others like it",
                 reader.name,

@@ -46,7 +46,6 @@ PARTS: dict[str, tuple[str, Callable[[date], str]]] = {
 }
 _EXACT = ("year", "month", "day")
 
-_WRITE = "write it as 2008-07-03, or give `date_format`"
 # What a text that is no date may be, and what to do about it.
 _HINTS = tuple(
     (re.compile(form), hint)
@@ -152,8 +151,13 @@ class DateReader:
 
     def advice(self, text: str) -> str:
         """Return what to do about a text that cannot be read."""
+        return self.hint(text) or "write it as 2008-07-03, or give `date_format`"
+
+    def hint(self, text: str) -> str | None:
+        """Return what a text that cannot be read may be, and what to do about it; None where it looks like no date that is known."""
+        text = text.strip()
         if self._format is None:
-            return next((hint for form, hint in _HINTS if form.fullmatch(text)), _WRITE)
+            return next((hint for form, hint in _HINTS if form.fullmatch(text)), None)
         english = ""
         if re.search(r"%[aAbB]", self._format) and re.search(r"[^\W\d_]", text):
             english = ", in which names of months and days are English"
@@ -174,14 +178,14 @@ class DateReader:
         ranked = sorted(forms.values(), key=lambda texts: -texts.total())
         parts = [f"'{truncated(next(iter(texts)), 40)}' ({wording.count(texts.total())} of this form; {self._why(next(iter(texts)))})"
                  for texts in ranked[:SHOWN]]  # fmt: skip
-        more = f"; and {wording.counted(len(ranked) - SHOWN, 'form')} more" if len(ranked) > SHOWN else ""
+        further = f"; and {wording.counted(len(ranked) - SHOWN, 'form')} more" if len(ranked) > SHOWN else ""
         raise ColumnError(
             f"column '{self.name}': {wording.count(lost)} of {wording.counted(n_read + lost, 'value')} cannot be read as dates: "
-            f"{'; '.join(parts)}{more}"
+            f"{'; '.join(parts)}{further}"
         )
 
     def _why(self, text: str) -> str:
-        return "day or month first?" if self.is_unclear(text) else self.advice(text.strip())
+        return "day or month first?" if self.is_unclear(text) else self.advice(text)
 
     def _formatted(self, text: str) -> Moment | None:
         assert self._format is not None

@@ -93,13 +93,15 @@ class Groups:
             ColumnError: dates were wanted, and none was found, or over a fifth of the values cannot be read; InputError: no document
                 has a value.
         """
-        if self._dates is not None:
+        if self._dates is not None and self._read:
             self._dates.check(self._read, self._unread)
         if not self._numbers:
-            if self._inexact is not None:
+            undated = self._inexact or next(iter(self._unread), None)
+            if undated is not None:
+                hint = None if self._dates is None else self._dates.hint(undated)
                 raise ColumnError(
                     f"column '{self.column}' of {self._where} has no dates with a {_NEEDED[self._part]} (found "
-                    f"'{self._inexact[:40]}'); write them as 2024-01-31, or give `date_format`"
+                    f"'{undated[:40]}'); {hint or 'write them as 2024-01-31, or give `date_format`'}"
                 )
             raise InputError(
                 f"no document of {self._where} has a value in '{self.column}'; name another column with `{self._parameter}`"
