@@ -451,7 +451,9 @@ def test_names_that_people_gave_stay(fitted: Path, server: Server, tmp_path: Pat
     labels = nk.load("phrases").topics["label"].to_pylist()
     assert labels[1] == "Mine"
     assert nk.load(fitted).topics["label"].to_pylist()[0] not in labels
-    again = name(Path("phrases"), server, tmp_path)  # names of phrases are replaced, those of people after all edits are not
+    again = name(
+        Path("phrases"), server, tmp_path
+    )  # names of phrases are replaced, those of people after all edits are not
     assert [one.topic for one in again.names] == [0, 2]
     assert "Mine" in server.asked[0]["messages"][1]["content"]
     assert nk.load(again.save("asked")).topics["label"].to_pylist()[1] == "Mine"

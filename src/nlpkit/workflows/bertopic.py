@@ -35,7 +35,7 @@ from nlpkit.io.topic_tables import (
     vocab_table,
 )
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.plain import rounded
+from nlpkit.plain import rounded, whole_or_text
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.bertopic import fit_distinct
 from nlpkit.topics.debias import debiased_tokens
@@ -362,8 +362,8 @@ def fit_bertopic(
             name: value if value is None or isinstance(value, bool | float) else str(value)
             for name, value in asdict(guide).items()
         },
-        "k": str(options.k),
-        "fit_sample": str(options.fit_sample),
+        "k": whole_or_text(options.k),
+        "fit_sample": whole_or_text(options.fit_sample),
         "min_topic_size_in_force": model.min_topic_size,
         "encoder": encoder_info,
         "tokens": token_info(token_options, report, stream.steps),

@@ -42,7 +42,10 @@ NOT_OF_LDA = {
 
 def not_applicable(run: Run) -> dict[str, str]:
     """Return the edits that a run does not take, and why."""
-    kind, every = run.manifest["kind"], [f.name for f in fields(Edits) if f.name not in ("rename", "topics", "by_people")]
+    kind, every = (
+        run.manifest["kind"],
+        [f.name for f in fields(Edits) if f.name not in ("rename", "topics", "by_people")],
+    )
     if kind == BERTOPIC:
         return {}
     if kind != LDA:

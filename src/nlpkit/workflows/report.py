@@ -204,7 +204,7 @@ def _topic_sections(
     content: topics.TopicRunContent, data: Mapping[str, Any], arrays: Mapping[str, Any], execution: Execution
 ) -> list[Section]:
     manifest, rows = content.run.manifest, data["topics"]
-    names = ("Topic", "Documents", "Share, %", "NPMI", "Stability", "Words")
+    names = ("Topic", "Documents", "Share, %", "NPMI (documents)", "Stability", "Words")
     listed = [
         (
             row["label"],
@@ -223,7 +223,8 @@ def _topic_sections(
         numeric=range(1, len(filled) - 1),
         id="topic-table",
     )
-    text, references = methods(manifest, content.n_topics)
+    cf = content.run.table("vocab", ["cf"]).column("cf")
+    text, references = methods(manifest, content.n_topics, n_terms=len(cf), n_tokens=pc.sum(cf).as_py() or 0)
     sections = [Section("overview", "Overview", paragraphs(topics.overview(content, execution)))]
     if "x" in arrays:
         sections.append(Section("map", "Map"))
