@@ -94,14 +94,17 @@ def write_csv_folder(
         write_export_manifest(part, run, form)
 
 
-def write_export_manifest(part: Path, run: Run, form: str) -> None:
-    """Write the manifest of an exported folder: from which run it comes, and its files, so that it can be replaced."""
+def write_export_manifest(part: Path, run: Run, form: str, results: Mapping[str, Any] | None = None) -> None:
+    """Write the manifest of an exported folder: from which run it comes, and its files, so that it can be replaced.
+
+    results: what was measured of it.
+    """
     outputs = {f.relative_to(part).as_posix(): sha256_of(f) for f in sorted(part.rglob("*")) if f.is_file()}
     documents = int(run.manifest["results"].get("documents", 0))
     source = InputInfo(str(run.path / MANIFEST), documents, sha256_of(run.path / MANIFEST), None)
     manifest = manifest_of(
         "export", parameters={"to": form, "run": str(run.path)}, seed=run.manifest["seed"], threads=1, inputs=[source],
-        seconds={}, results={},
+        seconds={}, results=results or {},
     )  # fmt: skip
     head = {"schema_version": SCHEMA_VERSION, "nlpkit_version": __version__}
     (part / MANIFEST).write_text(to_json({**head, **manifest, "outputs": outputs}, indent=2) + "\n", encoding="utf-8")

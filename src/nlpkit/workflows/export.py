@@ -25,9 +25,11 @@ from nlpkit.io.topic_exports import R_SCRIPT, write_csv_folder, write_export_man
 from nlpkit.io.topic_rows import phi_rows, theta_rows
 from nlpkit.io.topic_words import read_topic_words
 from nlpkit.parameters import Execution, with_settings
+from nlpkit.topics.assign import nearest_topics
 from nlpkit.topics.export_options import FOLDERS, FORMS, ExportOptions
+from nlpkit.topics.neighbours import unit_rows
 from nlpkit.topics.relations import cosines
-from nlpkit.types import FloatArray
+from nlpkit.types import Float32Array, FloatArray
 from nlpkit.weighting.ctfidf import class_tfidf, inverse_class_frequency
 from nlpkit.workflows.convert import convert
 from nlpkit.workflows.topic_tables import topic_run
@@ -106,9 +108,11 @@ def export(
         write_gexf(path, *_network(opened, options), force=force)
     elif form == "bertopic":
         model = _bertopic(opened, options, execution)
+        agreement = _agreement(opened, model.embeddings)
         with atomic_directory(path, force=force) as part:
             write_bertopic(part, model)
-            write_export_manifest(part, opened, form)
+            write_export_manifest(part, opened, form, results={"transform_agreement": round(agreement, 6)})
+        _note_agreement(opened, agreement)
     elif form == "r":
         parts, texts = _r_tables(opened, options)
         write_csv_folder(path, opened, form, parts, texts, force=force)
@@ -241,6 +245,29 @@ def _network(run: Run, options: ExportOptions) -> tuple[list[Node], list[Edge]]:
         if similar[a, b] >= max(options.similarity, 1e-9):
             edges.append(Edge(f"t{a}", f"t{b}", float(similar[a, b]), "similar words"))
     return nodes, edges
+
+
+def _agreement(run: Run, centroids: Float32Array) -> float:
+    """Return the share of the texts of the fit to which BERTopic's `transform` gives the topic of the run: that of the nearest mean.
+
+    centroids: (K, E) of the topics, or (K + 1, E) with those without a topic first.
+    """
+    training = run.table("model/training", ["topic", "embedding"])
+    with run.intact():
+        K = run.table("topics", ["topic"]).num_rows
+        topics = numbers(training, "topic", least=-1, most=K - 1)
+        nearest, _, _ = nearest_topics(
+            unit_rows(embedding_matrix(training.column("embedding"))), unit_rows(centroids), threads=1
+        )
+    return float((nearest - (len(centroids) - K) == topics).mean())
+
+
+def _note_agreement(run: Run, agreement: float) -> None:
+    debias = run.manifest["parameters"].get("debias")
+    why = f" The run is free of '{debias}' (`debias`), which BERTopic's embeddings are not." if debias else ""
+    reporting.note(
+        f"BERTopic's transform takes the nearest mean. It gives {agreement:.0%} of the texts of the fit the topic of the run.{why}"
+    )
 
 
 def _bertopic(run: Run, options: ExportOptions, execution: Execution) -> BertopicModel:
