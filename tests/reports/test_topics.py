@@ -69,7 +69,7 @@ def test_hardly_any_words_and_unseen_ones(fit: Any) -> None:
     given = {} if fit is nk.fit_hdp else {"k": 2}
     few = ["cat", "dog", "cat", "", "bird", "!!"]
     if fit in (nk.fit_biterm, nk.fit_stm):
-        with pytest.raises(InputError, match="words|terms"):
+        with pytest.raises(InputError, match=r"words|terms"):
             fit(few, **given, **RAW)
     else:
         model = fit(few, **given, **RAW)

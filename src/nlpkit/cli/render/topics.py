@@ -186,7 +186,7 @@ def show_next(fitted: FittedBertopic, target: Path) -> None:
         repeated = f" ({model.text_agreement:.0%} of the different texts, each without those that equal it)"
     reporting.note(
         "documents.parquet has the nearest topic and its margin of every document; new texts get the topic of their neighbours: "
-        f"for {model.rule_agreement:.0%} of the documents here this rule, without the document itself, gives the topic of the fit{repeated}"
+        f"for {model.rule_agreement:.0%} of the documents here this rule gives the topic of the fit{repeated}"
     )
     if np.isfinite(model.least_similarity):
         reporting.note(
