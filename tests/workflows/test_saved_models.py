@@ -140,6 +140,22 @@ def test_r_has_phi_and_theta(saved: tuple[Any, Path], tmp_path: Path) -> None:
         assert row["nlpkit_topic"] == str(stored["topic"])
 
 
+def test_words_of_a_topic_have_phi(saved: tuple[Any, Path]) -> None:
+    model, path = saved
+    place = {term: v for v, term in enumerate(model.model.terms)}
+    for row in nk.find_topics(path, ["river", "court"]).table.to_pylist():
+        assert row["weight"] == pytest.approx(model.phi[row["topic"], place[row["term"]]], rel=1e-12)
+
+
+def test_a_sheet_that_cannot_hold_theta_says_so(
+    saved: tuple[Any, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    model, path = saved
+    monkeypatch.setattr("nlpkit.workflows.export.XLSX_ROWS", model.theta.size)
+    nk.export(path, tmp_path / "run.xlsx")
+    assert "so its rows do not sum to 1; write csv for all" in caplog.text
+
+
 def test_tables_have_theta(saved: tuple[Any, Path], tmp_path: Path) -> None:
     model, path = saved
     K, ids = model.phi.shape[0], DOCS.column("id").to_pylist()

@@ -74,17 +74,17 @@ class TopicNames:
         """Write a file of edits (.toml), else a new run whose topics have these names.
 
         Raises:
-            OutputExistsError: it is there and `force` was not given; and what `nlpkit.edit` raises.
+            InputError: no topic got a name; OutputExistsError: it is there and `force` was not given; and what `nlpkit.edit` raises.
         """
         target = Path(path)
+        if not self.edits.rename:
+            raise InputError(f"no topic of {self.run.path} got a name, so there is nothing to write")
         if target.suffix == ".toml":
             topics, sizes = topics_of_run(self.run)
             lines = {one.topic: (one.name, one.evidence) for one in self.names if not one.problem}
             with atomic_file(target, force=force) as part:
                 part.write_text(rename_text(topics, sizes, lines, run=self.run.path.name), encoding="utf-8")
             return target
-        if not self.edits.rename:
-            raise InputError(f"no topic of {self.run.path} got a name, so there is nothing to write")
         return edit(self.run.path, self.edits, execution=execution).save(target, force=force)
 
 
