@@ -24,6 +24,12 @@ def finite_or_none(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
+def whole_or_text(value: object) -> int | str:
+    """Return a number of a command line as a number (--k 5), other words (auto, 10:100:10) as they are, as a manifest holds them."""
+    text = str(value)
+    return int(text) if text.isdecimal() else text
+
+
 def rounded(values: Mapping[str, Any], digits: int = 6) -> dict[str, Any]:
     """Return values with their fractions rounded, as a manifest holds them."""
     return {name: round(value, digits) if isinstance(value, float) else value for name, value in values.items()}

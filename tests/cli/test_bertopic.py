@@ -369,10 +369,7 @@ def test_training_rows_keep_their_topics(planted: Path, planted_run: Path) -> No
     fitted, predicted = read(planted_run / "documents.parquet"), read("p.parquet")
     for name in ("id", "topic", "topic_prob", "nearest_topic", "margin"):
         assert predicted[name].to_pylist() == fitted[name].to_pylist()
-    assert (
-        "120 documents: 120 known from the fit, with the topic they have there\n0 documents without a topic\n"
-        in done.err
-    )
+    assert "120 documents: 120 with a topic\n120 known from the fit, with the topic they have there\n" in done.err
     assert "new" not in done.err  # there are no others
     before = read(planted)
     assert predicted.column_names == [*before.column_names, "topic", "topic_prob", "nearest_topic", "margin"]
@@ -417,10 +414,7 @@ def test_text_unlike_all_of_the_fit_gets_no_topic(planted_run: Path, tmp_path: P
     for words in ([], ["--assign-outliers"]):
         done = run_cli("predict", planted_run, path, "--force", "-o", "p.parquet", *words)
         assert read("p.parquet")["topic"].to_pylist() == [-1] * 20
-        assert (
-            "20 documents without a topic\n20 new documents of these are unlike everything the run was fitted to"
-            in done.err
-        )
+        assert "20 documents: 20 unlike the training documents (topic -1)\n" in done.err
     assert footer("p.parquet")["parameters"]["novelty_quantile"] == 0.95
     report = run_cli(
         "predict",

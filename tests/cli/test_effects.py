@@ -52,6 +52,15 @@ def test_each_label_has_its_topic(run: Path) -> None:
     assert all(row["p"] is None and row["difference"] == 0 for row in table if row["value"] == levels[0])
 
 
+def test_the_reference_is_named_and_shares_below_0_explained(run: Path) -> None:
+    """The value that others are compared with stood there as 0.0% 0.0% 0.0%, and shares under 0 without a word."""
+    done = run_cli("effects", run, "--of", "label")
+    assert done.out.count("(reference)") == 4  # one a topic
+    table = nk.estimate_effects(run, column="label").table.to_pylist()
+    passes = any(row["low"] < 0 or row["high"] > 1 for row in table)
+    assert ("those of a linear regression" in done.err) == passes
+
+
 def test_coefficients_are_the_differences(run: Path) -> None:
     coefficients = nk.estimate_effects(run).table.to_pylist()
     names = list(dict.fromkeys(row["covariate"] for row in coefficients))

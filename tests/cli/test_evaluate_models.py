@@ -240,7 +240,10 @@ def test_npmi_of_a_run_is_that_of_topics_parquet(planted_lda: Path) -> None:
     table = pl.read_parquet(planted_lda / "topics.parquet")
     assert got["values"] == pytest.approx(table["npmi"].to_list(), abs=1e-6)
     note = f"the run itself printed NPMI {table['npmi'].mean():.3f}, of whole documents"
-    assert note in run_cli("evaluate", planted_lda, "--npmi").err
+    windows = run_cli("evaluate", planted_lda, "--npmi")
+    assert note in windows.err
+    assert "npmi (window 10)" in windows.out
+    assert "npmi (documents)" in run_cli("evaluate", planted_lda, "--npmi", "--window", "document").out
 
 
 def test_a_corpus_that_has_changed_is_no_reference(planted_lda: Path, tmp_path: Path) -> None:

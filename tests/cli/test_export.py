@@ -12,8 +12,10 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
+import nlpkit as nk
 from tests.cli.conftest import needs_hdbscan, run_cli, write_jsonl
 
 BOTH = pytest.mark.parametrize("kind", [pytest.param("planted_run", marks=needs_hdbscan), "planted_lda"])
@@ -148,7 +150,9 @@ def test_a_network(kind: str, request: pytest.FixtureRequest) -> None:
 @needs_hdbscan
 def test_a_folder_as_bertopic_saves_it(planted_run: Path) -> None:
     """The files that BERTopic.load of 0.17 reads; tests/benchmarks/load_in_bertopic.py loads them with BERTopic."""
-    run_cli("export", planted_run, "--to", "bertopic", "-o", "b")
+    done = run_cli("export", planted_run, "--to", "bertopic", "-o", "b")
+    assert "It gives 100% of the texts of the fit the topic of the run." in done.err
+    assert json.loads(Path("b/manifest.json").read_text(encoding="utf-8"))["results"] == {"transform_agreement": 1.0}
     topics = json.loads(Path("b/topics.json").read_text(encoding="utf-8"))
     config = json.loads(Path("b/config.json").read_text(encoding="utf-8"))
     stored = pl.read_parquet(planted_run / "documents.parquet")["topic"].to_list()
@@ -171,6 +175,32 @@ def test_a_folder_as_bertopic_saves_it(planted_run: Path) -> None:
     assert matrix["data"][span][at] == pytest.approx(
         row["ctfidf"], rel=0.02
     )  # BERTopic truncates the mean to an integer
+
+
+def test_how_far_bertopic_agrees_with_a_debiased_run(tmp_path: Path) -> None:
+    """Topics that are free of a column are no nearest means of plain embeddings: BERTopic's transform gives other ones."""
+    rng = np.random.default_rng(0)
+    rows, vectors = [], []
+    for i in range(120):
+        topic, source = i % 3, (i // 3) % 2
+        vector = np.zeros(8)
+        vector[topic], vector[4 + source] = 1.0, 3.0
+        vectors.append((vector + rng.normal(0, 0.6, 8)).astype(np.float32))
+        rows.append({"id": str(i), "text": f"{'abc'[topic]}word {'de'[source]}word n{i}", "source": "xy"[source]})
+    table = pa.Table.from_pylist(rows).append_column(
+        "embedding", pa.array([v.tolist() for v in vectors], pa.list_(pa.float32(), 8))
+    )
+    nk.fit_bertopic(table, k=3, debias="source", stop_words="none", min_df=1).save(tmp_path / "run")
+    done = run_cli("export", tmp_path / "run", "--to", "bertopic", "-o", "b")
+    stored = json.loads(Path("b/manifest.json").read_text(encoding="utf-8"))["results"]["transform_agreement"]
+    means = tensors(Path("b/topic_embeddings.safetensors"))["topic_embeddings"]
+    unit = np.array(vectors) / np.linalg.norm(vectors, axis=1, keepdims=True)
+    nearest = (unit @ (means / np.linalg.norm(means, axis=1, keepdims=True)).T).argmax(axis=1)
+    topics = json.loads(Path("b/topics.json").read_text(encoding="utf-8"))
+    assert stored == pytest.approx(np.mean(nearest - topics["_outliers"] == topics["topics"]), abs=1e-6)
+    assert stored < 1
+    assert f"It gives {stored:.0%} of the texts" in done.err
+    assert "The run is free of 'source' (--debias)" in done.err
 
 
 def test_tables_and_a_script_for_r(planted_lda: Path) -> None:

@@ -406,3 +406,14 @@ def test_the_plan(corpus: Path, lda: Path, tmp_path: Path) -> None:
     found = run_cli("predict", lda, corpus, "--dry-run", "--json", "-o", "p.parquet").json()
     assert found["rows"] == 120
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fit_to_words_without_settings_does_not_advise_to_predict(tmp_path: Path) -> None:
+    """JSON lines of preprocess, as a pipe has them, do not say how tokens were made: predict was advised, and refused."""
+    rows = [{"text": f"{'river boat' if i % 2 else 'court law'} number{i % 5}"} for i in range(20)]
+    write_jsonl(tmp_path / "x.jsonl", rows)
+    for name, knows in (("words.jsonl", False), ("words.parquet", True)):
+        run_cli("preprocess", "x.jsonl", "-o", name, "-q")
+        done = run_cli("lda-gibbs", name, "--k", "2", "--sweeps", "5", "-o", f"{name}.run")
+        assert ("nlpkit predict" in done.err) == knows
+        assert ("This run cannot cut new texts" in done.err) != knows

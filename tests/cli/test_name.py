@@ -440,3 +440,26 @@ def test_an_empty_line_and_numbers_as_a_spreadsheet_writes_them(fitted: Path) ->
     Path("table.csv").write_text("topic,name\n2.0,Third\n")
     for file, named in (("lines.txt", [(1, "Second")]), ("table.csv", [(2, "Third")])):
         assert [(one.topic, one.name) for one in nk.name_topics(fitted, names=file).names] == named
+
+
+def test_names_that_people_gave_stay(fitted: Path, server: Server, tmp_path: Path) -> None:
+    """`name --phrases` and `name --llm` replaced "Cancelled and delayed flights", which a person had written, without a word."""
+    (tmp_path / "e.toml").write_text('[rename]\n1 = "Mine"\n', encoding="utf-8")
+    run_cli("edit", fitted, tmp_path / "e.toml", "-o", "edited")
+    done = run_cli("name", "edited", "--phrases", "-o", "phrases")
+    assert "1 topic keeps the name that people gave: Mine (--all names every topic)" in done.err
+    labels = nk.load("phrases").topics["label"].to_pylist()
+    assert labels[1] == "Mine"
+    assert nk.load(fitted).topics["label"].to_pylist()[0] not in labels
+    again = name(
+        Path("phrases"), server, tmp_path
+    )  # names of phrases are replaced, those of people after all edits are not
+    assert [one.topic for one in again.names] == [0, 2]
+    assert "Mine" in server.asked[0]["messages"][1]["content"]
+    assert nk.load(again.save("asked")).topics["label"].to_pylist()[1] == "Mine"
+    assert len(name(Path("phrases"), server, tmp_path, all=True).names) == 3
+    assert run_cli("name", "phrases", "--llm", server.url, "--llm-model", "m", "-n", "--json").json()["calls"] == 2
+    Path("list.txt").write_text("One\nTwo\nThree\n", encoding="utf-8")
+    run_cli("name", "asked", "--names", "list.txt", "-o", "listed")
+    assert nk.load("listed").topics["label"].to_pylist() == ["One", "Two", "Three"]
+    assert "all topics of listed have names that people gave" in run_cli("name", "listed", "--phrases", code=3).error()

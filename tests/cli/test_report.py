@@ -302,6 +302,24 @@ def test_methods_cite_what_they_list() -> None:
         assert len(references) == text.count(", 20")
 
 
+def test_methods_say_which_words_are_left() -> None:
+    """Reviewers ask first which words were left out: near-duplicates, stop words, rare terms."""
+    tokens = {
+        "dedupe": "near:0.9", "stop_word_languages": ["en"], "extra_stop_words": ["a", "b", "c"], "min_df": 10, "max_df": 0.5,
+        "min_cf": 1, "max_cf": 1.0, "lower": True, "lemma": False, "stem": "none", "ngrams": [1, 2],
+    }  # fmt: skip
+    manifest = {
+        "kind": "plsa", "nlpkit_version": "1", "seed": 1, "inputs": [], "results": {"documents": 9}, "parameters": {"tokens": tokens},
+    }  # fmt: skip
+    text, _ = methods(manifest, 3, n_terms=6599, n_tokens=727946)
+    assert (
+        "Texts were cut into words, lower case, with n-grams of 1 to 2 words. We left out near-duplicate documents (similarity of 0.9 or "
+        "more), stop words (en), 3 words of a list of our own, terms in fewer than 10 documents and terms in more than 50 % of the "
+        "documents. 727,946 tokens of 6,599 different terms remained."
+    ) in text
+    assert "Texts were cut" not in methods({**manifest, "parameters": {"tokens": None}}, 3)[0]
+
+
 def test_a_classifier(tmp_path: Path) -> None:
     run_cli("classify", NEWS, "--cv", "3", "-o", tmp_path / "classes")
     page = nk.report(tmp_path / "classes")

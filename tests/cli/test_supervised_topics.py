@@ -170,6 +170,8 @@ def test_topics_of_authors(run: Path) -> None:
     assert all(first[name]["prob"] > 0.9 for name in "ABCD")
     assert first["Zoe"]["documents"] == 38
     assert set(authors[0]) == {"author", "documents", "n_tokens", "topic", "prob"}
+    for name in first:  # of the mixture of an author nothing is left out
+        assert sum(row["prob"] for row in authors if row["author"] == name) == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["slda", "author-topic"])

@@ -47,11 +47,9 @@ def test_texts(text: str, day: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "3 July 2008",
         "2023-02-29",
         "2008-13-01",
         "0000",
-        "1215043200",
         "yesterday",
         "2008-07-03x",
         "12",
@@ -63,6 +61,27 @@ def test_texts_that_are_no_date(text: str) -> None:
         ["2008-01-01", "NaT"],
         {1: f"date '{text}' cannot be read; write it as 2008-07-03, or give `date_format`"},
     )
+
+
+@pytest.mark.parametrize(
+    ("texts", "advice"),
+    [
+        (["1215043200", "946684800"], "Unix time in seconds: give `date_format=%s`"),
+        (["1700000000000", "1703010412345", "946684800000"], "Unix time in milliseconds: give `date_format=%s`"),
+        (["200807"], "give `date_format=%Y%m`"),
+        (["20080703102030"], "give `date_format=%Y%m%d%H%M%S`"),
+        (["45000", "45000.5"], "a serial number of Excel"),
+        (["2024-Q1", "Q1 2024", "2024q1"], "a quarter: write its first month"),
+        (["1/1/24", "01.02.24"], "its year has two digits"),
+        (["3 July 2008", "July 3, 2008", "1. März 2024", "Mai 2024", "Mon, 3 July 2008"], "English names of months"),
+        (["-0044-03-15", "0000-05-05", "44 BC"], "years begin with 1"),
+    ],
+)
+def test_what_a_text_may_be_that_is_no_date(texts: list[str], advice: str) -> None:
+    """Milliseconds since 1970 were taken for days of the year 1703 where their first digits happened to fit."""
+    days, reasons = read(["2008", *texts])
+    assert days == ["2008-01-01", *["NaT"] * len(texts)]
+    assert all(advice in reason for reason in reasons.values())
 
 
 def test_missing_dates_and_long_ones() -> None:
@@ -153,6 +172,73 @@ def test_a_format() -> None:
     for bad in ("%d/%m", "dd/mm/yyyy", "%Q", "%"):
         with refuses("date_format"):
             check_format(bad)
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "day"),
+    [
+        ("%a %b %d %H:%M:%S %z %Y", "Sun Dec 25 23:30:00 +0900 2011", "2011-12-25"),
+        ("%a, %d %b %Y %H:%M:%S %z", "Sun, 25 Dec 2011 23:30:00 -0500", "2011-12-25"),
+        ("%Y-%m-%d %Z", "2011-12-25 UTC", "2011-12-25"),
+        ("%s", "1324857600", "2011-12-26"),
+        ("%s", "1324857600123", "2011-12-26"),
+        ("%s", "-1", "1969-12-31"),
+        ("%Y%m", "201112", "2011-12-01"),
+    ],
+)
+def test_formats_with_an_offset_and_unix_time(format: str, text: str, day: str) -> None:
+    """%z could never be used: the format was tried on a date without an offset."""
+    days, reasons = days_of(pa.chunked_array([pa.array([text])]), format=format)
+    assert ([str(one) for one in days], reasons) == ([day], {})
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Thu, 3 Jul 2008 10:00:00 +0100", "2008-07-03"),
+        ("03 Jul 2008 23:59 GMT", "2008-07-03"),
+        ("Thu Jul 03 10:00:00 +0000 2008", "2008-07-03"),
+        ("Thu Jul  3 10:00:00 UTC 2008", "2008-07-03"),
+    ],
+)
+def test_dates_of_mails_and_of_twitter(text: str, day: str) -> None:
+    assert read([text]) == ([day], {})
+    assert read([text.replace("Jul", "Xyz"), "2008"])[0] == ["NaT", "2008-01-01"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "shown"),
+    [
+        (["2008-01-01"] * 3 + ["1700000000000"], ["1 of 4 values", "milliseconds"]),
+        (["10000000", "10077777", "10310101", "10155554"], ["3 of 4 values", "'10000000' (3 of this form"]),
+        (["2008"] * 3 + ["2024-Q1", "n.d.", "1. März 2024"], ["3 of 6", "'2024-Q1'", "'n.d.'", "'1. März 2024'"]),
+    ],
+)
+def test_a_column_of_which_a_good_part_is_no_date(texts: list[str], shown: list[str]) -> None:
+    column = pa.chunked_array([pa.array(texts)])
+    with pytest.raises(ColumnError) as error:
+        days_of(column, strict=True)
+    assert all(part in str(error.value) for part in shown)
+    days_of(pa.chunked_array([pa.array([*texts, *["2008"] * 20, None, ""])]), strict=True)  # some may be lost
+
+
+def test_names_of_months_are_english() -> None:
+    _, reasons = days_of(pa.chunked_array([pa.array(["1. März 2024"])]), format="%d. %B %Y")
+    assert "names of months and days are English" in reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("2008-07-03 10:30", 10.5), ("2008-07-03T10:30:00Z", 10.5), ("24-12-2015 11.45", 11.75), ("12/24/2015 1:15 PM", 13.25),
+        ("12/24/2015 12:15 am", 0.25), ("20080703T103000", 10.5), ("Thu, 3 Jul 2008 10:30:00 +0100", 10.5), ("2008-07-03", 0),
+        ("2008", 0),
+    ],
+)  # fmt: skip
+def test_times_of_day(text: str, hours: float) -> None:
+    (moment,) = DateReader().read([text])
+    assert moment is not None
+    assert moment.time.total_seconds() == hours * 3600
 
 
 @pytest.mark.parametrize(

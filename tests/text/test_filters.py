@@ -409,3 +409,85 @@ def test_what_is_wrong_with_a_regex(pattern: str) -> None:
 
 def test_a_pattern_too_large_for_re2_is_still_right() -> None:
     assert regex_mask(pa.array(["ab" * 2000, "x"]), "(?:(?:ab){40}){40}").to_pylist() == [True, False]
+
+
+# ---------------------------------------------------------------- texts that are dates
+
+DAYS = ["01/03/2015", "24/01/2015", "15/06/2016", "31/12/2014", None, ""]
+
+
+def kept_days(condition: str, texts: list[str | None] = DAYS, **metadata: bytes) -> list[str | None]:
+    """Return the texts of a column that a condition keeps, the column of the date where it is named so."""
+    name = condition.split()[0]
+    fields = {f"nlpkit.{key}".encode(): value for key, value in metadata.items()}
+    schema = pa.schema([pa.field(name, pa.string(), metadata=fields or None)])
+    mask = parse_filter(condition).mask(pa.RecordBatch.from_arrays([pa.array(texts)], schema=schema))
+    return [text for text, keep in zip(texts, mask.to_pylist(), strict=True) if keep]
+
+
+@pytest.mark.parametrize(
+    ("condition", "days"),
+    [
+        ("date >= '2015-02-01'", ["01/03/2015", "15/06/2016"]),
+        ("date < '2015'", ["31/12/2014"]),
+        ("posted >= '2015-02-01'", ["01/03/2015", "15/06/2016"]),
+        ("posted > '2015-01-24'", ["01/03/2015", "15/06/2016"]),
+        ("date == '2015-01-24'", ["24/01/2015"]),
+        ("date != '2015-01-24'", ["01/03/2015", "15/06/2016", "31/12/2014"]),
+        ("date in ['2015-01-24', '2014-12-31']", ["24/01/2015", "31/12/2014"]),
+        ("date not in ['2015-01-24', '2014-12-31']", ["01/03/2015", "15/06/2016"]),
+        ("date == '24/01/2015'", ["24/01/2015"]),
+        ("posted == '2015-01-24'", []),
+        ("date startswith '24'", ["24/01/2015"]),
+    ],
+)
+def test_texts_are_compared_with_dates_as_dates(condition: str, days: list[str]) -> None:
+    """They were compared as texts: date >= '2015-02-01' kept 24/01/2015 and 31/12/2014, exactly the two that should go."""
+    assert kept_days(condition) == days
+
+
+def test_a_format_and_times_of_day() -> None:
+    assert kept_days("date >= '2015-02-01'", ["01/03/15", "03/01/15"], date_format=b"%d/%m/%y") == ["01/03/15"]
+    times = ["2015-02-20 09:00", "2015-02-20T11:30:00Z", "20-02-2015 10.15", "2015-02-20"]
+    assert kept_days("date > '2015-02-20T10:00'", times) == times[1:3]
+    assert kept_days("date <= '2015-02-20'", times) == times[3:]  # its first moment, as of a column of timestamps
+
+
+def test_one_column_of_dates_against_another() -> None:
+    rows = pa.record_batch({
+        "start": ["01/03/2015", "24/01/2015", "02/02/2016"], "end": ["2015-02-01", "2015-02-01", None], "name": ["a", "b", "c"],
+    })  # fmt: skip
+    assert parse_filter("start < end").mask(rows).to_pylist() == [False, True, False]
+    assert parse_filter("name < end").mask(rows).to_pylist() == [False, False, False]  # as texts
+
+
+@pytest.mark.parametrize(
+    ("condition", "texts", "message"),
+    [
+        ("date >= '2015-02-01'", ["01/02/2015", "03/04/2015"], "date_format=%d/%m/%Y"),  # day or month first?
+        ("date >= '2015-02-01'", ["01/02/2015", "2015-01-01", "2015-01-02"], "date_format=%d/%m/%Y"),
+        ("date >= '2015-02-01'", ["1700000000000", "1703010412345"], "milliseconds: give `date_format=%s`"),
+        ("name >= '2015-02-01'", ["a", "b"], "2 of 2 values cannot be read as dates.*date_col=name"),
+        ("name >= '2015'", ["150", "9"], "cannot be read as dates"),
+    ],
+)
+def test_texts_that_are_no_dates_are_not_compared_with_one(condition: str, texts: list[str], message: str) -> None:
+    with pytest.raises(ColumnError, match=message):
+        kept_days(condition, texts)
+
+
+@pytest.mark.parametrize("condition", ["date >= '01/02/2015'", "posted < '1.2.2015'", "date > 'May 2015'"])
+def test_by_order_dates_are_compared_with_iso_dates_alone(condition: str) -> None:
+    with pytest.raises(UsageError, match="give 2020, 2020-05, 2020-05-31"):
+        kept_days(condition)
+
+
+def test_what_is_known_of_a_column_holds_for_its_next_batches(caplog: pytest.LogCaptureFixture) -> None:
+    condition = parse_filter("date >= '2015-02-01'")
+    first = pa.record_batch({"date": DAYS * 5})
+    assert condition.mask(first).to_pylist() == [True, False, True, False, False, False] * 5
+    assert condition.mask(pa.record_batch({"date": ["02/01/2015", "01/02/2015"]})).to_pylist() == [False, True]
+    assert condition.mask(pa.record_batch({"date": ["unknown", "01/02/2015"]})).to_pylist() == [False, True]
+    assert "date 'unknown' cannot be read" in caplog.text
+    with pytest.raises(ColumnError, match="begin with the day"):
+        condition.mask(pa.record_batch({"date": ["12/25/2015"]}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -158,3 +159,12 @@ def test_reduce_merges_the_most_similar_pairs_but_not_pinned_topics() -> None:
 
 def test_a_file_without_an_edit_is_no_edit_but_one_with_only_a_share_of_zero_is() -> None:
     assert edits_from("max_outliers = 0", "e.toml") == Edits(max_outliers=0.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [("''", "topic 0 has '', which is empty"), (r'"a\nb"', "which has a line break"), ("5", "topic 0 has 5;")],
+)
+def test_a_name_that_is_none_is_named_with_its_topic(value: str, why: str) -> None:
+    with pytest.raises(InputError, match=re.escape(why)):
+        edits_from(f"[rename]\n0 = {value}", "e.toml")

@@ -9,7 +9,15 @@ from scipy import sparse
 from nlpkit.topics.bertopic import fit_topics
 from nlpkit.topics.neighbours import Neighbours, nearest_neighbours, unit_rows
 from nlpkit.topics.options import BertopicOptions
-from nlpkit.topics.words import core_term_weights, leading_term, nearness, share_in_topic, topic_terms, typicality
+from nlpkit.topics.words import (
+    core_term_weights,
+    few_core_terms,
+    leading_term,
+    nearness,
+    share_in_topic,
+    topic_terms,
+    typicality,
+)
 from nlpkit.weighting.ctfidf import class_tfidf, top_terms
 from nlpkit.weighting.dtm import count_terms, group_rows
 from nlpkit.weighting.importance import importance
@@ -132,3 +140,27 @@ def test_every_weighting_of_the_stored_terms_is_that_of_all_documents_of_the_top
         dense = weights.toarray()
         expected = np.take_along_axis(dense, np.maximum(model.terms.term_ids, 0), axis=1)
         np.testing.assert_allclose(found, np.where(model.terms.term_ids >= 0, expected, np.nan))
+
+
+def test_topics_of_texts_that_share_no_words_have_those_of_plain_ctfidf() -> None:
+    """Short answers that come again and again, each the only one with its words: the core of such a topic was empty."""
+    rng = np.random.default_rng(1)
+    topics = np.repeat([0, 1], 8).astype(np.int32)
+    embeddings = unit_rows(np.eye(2)[topics] + 0.1 * rng.random((16, 2)))
+    counts = np.zeros((16, 26), np.int32)
+    counts[np.arange(8), 2 * np.arange(8)] = counts[np.arange(8), 2 * np.arange(8) + 1] = np.arange(
+        1, 9
+    )  # two words each, of no other
+    counts[8:, 16:22] = rng.integers(1, 4, (8, 6))  # six words of all texts of the other topic
+    counts[8, 22:] = 1
+    dtm = sparse.csr_array(counts)
+    neighbours = nearest_neighbours(embeddings, k=3, threads=1)
+    core = core_term_weights(dtm, topics, np.ones(16), 2)
+    every = group_rows(dtm, topics, 2)
+    assert np.diff(core[[0]].tocsr().indptr).sum() == 0 or core[[0]].sum() == 0
+    assert few_core_terms(core, every).tolist() == [True, False]
+    best = topic_terms(embeddings, neighbours, dtm, topics, 2, 6)
+    plain = top_terms(class_tfidf(every), 6)
+    np.testing.assert_array_equal(best.term_ids[0], plain.term_ids[0])
+    np.testing.assert_allclose(best.weights[0], plain.weights[0], rtol=1e-6)
+    assert set(best.term_ids[1].tolist()) == set(range(16, 22))

@@ -63,8 +63,11 @@ def edits_from(text: str, where: str) -> Edits:
             return default
         try:
             return read(content[key])
-        except ValueError:
-            raise InputError(f"edits {where}: '{key}' is written as: {_EXAMPLES[key]}", parameter="edits") from None
+        except ValueError as error:
+            why = f"{error}; " if str(error) else ""
+            raise InputError(
+                f"edits {where}: {why}'{key}' is written as: {_EXAMPLES[key]}", parameter="edits"
+            ) from None
 
     edits = Edits(
         merge=part("merge", lambda value: tuple(_references(group) for group in _list(value)), ()),
@@ -127,7 +130,20 @@ def _order(value: Any) -> tuple[Reference, ...] | Literal["size"]:
 def _pairs(value: Any, read: Callable[[Any], Any]) -> tuple[tuple[Reference, Any], ...]:
     if not isinstance(value, dict):
         raise ValueError
-    return tuple((int(key) if key.isdecimal() else _string(key), read(item)) for key, item in value.items())
+    pairs: list[tuple[Reference, Any]] = []
+    for key, item in value.items():
+        try:
+            pairs.append((int(key) if key.isdecimal() else _string(key), read(item)))
+        except ValueError:
+            why = ""
+            if isinstance(item, str):
+                why = (
+                    ", which has a line break or another sign that cannot be printed"
+                    if item.strip()
+                    else ", which is empty"
+                )
+            raise ValueError(f"topic {key} has {item!r}{why}") from None
+    return tuple(pairs)
 
 
 def _share(value: Any) -> float:

@@ -1,14 +1,20 @@
-"""The topics of the documents of a run: the main one of each, or their mixture as doc_topics.parquet has it."""
+"""The topics of the documents of a run: the main one of each, or their mixture, of which nothing is left out."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pyarrow.compute as pc
 from scipy import sparse
 
+from nlpkit.io.mixture_tables import read_alpha, read_doc_topic
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import MIXTURES, Run
+from nlpkit.topics.mixtures.model import theta_of
 from nlpkit.topics.prevalence import Membership, one_topic_each
+from nlpkit.types import CsrMatrix, FloatArray, LongArray
 
 TOPIC_RUNS = ("bertopic", *MIXTURES)
 
@@ -17,26 +23,69 @@ def read_membership(run: Run, *, mixed: bool) -> Membership:
     """Return which topics the documents (D,) of a run have, in their order.
 
     Args:
-        mixed: all topics by their probability; what doc_topics.parquet leaves out is spread over the others by their alpha, evenly where a
-            run has none.
+        mixed: all topics by their probability: those of a topic that a document has no word of are of the prior. Of runs of before
+            2026-11-23 what doc_topics.parquet leaves out is spread over the topics by their alpha.
 
     Raises:
         InputError: the run is damaged.
     """
-    names = run.table("documents", ["id", "topic"])
     K = run.table("topics", ["topic"]).num_rows
+    if mixed:
+        counts, alpha = read_counts_and_prior(run, K)
+        return _listed(run, K, alpha) if counts is None else _membership_of(counts, alpha)
+    names = run.table("documents", ["topic"])
     with run.intact():
-        topics = numbers(names, "topic", least=-1, most=K - 1).astype(np.int32)
-        if not mixed:
-            return one_topic_each(topics, K)
-        listed = run.table("doc_topics", ["id", "topic", "prob"])
-        stored = run.table("topics")
+        return one_topic_each(numbers(names, "topic", least=-1, most=K - 1).astype(np.int32), K)
+
+
+def read_theta(run: Run) -> Callable[[slice | LongArray], FloatArray]:
+    """Return what gives theta (rows, K) of some documents of a mixture model, by row, as it was fitted.
+
+    Raises:
+        InputError: the run is damaged.
+    """
+    K = run.table("topics", ["topic"]).num_rows
+    counts, alpha = read_counts_and_prior(run, K)
+    if counts is not None:
+        return partial(theta_of, counts, alpha)
+    U, scale = _listed(run, K, alpha).parts()
+    even = alpha if alpha.any() else np.ones(K)
+
+    def theta(rows: slice | LongArray) -> FloatArray:
+        weights = U[rows].toarray() + np.multiply.outer(scale[rows], even)
+        total = weights.sum(axis=1, keepdims=True)
+        return np.asarray(np.where(total > 0, weights / np.where(total > 0, total, 1.0), even / even.sum()))
+
+    return theta
+
+
+def read_counts_and_prior(run: Run, K: int) -> tuple[CsrMatrix | None, FloatArray]:
+    """Return n_dk (D, K), None of a run that does not hold them, and α (K,), zeros of one without a prior.
+
+    Raises:
+        InputError: the run is damaged.
+    """
+    alpha = read_alpha(run, K) if run.is_mixture else np.zeros(K)
+    return read_doc_topic(run, run.table("documents", ["id"]).num_rows, K), alpha
+
+
+def _membership_of(counts: CsrMatrix, alpha: FloatArray) -> Membership:
+    """Return the mixtures θ_dk = (n_dk + α_k) / (N_d + Σ α) of documents with counts (D, K)."""
+    lengths = np.asarray(counts.sum(axis=1), np.float64).ravel()
+    document = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    data = (counts.data + alpha[counts.indices]) / (lengths[document] + alpha.sum())
+    weights = sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+    return Membership(weights, lengths == 0, alpha if alpha.any() else np.ones(len(alpha)))
+
+
+def _listed(run: Run, K: int, alpha: FloatArray) -> Membership:
+    """Return the mixtures as doc_topics.parquet has them; what it leaves out is spread by alpha, evenly where that is 0."""
+    names, listed = run.table("documents", ["id"]), run.table("doc_topics", ["id", "topic", "prob"])
+    with run.intact():
         rows = pc.index_in(listed.column("id"), value_set=names.column("id").combine_chunks())
         if rows.null_count:
             raise ValueError("documents of doc_topics.parquet that are not in documents.parquet")
         of_topic, prob = numbers(listed, "topic", least=0, most=K - 1), numbers(listed, "prob", least=0, most=1.0001)
-        prior = numbers(stored, "alpha", least=0).astype(np.float64) if "alpha" in stored.column_names else np.ones(K)
-        shape = (len(topics), K)
+        shape = (names.num_rows, K)
         weights = sparse.coo_array((prob.astype(np.float64), (rows.to_numpy(), of_topic)), shape=shape).tocsr()
-        none = np.diff(weights.indptr) == 0
-    return Membership(weights, none, prior if prior.any() else np.ones(K))
+    return Membership(weights, np.diff(weights.indptr) == 0, alpha if alpha.any() else np.ones(K))

@@ -279,6 +279,20 @@ def read_left_out(run: Run) -> frozenset[str] | None:
     return frozenset(run.table("model/left_out").column("term").to_pylist()) if there else None
 
 
+def read_alpha(run: Run, K: int) -> FloatArray:
+    """Return α (K,), zeros of a model without a prior. Raises InputError where the run directory is damaged."""
+    table = run.table("model/alpha")
+    with run.intact():
+        alpha: FloatArray = numbers(table, "alpha", least=_least_prior(run)).astype(np.float64)
+        if len(alpha) != K:
+            raise ValueError(f"{len(alpha)} alphas for {K} topics")
+    return alpha
+
+
+def _least_prior(run: Run) -> float:
+    return float(np.finfo(float).tiny) if run.manifest["kind"] == "lda-gibbs" else 0.0
+
+
 def read_model(run: Run) -> MixtureModel:
     """Return the model of a run.
 
@@ -286,14 +300,13 @@ def read_model(run: Run) -> MixtureModel:
         InputError: the run directory is damaged.
     """
     config: dict[str, Any] = run.model_config("n_topics", "eta")
-    vocab, counts, priors = run.table("vocab"), run.table("model/topic_term"), run.table("model/alpha")
+    vocab, counts = run.table("vocab"), run.table("model/topic_term")
     with run.intact():
         terms = tuple(strings(vocab, "term"))
         K, eta = int(config["n_topics"]), float(config["eta"])
-        least = np.finfo(float).tiny if run.manifest["kind"] == "lda-gibbs" else 0.0
-        alpha = numbers(priors, "alpha", least=least).astype(np.float64)
-        if len(alpha) != K or not (eta >= least and eta < np.inf):
-            raise ValueError(f"{len(alpha)} alphas and eta {eta:g} for {K} topics")
+        alpha = read_alpha(run, K)
+        if not (eta >= _least_prior(run) and eta < np.inf):
+            raise ValueError(f"eta {eta:g}")
         rows = numbers(counts, "topic", least=0, most=K - 1)
         columns = numbers(counts, "term_id", least=0, most=len(terms) - 1)
         values = numbers(counts, "count", least=0)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from nlpkit.errors import IN_MEMORY, InputError, first_line, missing_column
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.columns import TYPES
+from nlpkit.text.dates import FORMAT_KEY
 from nlpkit.text.filters import parse_filter, regex_mask
 from nlpkit.text.regex import compile_regex
 from nlpkit.types import LongArray
@@ -152,6 +153,10 @@ def select_table(table: pa.Table, options: ReadOptions) -> np.ndarray:
             except pa.ArrowInvalid as error:
                 raise InputError(f"column '{name}' is not {type_} everywhere (`types`): {first_line(error)}") from None
             table = table.set_column(table.column_names.index(name), name, column)
+    if options.date_format is not None and options.date_col in table.column_names:
+        at = table.column_names.index(options.date_col)
+        marked = table.schema.field(at).with_metadata({FORMAT_KEY: options.date_format.encode()})
+        table = table.set_column(at, marked, table.column(at))
     rows = np.arange(table.num_rows)
     batch = table.combine_chunks().to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], table.schema)
     kept = np.ones(table.num_rows, bool)

@@ -73,25 +73,38 @@ def _cut(table: pa.Table) -> tuple[pa.Table, int]:
 
 
 def write_csv_folder(
-    path: Path, run: Run, form: str, tables: Mapping[str, pa.Table], texts: Mapping[str, str], *, force: bool
+    path: Path,
+    run: Run,
+    form: str,
+    tables: Mapping[str, pa.Table | pa.RecordBatchReader],
+    texts: Mapping[str, str],
+    *,
+    force: bool,
 ) -> None:
     """Write a folder with a CSV file for each table, and further files of text. Raises OutputExistsError when it is there."""
+    options = pa_csv.WriteOptions(quoting_style="needed")
     with atomic_directory(path, force=force) as part:
         for name, table in tables.items():
-            pa_csv.write_csv(flat(table), part / f"{name}.csv", pa_csv.WriteOptions(quoting_style="needed"))
+            rows = table if isinstance(table, pa.RecordBatchReader) else flat(table).to_reader()
+            with pa_csv.CSVWriter(part / f"{name}.csv", rows.schema, write_options=options) as file:
+                for batch in rows:
+                    file.write_batch(batch)
         for name, text in texts.items():
             (part / name).write_text(text, encoding="utf-8")
         write_export_manifest(part, run, form)
 
 
-def write_export_manifest(part: Path, run: Run, form: str) -> None:
-    """Write the manifest of an exported folder: from which run it comes, and its files, so that it can be replaced."""
+def write_export_manifest(part: Path, run: Run, form: str, results: Mapping[str, Any] | None = None) -> None:
+    """Write the manifest of an exported folder: from which run it comes, and its files, so that it can be replaced.
+
+    results: what was measured of it.
+    """
     outputs = {f.relative_to(part).as_posix(): sha256_of(f) for f in sorted(part.rglob("*")) if f.is_file()}
     documents = int(run.manifest["results"].get("documents", 0))
     source = InputInfo(str(run.path / MANIFEST), documents, sha256_of(run.path / MANIFEST), None)
     manifest = manifest_of(
         "export", parameters={"to": form, "run": str(run.path)}, seed=run.manifest["seed"], threads=1, inputs=[source],
-        seconds={}, results={},
+        seconds={}, results=results or {},
     )  # fmt: skip
     head = {"schema_version": SCHEMA_VERSION, "nlpkit_version": __version__}
     (part / MANIFEST).write_text(to_json({**head, **manifest, "outputs": outputs}, indent=2) + "\n", encoding="utf-8")
@@ -126,6 +139,7 @@ gamma     <- read_table("gamma", colClasses = c(document = "character"))      # 
 documents <- read_table("documents", colClasses = c(document = "character"))  # document, topic of each, and its columns: label, date, ...
 
 K <- nrow(topics)
+# Rows of theta sum to 1. A document without a word of the model has topic NA, and the mean of the prior in theta.
 theta <- matrix(0, nrow(documents), K, dimnames = list(documents$document, topics$label))
 theta[cbind(match(gamma$document, documents$document), gamma$topic)] <- gamma$gamma
 

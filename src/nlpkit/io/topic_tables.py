@@ -148,14 +148,12 @@ def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
     return table.append_column("importance", pa.array(model.importance[is_term], pa.float32()))
 
 
-def doc_topics_table(table: pa.Table, model: TopicModel) -> tuple[pa.Table, float]:
-    """Return the topic distributions in long form and the sum of probabilities under 1/(10 K), which are left out."""
-    kept = model.votes.prob >= 1.0 / (10 * max(model.n_topics, 1))
-    rows = np.repeat(np.arange(len(model.topics)), np.diff(model.votes.offsets))[kept]
+def doc_topics_table(table: pa.Table, model: TopicModel) -> pa.Table:
+    """Return the votes of the nearest documents for topics, as shares, in long form; none is left out."""
+    rows = np.repeat(np.arange(len(model.topics)), np.diff(model.votes.offsets))
     ids = table.column("id").combine_chunks().take(pa.array(rows))
-    columns = [ids, pa.array(model.votes.topic[kept]), pa.array(model.votes.prob[kept])]
-    left_out = float(model.votes.prob[~kept].sum(dtype=np.float64))
-    return pa.Table.from_arrays(columns, schema=DOC_TOPICS_SCHEMA), left_out
+    columns = [ids, pa.array(model.votes.topic), pa.array(model.votes.prob)]
+    return pa.Table.from_arrays(columns, schema=DOC_TOPICS_SCHEMA)
 
 
 def vocab_table(vocabulary: Sequence[str], cf: LongArray, df: LongArray) -> pa.Table:

@@ -10,6 +10,7 @@ from scipy import sparse
 from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import Run
+from nlpkit.topics.mixtures.weights import topic_scale
 from nlpkit.types import CsrMatrix
 
 
@@ -28,7 +29,7 @@ class TopicWords:
 
 
 def read_topic_words(run: Run) -> TopicWords:
-    """Return the words of the topics of a run: of LDA all with n_kv / n_k, of bertopic those stored with their plain c-tf-idf.
+    """Return the words of the topics of a run: of mixtures those with tokens and their φ, of bertopic those stored and their c-tf-idf.
 
     Raises:
         InputError: the run is damaged.
@@ -36,7 +37,12 @@ def read_topic_words(run: Run) -> TopicWords:
     if run.is_mixture:
         model = read_model(run)
         counts = sparse.csr_array(model.topic_term, dtype=np.float64)
-        return TopicWords(list(model.terms), _divided(counts, 1), _divided(counts, 0), "probability", complete=True)
+        topic = np.repeat(np.arange(model.n_topics), np.diff(counts.indptr))
+        scale = topic_scale(counts, model.eta)
+        phi = sparse.csr_array(
+            ((counts.data + model.eta) * scale[topic], counts.indices, counts.indptr), shape=counts.shape
+        )
+        return TopicWords(list(model.terms), phi, _shares(counts), "probability", complete=True)
     table, vocab = run.table("topic_terms"), run.table("vocab", ["term"])
     K = run.table("topics", ["topic"]).num_rows
     with run.intact():
@@ -55,9 +61,8 @@ def read_topic_words(run: Run) -> TopicWords:
     return TopicWords([*terms, *extra], weights, shares, name, complete=False)
 
 
-def _divided(counts: CsrMatrix, axis: int) -> CsrMatrix:
-    """Return counts divided by the sums of their rows (axis 1) or columns (axis 0)."""
-    total = np.asarray(counts.sum(axis=axis), np.float64).ravel()
-    of_entry = np.repeat(total, np.diff(counts.indptr)) if axis else total[counts.indices]
-    data = np.divide(counts.data, of_entry, out=np.zeros(len(counts.data)), where=of_entry > 0)
+def _shares(counts: CsrMatrix) -> CsrMatrix:
+    """Return counts divided by the sums of their columns."""
+    total = np.asarray(counts.sum(axis=0), np.float64).ravel()[counts.indices]
+    data = np.divide(counts.data, total, out=np.zeros(len(counts.data)), where=total > 0)
     return sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)

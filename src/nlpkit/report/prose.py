@@ -176,15 +176,87 @@ def _later_step(lineage: Mapping[str, Any]) -> str:
     return "newer documents joined them" if "update" in lineage else "they were edited by hand"
 
 
-def methods(manifest: Mapping[str, Any], K: int) -> tuple[str, list[str]]:
-    """Return a paragraph for the methods of a paper, and the references that it cites."""
+def methods(
+    manifest: Mapping[str, Any], K: int, *, n_terms: int | None = None, n_tokens: int | None = None
+) -> tuple[str, list[str]]:
+    """Return a paragraph for the methods of a paper, and the references that it cites.
+
+    n_terms, n_tokens: the vocabulary of the run, and how many tokens of it the documents have; None where that is not known.
+    """
     n = wording.count(manifest["results"].get("documents", sum(entry["rows"] for entry in manifest["inputs"])))
     seed = f"(nlpkit {manifest['nlpkit_version']}, random seed {manifest['seed']})"
     text, cited = _METHODS.get(manifest["kind"], _embedding_methods)(manifest, n, K, seed)
+    text += words_sentence(manifest["parameters"].get("tokens"), n_terms, n_tokens)
     if manifest.get("lineage") is not None:
         text += f" Of the topics of the fit these are what was left after {_later_step(manifest['lineage'])}."
     text += " Coherence is normalised pointwise mutual information (Bouma, 2009) of the top words within documents of the corpus."
     return text, [REFERENCES[key] for key in (*cited, "npmi")]
+
+
+def words_sentence(tokens: Mapping[str, Any] | None, n_terms: int | None, n_tokens: int | None) -> str:
+    """Return how texts became words: what was left out, and how many are left. tokens: as manifests have them, None if not known."""
+    if not tokens:
+        return ""
+    removed = [text for text in (_duplicates(tokens), *_stop_words(tokens), *_bounds(tokens)) if text]
+    forms = [
+        f"lemmas ({tokens['lemma']})" if tokens.get("lemma") else "",
+        f"stems ({tokens['stem']})" if tokens.get("stem") not in (None, "none") else "",
+        "phrases" if tokens.get("phrases") or tokens.get("phrase_table") else "",
+        f"n-grams of {' to '.join(map(str, tokens['ngrams']))} words" if tokens.get("ngrams", [1, 1])[-1] != 1 else "",
+    ]
+    forms = [form for form in forms if form]
+    text = (
+        f" Texts were cut into words{', lower case' if tokens.get('lower') else ''}"
+        + (f", with {_and(forms)}" if forms else "")
+        + "."
+    )
+    if removed:
+        text += f" We left out {_and(removed)}."
+    if n_terms is not None and n_tokens is not None:
+        text += f" {wording.counted(n_tokens, 'token')} of {wording.counted(n_terms, 'different term')} remained."
+    return text
+
+
+def _duplicates(tokens: Mapping[str, Any]) -> str:
+    kind, _, least = str(tokens.get("dedupe") or "").partition(":")
+    if kind == "near":
+        return "near-duplicate documents" + (f" (similarity of {least} or more)" if least else "")
+    return "duplicate documents" if kind and kind != "none" else ""
+
+
+def _stop_words(tokens: Mapping[str, Any]) -> list[str]:
+    languages, extra = tokens.get("stop_word_languages") or [], tokens.get("extra_stop_words") or ()
+    n = len(extra) if not isinstance(extra, str) else extra.split(" ", 1)[0]  # a long list stands as its length
+    parts = [f"stop words ({', '.join(languages)})"] if languages else []
+    parts += [f"{n} words of a list of our own"] if extra else []
+    parts += (
+        [f"words in more than {100 * float(tokens['auto_stop']):g} % of the documents"]
+        if tokens.get("auto_stop")
+        else []
+    )
+    return parts
+
+
+def _bounds(tokens: Mapping[str, Any]) -> list[str]:
+    """Return which rare and frequent terms were left out: numbers of documents or tokens, or shares of them."""
+    kinds = (
+        ("min_df", "terms in fewer than {} documents", 1), ("max_df", "terms in more than {} documents", 1.0),
+        ("min_cf", "terms that occur fewer than {} times", 1), ("max_cf", "terms that occur more than {} times", 1.0),
+    )  # fmt: skip
+    parts = []
+    for name, form, usual in kinds:
+        value = tokens.get(name)
+        if isinstance(value, int | float) and value != usual:
+            what = f"{100 * value:g} % of the" if isinstance(value, float) and value < 1 else wording.count(value)
+            parts.append(form.format(what))
+    if tokens.get("max_vocab"):
+        parts.append(f"all but the {wording.count(tokens['max_vocab'])} most frequent terms")
+    return parts
+
+
+def _and(parts: Sequence[str]) -> str:
+    """Return parts as a list in a sentence."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _lda_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:

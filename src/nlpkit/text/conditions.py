@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC
 from functools import reduce
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit.errors import UsageError, missing_column
+from nlpkit.text.date_values import DateValues, date_format, is_date, is_date_column, iso_moment
 from nlpkit.text.regex import regex_mask
 
 _FUNCTIONS = {
@@ -63,15 +64,20 @@ class Compare(Condition):
     column: Column
     sign: str
     value: Value | Column
+    dates: DateValues = field(default_factory=DateValues, compare=False, repr=False)
 
     def columns(self) -> frozenset[str]:
         return frozenset(c.name for c in (self.column, self.value) if isinstance(c, Column))
 
     def evaluate(self, batch: pa.RecordBatch) -> pa.BooleanArray:
         values = _load(batch, self.column)
-        if isinstance(self.value, Column):
-            return values.against(self.sign, _load(batch, self.value))
-        return values.compare(self.sign, self.value)
+        if not isinstance(self.value, Column):
+            return values.as_dates_with(self.value, self.sign, self.dates).compare(self.sign, self.value)
+        other = _load(batch, self.value)
+        by_order = self.sign not in ("==", "!=") and values.kind == other.kind == "text"
+        if by_order and values.are_dates(self.dates) and other.are_dates(self.dates):
+            values, other = values.as_dates(self.dates), other.as_dates(self.dates)
+        return values.against(self.sign, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +86,17 @@ class In(Condition):
 
     column: Column
     values: tuple[Value, ...]
+    dates: DateValues = field(default_factory=DateValues, compare=False, repr=False)
 
     def columns(self) -> frozenset[str]:
         return frozenset([self.column.name])
 
     def evaluate(self, batch: pa.RecordBatch) -> pa.BooleanArray:
-        values = _load(batch, self.column)
-        return reduce(pc.or_kleene, (values.compare("==", value) for value in self.values))
+        held = _load(batch, self.column)
+        return reduce(
+            pc.or_kleene,
+            (held.as_dates_with(value, "==", self.dates).compare("==", value) for value in self.values),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,15 +199,46 @@ class Join(Condition):
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """A column ready to be compared: kind is text, number, truth, date, list, nothing (all null) or other."""
+    """A column ready to be compared: kind is text, number, truth, date, list, nothing (all null) or other.
+
+    is_date_column: it is the date of the documents. date_format: how its dates are written, None where that is not told.
+    """
 
     name: str
     type: pa.DataType
     kind: str
     array: pa.Array
+    is_date_column: bool = False
+    date_format: str | None = None
 
     def __str__(self) -> str:
         return f"column '{self.name}' holds {_KINDS.get(self.kind, 'values')} ({self.type})"
+
+    def as_dates_with(self, value: Value, sign: str, dates: DateValues) -> _Values:
+        """Return texts as dates where they are compared with one: by order, or in the column of the date, with an ISO text.
+
+        Raises:
+            UsageError: they are compared by order with a date in another form; ColumnError: they are no dates.
+        """
+        if self.kind != "text" or not isinstance(value, str):
+            return self
+        by_order = sign not in ("==", "!=")
+        if iso_moment(value) is not None:
+            return self.as_dates(dates) if by_order or self.is_date_column else self
+        if by_order and (self.is_date_column or is_date(value, self.date_format)):
+            raise UsageError(
+                f"{self} that {'are' if self.is_date_column else 'may be'} dates; {_iso_needed(value, self)}"
+            )
+        return self
+
+    def as_dates(self, dates: DateValues) -> _Values:
+        """Return texts as dates. Raises ColumnError where they are none."""
+        array = dates.moments(self.name, self.array, self.date_format, is_date_column=self.is_date_column)
+        return replace(self, kind="date", array=array)
+
+    def are_dates(self, dates: DateValues) -> bool:
+        """Whether texts are dates."""
+        return self.is_date_column or dates.are_dates(self.name, self.array, self.date_format)
 
     def compare(self, sign: str, value: Value) -> pa.BooleanArray:
         """Compare each value with one."""
@@ -236,12 +277,9 @@ class _Values:
 
     def _moment(self, text: str) -> pa.Scalar:
         """Return the first moment of a date or time in ISO form; without an offset in the time zone of the column."""
-        moment, zone = _iso(text), self.array.type.tz
+        moment, zone = iso_moment(text), self.array.type.tz
         if moment is None:
-            raise UsageError(
-                f"{self}; '{text}' is none: give 2020, 2020-05, 2020-05-31 or 2020-05-31T14:30 (ISO 8601), "
-                f"such as {_example(self)}"
-            )
+            raise UsageError(f"{self}; {_iso_needed(text, self)}")
         if moment.tzinfo is None:
             plain = pa.scalar(moment, pa.timestamp("us"))
             return (
@@ -289,7 +327,8 @@ def _load(batch: pa.RecordBatch, column: Column) -> _Values:
     array = _inside(batch, column.name)
     if array is None:
         raise missing_column("the input", column.name, batch.schema.names)
-    return _Values(column.name, array.type, *_kind_of(array))
+    role, written = is_date_column(batch.schema, column.name), date_format(batch.schema, column.name)
+    return _Values(column.name, array.type, *_kind_of(array), role, written)
 
 
 def _inside(batch: pa.RecordBatch, name: str) -> pa.Array | None:
@@ -338,15 +377,9 @@ def _kind_of(array: pa.Array) -> tuple[str, pa.Array]:
     return "other", array
 
 
-def _iso(text: str) -> datetime | None:
-    """Return the first moment of 2020, 2020-05 or any longer ISO form, None for another text."""
-    months = re.fullmatch(r"(\d{4})(?:-(\d\d))?", text.strip(), re.ASCII)
-    try:
-        if months:
-            return datetime(int(months[1]), int(months[2] or 1), 1)
-        return datetime.fromisoformat(text.strip())
-    except ValueError:
-        return None
+def _iso_needed(text: str, values: _Values) -> str:
+    example = _example(replace(values, kind="date"))
+    return f"'{text}' is none: give 2020, 2020-05, 2020-05-31 or 2020-05-31T14:30 (ISO 8601), such as {example}"
 
 
 def _display(value: Value) -> str:

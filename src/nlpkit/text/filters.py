@@ -68,11 +68,13 @@ class Filter:
         """Return which rows (D,) satisfy the condition; never null: a missing value satisfies no comparison, nor its opposite.
 
         Numbers are compared as such, texts by code point, dates and times with ISO 8601 texts ('2020-05' is its first
-        moment; without an offset in the time zone of the column). A list contains a value; NaN is a missing value.
+        moment; without an offset in the time zone of the column). A list contains a value; NaN is a missing value. Texts that are
+        compared by order (<) with an ISO 8601 text, and those of the column of the date, are read as dates (`DateReader`).
 
         Raises:
             ColumnError: a column is not there.
             UsageError: the type of a column does not go with what it is compared with.
+            ColumnError: texts that are compared with a date are none, or may be two.
         """
         return pc.fill_null(self.condition.evaluate(batch), False)
 

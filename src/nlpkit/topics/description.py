@@ -22,7 +22,7 @@ from nlpkit.topics.layers import layers_around, topic_tree
 from nlpkit.topics.naming import topic_names
 from nlpkit.topics.neighbours import distinct_rows
 from nlpkit.topics.novelty import least_similarity, mean_similarity
-from nlpkit.topics.words import share_in_topic, topic_terms
+from nlpkit.topics.words import share_in_topic, terms_of_cores
 from nlpkit.types import NO_TOPIC, BoolArray, Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
 from nlpkit.weighting.dtm import group_rows
@@ -80,12 +80,13 @@ class TopicModel:
     Documents (D,): topic (-1 none), way (number in WAYS of how it came to it, -1 for none), topic_prob (its share of the
     neighbours' votes, 0 for none), nearest_topic and margin (closest centroid, and its lead over the next in cosine). votes: the
     distributions behind topic_prob.
-    Topics (K,): size, label, npmi, exclusivity, words (their number of tokens); terms (K, 30), their plain_weights (c-tf-idf),
-    key_scores (z of log-odds), importance and counts in all documents of the topics, and count_shares, the share of each topic in the
-    counts of all;
+    Topics (K,): size, label, npmi, exclusivity, words (their number of tokens); terms (K, 30), by_all_texts (whether these are of all
+    its texts, which have hardly a word in common, and not of its core), their plain_weights (c-tf-idf), key_scores (z of log-odds),
+    importance and counts in all documents of the topics, and count_shares, the share of each topic in the counts of all;
     representatives (K, 3) document numbers, -1 for none.
     outliers_joined, outliers_assigned: how many documents were given a topic after clustering, by which of the two rules.
-    rule_agreement: share of documents for which the rule for new text, without the document itself, gives the fit's topic.
+    rule_agreement: share of documents for which the rule for new text, without the document itself, gives the fit's topic: of
+    equal texts the others do; text_agreement: the same of different texts, each without all that equal it.
     stability (K,): how well each topic comes back in a second fit; agreement: AMI with it, NaN where there is none.
     layers: coarser and finer topics, coarsest first; tree (K - 1, 4): Ward's tree of the topics, in scipy's form.
     similarity (D,): mean cosine to the neighbours that vote, 0 for unusable documents; new text under least_similarity is
@@ -102,6 +103,7 @@ class TopicModel:
     size: IntArray
     labels: tuple[str, ...]
     terms: TopTerms
+    by_all_texts: BoolArray
     plain_weights: FloatArray
     key_scores: FloatArray
     importance: FloatArray
@@ -116,6 +118,7 @@ class TopicModel:
     outliers_joined: int
     outliers_assigned: int
     rule_agreement: float
+    text_agreement: float
     similarity: Float32Array
     least_similarity: float
     fitted: BoolArray
@@ -248,7 +251,7 @@ def describe_topics(
     every = group_rows(points.counts, labels, K)  # of all documents that have the topic in the end
     every.sort_indices()
     worded = cluster_topics if options.core_terms else labels  # the core is there before anybody joins
-    terms = _terms(points, worded, K)
+    terms, by_all_texts = _terms(points, worded, K)
     counts = group_rows(points.counts, cluster_topics, K)
     coherence_terms = terms.term_ids[:, :COHERENCE_TERMS]
     similarity = mean_similarity(neighbours)
@@ -256,7 +259,8 @@ def describe_topics(
     fitted = np.zeros(points.n, bool)
     fitted[points.fitted] = True
     loo, _ = rule(vote(neighbours, joined))
-    rule_agreement = float((np.where(similarity < bound, NO_TOPIC, loo) == joined)[fitted].mean())
+    agrees = (np.where(similarity < bound, NO_TOPIC, loo) == joined)[fitted]
+    copies = distinct.copies[fitted]
 
     none_found, none_joined, none_left = (
         int((distinct.spread(x, 0) == NO_TOPIC).sum()) for x in (cluster_topics, joined, labels)
@@ -283,6 +287,7 @@ def describe_topics(
         size=np.bincount(topics[topics >= 0], minlength=K).astype(np.int32),
         labels=names,
         terms=terms,
+        by_all_texts=by_all_texts,
         plain_weights=values_of(class_tfidf(every), terms.term_ids),
         key_scores=values_of(keyness(every).z, terms.term_ids),
         importance=values_of(importance(every), terms.term_ids),
@@ -296,7 +301,8 @@ def describe_topics(
         centroids=centroids,
         outliers_joined=none_found - none_joined,
         outliers_assigned=none_joined - none_left,
-        rule_agreement=rule_agreement,
+        rule_agreement=float(np.average(agrees | (copies > 1), weights=copies)),
+        text_agreement=float(agrees.mean()),
         similarity=distinct.spread(similarity, np.float32(0.0)),
         least_similarity=bound,
         fitted=distinct.spread(fitted, False),
@@ -312,11 +318,11 @@ def describe_topics(
     )  # fmt: skip
 
 
-def _terms(points: Points, topics: IntArray, K: int) -> TopTerms:
-    """Return the stored terms of topics (U,)."""
+def _terms(points: Points, topics: IntArray, K: int) -> tuple[TopTerms, BoolArray]:
+    """Return the stored terms of topics (U,), and which topics (K,) have those of all their texts for want of a core."""
     if not points.options.core_terms:
-        return top_terms(class_tfidf(group_rows(points.counts, topics, K)), STORED_TERMS)
-    return topic_terms(points.embeddings, points.neighbours, points.counts, topics, K, STORED_TERMS)
+        return top_terms(class_tfidf(group_rows(points.counts, topics, K)), STORED_TERMS), np.zeros(K, bool)
+    return terms_of_cores(points.embeddings, points.neighbours, points.counts, topics, K, STORED_TERMS)
 
 
 def _layers(
@@ -335,7 +341,7 @@ def _layers(
     described = []
     for number, layer in enumerate(layers):
         K, of_points = layer.n_topics, layer.topics[distinct.first]
-        term_ids = (terms if number == at else _terms(points, of_points, K)).term_ids
+        term_ids = (terms if number == at else _terms(points, of_points, K)[0]).term_ids
         described.append(
             DescribedLayer(
                 layer.topics,

@@ -24,7 +24,7 @@ class Edits:
     have none afterwards. reduce: the number of topics that is left when the most similar pairs are merged. max_outliers: share of
     the documents that may be without a topic; the others go to their nearest one. stop_words: terms that describe no topic.
     pin: topics that `reduce` leaves alone and that keep their names. reorder: topics that come first, or all by size.
-    topics: the topics that the numbers mean, by the numbers.
+    topics: the topics that the numbers mean, by the numbers. by_people: whether a person chose the names.
     """
 
     merge: tuple[tuple[Reference, ...], ...] = ()
@@ -37,6 +37,7 @@ class Edits:
     pin: tuple[Reference, ...] = ()
     reorder: tuple[Reference, ...] | Literal["size"] = ()
     topics: Mapping[int, TopicWords] = field(default_factory=dict)
+    by_people: bool = True
 
 
 @dataclass(frozen=True, slots=True)

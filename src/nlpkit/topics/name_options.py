@@ -48,6 +48,7 @@ class NameOptions(LlmOptions):
             "Name each topic by a phrase of its documents, such as 'video card', and one more word; nothing leaves this machine."
         ),
     ] = False
+    all: Annotated[bool, Param("Name topics anew, too, whose names people gave (--names, nlpkit edit).")] = False
     documents: Annotated[
         int, Param("Number of typical documents of a topic that are searched for its phrase.", metavar="N", min=1)
     ] = 200

@@ -28,6 +28,15 @@ class Membership:
         """Whether a document may have several topics."""
         return self.prior is not None
 
+    def parts(self) -> tuple[CsrMatrix, FloatArray]:
+        """Return U (D, K) CSR and s (D,) of θ_dk = U_dk + s_d α_k, α the prior; s is 0 where a row lists all that a document has."""
+        weights = sparse.csr_array(self.weights, dtype=np.float64)
+        if self.prior is None:
+            return weights, np.zeros(weights.shape[0])
+        scale = _spread(weights, self.none, self.prior)
+        data = weights.data - np.repeat(scale, np.diff(weights.indptr)) * self.prior[weights.indices]
+        return sparse.csr_array((data, weights.indices, weights.indptr), shape=weights.shape), scale
+
 
 @dataclass(frozen=True, slots=True)
 class CellSums:
@@ -71,19 +80,15 @@ def sum_cells(membership: Membership, cells: IntArray, C: int) -> CellSums:
         membership: of D documents in K topics.
         cells: (D,) cell of each document in 0..C-1, -1 for none.
     """
-    weights = sparse.csr_array(membership.weights, dtype=np.float64)
+    U, scale = membership.parts()
     rows = np.flatnonzero(cells >= 0)
     member = sparse.csr_array((np.ones(len(rows)), (cells[rows], rows)), shape=(C, len(cells)))
-    squared = sparse.csr_array((weights.data**2, weights.indices, weights.indptr), shape=weights.shape)
-    sums, squares = (member @ weights).toarray(), (member @ squared).toarray()
+    sums, squares = (member @ U).toarray(), (member @ U.multiply(U)).toarray()
     if membership.prior is not None:
-        spread = _spread(weights, membership.none, membership.prior)
-        listed = sparse.csr_array((np.ones(weights.nnz), weights.indices, weights.indptr), shape=weights.shape)
-        for total, factor, power in ((sums, spread, 1), (squares, spread**2, 2)):
-            of_listed = listed.copy()
-            of_listed.data = np.repeat(factor, np.diff(listed.indptr))
-            rest = (member @ factor)[:, None] - (member @ of_listed).toarray()
-            total += np.maximum(rest, 0.0) * membership.prior**power
+        prior = membership.prior
+        squares += 2.0 * (member @ sparse.diags_array(scale) @ U).toarray() * prior
+        squares += (member @ scale**2)[:, None] * prior**2
+        sums += (member @ scale)[:, None] * prior
     n = np.bincount(cells[rows], minlength=C).astype(np.int64)
     none = np.bincount(cells[rows], weights=membership.none[rows], minlength=C)[:, None]
     return CellSums(n, np.hstack([sums, none]), np.hstack([squares, none]), membership.is_mixed)

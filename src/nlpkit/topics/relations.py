@@ -28,13 +28,17 @@ def correlations(membership: Membership) -> FloatArray:
         r_jk = cov_d(θ_dj, θ_dk) / (s_j s_k)
 
     stm's topicCorr(method = "simple") before its threshold. Probabilities of a document sum to 1, so that of K topics that have
-    nothing to do with each other two have about -1 / (K - 1), not 0. NaN for a topic that is the same everywhere. What the
-    rows do not list counts as 0.
+    nothing to do with each other two have about -1 / (K - 1), not 0. NaN for a topic that is the same everywhere.
     """
-    weights = sparse.csr_array(membership.weights, dtype=np.float64)[np.flatnonzero(~membership.none)]
-    D = max(weights.shape[0], 1)
-    mean = np.asarray(weights.sum(axis=0)).ravel() / D
-    covariance = (weights.T @ weights).toarray() / D - np.outer(mean, mean)
+    U, scale = membership.parts()
+    kept = np.flatnonzero(~membership.none)
+    U, scale = U[kept], scale[kept]
+    prior = np.zeros(U.shape[1]) if membership.prior is None else membership.prior
+    D = max(len(kept), 1)
+    mean = np.asarray(U.sum(axis=0)).ravel() / D + prior * (scale.sum() / D)
+    crossed = np.outer(prior, U.T @ scale)
+    products = (U.T @ U).toarray() + crossed + crossed.T + np.outer(prior, prior) * (scale @ scale)
+    covariance = products / D - np.outer(mean, mean)
     deviation = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
     scale = np.outer(deviation, deviation)
     r = np.divide(covariance, scale, out=np.full(covariance.shape, np.nan), where=scale > 1e-15)

@@ -7,36 +7,51 @@ from scipy import sparse
 
 from nlpkit.topics.assign import similarity_to_topic, topic_centroids, vote
 from nlpkit.topics.neighbours import Neighbours, unit_rows
-from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray
+from nlpkit.types import BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms
 from nlpkit.weighting.dtm import group_rows, scale_rows
 
 TYPICALITY_POWER = 4
 LEAST_NEARNESS = 0.01  # of a term that points away from its topic, so that no topic is without words
 TERM_SHARE = 0.02
+FEWEST_CORE_TERMS = 5
 CANDIDATE_TERMS = 100
 
 
 def topic_terms(
     embeddings: Float32Array, neighbours: Neighbours, counts: CsrMatrix, topics: IntArray, K: int, n: int
 ) -> TopTerms:
-    """Return the n terms of each topic (K, n) of highest c-tf-idf in its typical documents times `nearness`.
+    """Return the terms of `terms_of_cores`."""
+    return terms_of_cores(embeddings, neighbours, counts, topics, K, n)[0]
+
+
+def terms_of_cores(
+    embeddings: Float32Array, neighbours: Neighbours, counts: CsrMatrix, topics: IntArray, K: int, n: int
+) -> tuple[TopTerms, BoolArray]:
+    """Return the n terms of each topic (K, n) of highest c-tf-idf in its typical documents times `nearness`, and `few_core_terms` (K,).
 
     Against c-tf-idf alone, words that occur in documents of every kind give way to words of the topic: coherence and diversity
-    both rise (docs/benchmarks/topic-words.md).
+    both rise (docs/benchmarks/topic-words.md). A topic of a few texts that are there again and again has hardly a term that two
+    different ones of them hold: its terms are those of c-tf-idf alone.
 
     Args:
         embeddings: (U, E) rows L2-normalised; counts: (U, V) counts; topics: (U,) topic of each document or -1, each of K there.
     """
     centroids = topic_centroids(embeddings, topics, K)
     typical = typicality(topics, similarity_to_topic(embeddings, centroids, topics), neighbours)
-    best = top_terms(core_term_weights(counts, topics, typical, K), max(CANDIDATE_TERMS, n))
+    core = core_term_weights(counts, topics, typical, K)
+    every = group_rows(counts, topics, K)
+    few = few_core_terms(core, every)
+    keep, fill = (sparse.diags_array(chosen.astype(np.float64)) for chosen in (~few, few))
+    weights = sparse.csr_array(keep @ core + fill @ class_tfidf(every)) if few.any() else core
+    best = top_terms(weights, max(CANDIDATE_TERMS, n))
     near = np.maximum(nearness(embeddings, counts, best.term_ids, centroids), LEAST_NEARNESS)
-    weights = np.where(best.term_ids >= 0, best.weights * near, -1.0)
-    order = np.argsort(-weights, axis=1, kind="stable")[:, :n]
+    near[few] = 1.0
+    scores = np.where(best.term_ids >= 0, best.weights * near, -1.0)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
     term_ids = np.take_along_axis(best.term_ids, order, axis=1)
-    ranked = np.take_along_axis(weights, order, axis=1)
-    return TopTerms(term_ids, np.where(term_ids >= 0, ranked, 0.0).astype(np.float32))
+    ranked = np.take_along_axis(scores, order, axis=1)
+    return TopTerms(term_ids, np.where(term_ids >= 0, ranked, 0.0).astype(np.float32)), few
 
 
 def nearness(embeddings: Float32Array, counts: CsrMatrix, term_ids: IntArray, centroids: Float32Array) -> FloatArray:
@@ -88,6 +103,16 @@ def core_term_weights(counts: CsrMatrix, topics: IntArray, typical: FloatArray, 
     least = np.minimum(np.maximum(2, np.ceil(TERM_SHARE * size)), size)
     holders.data = (holders.data >= np.repeat(least, np.diff(holders.indptr))).astype(np.float64)
     return sparse.csr_array(weights.multiply(holders))
+
+
+def few_core_terms(core: CsrMatrix, counts: CsrMatrix) -> BoolArray:
+    """Return which topics (K,) have fewer than five terms left by `core_term_weights`, and under half of those they hold.
+
+    Args:
+        core: (K, V) weights that `core_term_weights` returns; counts: (K, V) counts in all documents of the topics.
+    """
+    left, held = ((matrix > 0).sum(axis=1) for matrix in (core, counts))
+    return np.asarray((left < FEWEST_CORE_TERMS) & (2 * left < held))
 
 
 def typicality(labels: IntArray, cosine: Float32Array, neighbours: Neighbours) -> FloatArray:

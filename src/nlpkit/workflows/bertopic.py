@@ -35,7 +35,7 @@ from nlpkit.io.topic_tables import (
     vocab_table,
 )
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.plain import rounded
+from nlpkit.plain import rounded, whole_or_text
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.bertopic import fit_distinct
 from nlpkit.topics.debias import debiased_tokens
@@ -148,23 +148,21 @@ class FittedBertopic(BertopicModel):
         }
 
     @cached_property
-    def _tables(self) -> tuple[dict[str, pa.Table], float]:
-        """The tables of the run, and the probability mass left out of doc_topics."""
-        doc_topics, left_out = doc_topics_table(self.table, self.model)
+    def _tables(self) -> dict[str, pa.Table]:
         cf = np.bincount(self.words.term_ids, minlength=self.words.n_terms)
         return {
             "documents": documents_table(self.table, self.model),
             "topics": topics_table(self.table, self.model, self.words.terms),
             "topic_terms": topic_terms_table(self.model, self.words.terms),
-            "doc_topics": doc_topics,
+            "doc_topics": doc_topics_table(self.table, self.model),
             "layers": layers_table(self.model, self.words.terms),
             "tree": tree_table(self.model),
             "vocab": vocab_table(self.words.terms, cf, document_frequency(count_terms(self.words))),
-        }, left_out
+        }
 
     def tables(self) -> Mapping[str, pa.Table]:
         """Return documents, topics, topic_terms, doc_topics, layers, tree and vocab."""
-        return self._tables[0]
+        return self._tables
 
     @property
     def share_of_documents(self) -> FloatArray:
@@ -191,7 +189,7 @@ class FittedBertopic(BertopicModel):
             "layers": [len(layer.parent) for layer in model.layers],
             "rule_agreement": round(model.rule_agreement, 6),
             "fit_sample": None if model.sample is None else model.sample.as_dict(),
-            "doc_topics_left_out": round(self._tables[1], 6),
+            "doc_topics_left_out": 0.0,
             **self.guidance,
             "evidence": [rounded(candidate.as_dict()) for candidate in model.candidates],
         }
@@ -364,8 +362,8 @@ def fit_bertopic(
             name: value if value is None or isinstance(value, bool | float) else str(value)
             for name, value in asdict(guide).items()
         },
-        "k": str(options.k),
-        "fit_sample": str(options.fit_sample),
+        "k": whole_or_text(options.k),
+        "fit_sample": whole_or_text(options.fit_sample),
         "min_topic_size_in_force": model.min_topic_size,
         "encoder": encoder_info,
         "tokens": token_info(token_options, report, stream.steps),

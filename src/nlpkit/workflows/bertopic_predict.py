@@ -114,24 +114,26 @@ class TopicPredictions(Predictions):
     def report(self) -> None:
         """Say where the topics come from, why documents have none, and whether their language is that of the fit."""
         counts, bound = self._counts, self._bound
-        new = counts["documents"] - counts["known"] - counts["empty"]
-        parts = []
+        elsewhere = counts["unassigned"] - counts["novel"] - counts["empty"]
+        by_fate = {
+            "with a topic": counts["documents"] - counts["unassigned"],
+            "unlike the training documents (topic -1)": counts["novel"],
+            "among documents that have no topic either (topic -1)": elsewhere,
+            "without text (topic -1)": counts["empty"],
+        }
+        parts = [f"{wording.count(n)} {fate}" for fate, n in by_fate.items() if n]
+        reporting.note(f"{wording.counted(counts['documents'], 'document')}: {', '.join(parts)}")
         if counts["known"]:
-            parts.append(f"{wording.count(counts['known'])} known from the fit, with the topic they have there")
-        if new:
-            parts.append(
-                f"{wording.count(new)} new, with the topic of their neighbours (a rule that gives "
-                f"{self._config['rule_agreement']:.0%} of the fit's own documents the topic of the fit)"
+            reporting.note(f"{wording.count(counts['known'])} known from the fit, with the topic they have there")
+        if counts["documents"] > counts["known"] + counts["empty"]:
+            reporting.note(
+                "new documents have the topic of their neighbours, a rule that gives "
+                f"{self._config['rule_agreement']:.0%} of the fit's own documents the topic of the fit"
             )
-        if counts["empty"]:
-            parts.append(f"{wording.count(counts['empty'])} without text")
-        reporting.note(f"{wording.counted(counts['documents'], 'document')}: {'; '.join(parts)}")
-        reporting.note(f"{wording.counted(counts['unassigned'], 'document')} without a topic")
         if counts["novel"]:
             reporting.note(
-                f"{wording.counted(counts['novel'], 'new document')} of these "
-                f"{'is' if counts['novel'] == 1 else 'are'} unlike everything the run was fitted to: mean cosine to the nearest "
-                f"training documents under {bound.least_similarity:.3f} (`novelty_quantile={bound.quantile:g}`; 1 sets no bound)"
+                f"unlike the training documents: mean cosine to the nearest of them under {bound.least_similarity:.3f} "
+                f"(`novelty_quantile={bound.quantile:g}`; 1 sets no bound)"
             )
         self._warn_of_language()
 

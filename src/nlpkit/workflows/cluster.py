@@ -15,7 +15,7 @@ from nlpkit.io.dendrograms import merges_table, newick, write_newick
 from nlpkit.io.provenance import source_block
 from nlpkit.io.tables import save_table
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.plain import finite_or_none
+from nlpkit.plain import finite_or_none, whole_or_text
 from nlpkit.text.options import TokenOptions
 from nlpkit.topics.cluster_options import ClusterOptions
 from nlpkit.topics.table_clusters import TableClusters, cluster_points
@@ -70,7 +70,7 @@ class ClusteredDocuments:
         del options["tree"], options["merges"]
         shown = {
             **options,
-            "k": str(self.options.k),
+            "k": whole_or_text(self.options.k),
             "metric": self.options.distance(),
             "feature_cols": self.options.columns(),
         }

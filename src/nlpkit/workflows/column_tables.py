@@ -95,12 +95,12 @@ def coefficients_table(coef: FloatArray, names: tuple[str, ...]) -> pa.Table:
 def authors_table(authors: NameSets, counts: FloatArray, alpha: float) -> pa.Table:
     """Return author, documents, n_tokens, topic, prob: θ_ak = (n_ak + α) / (n_a + Kα), the most probable topics of an author first.
 
-    Topics of which an author has no token, and probabilities under 1 / (10 K), are left out.
+    All topics of an author are there; an author without tokens is left out.
     """
     K = counts.shape[1]
     tokens = counts.sum(axis=1)
     theta = (counts + alpha) / (tokens + K * alpha)[:, None]
-    author, topic = np.nonzero((counts > 0) & (theta >= 1.0 / (10 * K)))
+    author, topic = np.nonzero(np.where(tokens[:, None] > 0, theta, 0.0))
     prob = theta[author, topic]
     order = np.lexsort((topic, -prob, author))
     author, topic, prob = author[order], topic[order], prob[order]

@@ -42,7 +42,10 @@ NOT_OF_LDA = {
 
 def not_applicable(run: Run) -> dict[str, str]:
     """Return the edits that a run does not take, and why."""
-    kind, every = run.manifest["kind"], [f.name for f in fields(Edits) if f.name not in ("rename", "topics")]
+    kind, every = (
+        run.manifest["kind"],
+        [f.name for f in fields(Edits) if f.name not in ("rename", "topics", "by_people")],
+    )
     if kind == BERTOPIC:
         return {}
     if kind != LDA:
@@ -127,6 +130,7 @@ def edit(
         _check_names(labels, plan, file)
         renamed = load(opened.path, execution)
         assert isinstance(renamed, TopicRun)
+        lineage["names_by_people"] = _names_by_people(opened, edits, plan, labels)
         renamed.run = renamed_run(opened, labels, lineage)
         return EditedRun(renamed, lineage)
     seconds: dict[str, float] = {}
@@ -145,7 +149,9 @@ def edit(
             )
             topics, merges = result.topics, result.merges
             lineage["outliers_moved"] = result.outliers_moved
-        _check_names(model.topics.column("label").to_pylist(), plan, file)
+        names = model.topics.column("label").to_pylist()
+        _check_names(names, plan, file)
+        lineage["names_by_people"] = _names_by_people(opened, edits, plan, names)
         lineage["topics"] = [
             {"topic": k, "from": list(topic.sources), "split": topic.is_split} for k, topic in enumerate(topics)
         ]
@@ -271,6 +277,17 @@ def _plan(edits: Edits, present: list[TopicWords], run: Run, file: str, *, stric
     for sentence in plan.skipped:
         reporting.warn(f"left out: {sentence}")
     return plan
+
+
+def names_by_people(run: Run) -> list[str]:
+    """Return the names of topics of a run that people gave in edits."""
+    return list((run.manifest.get("lineage") or {}).get("names_by_people", ()))
+
+
+def _names_by_people(run: Run, edits: str | Path | Edits, plan: EditPlan, labels: Sequence[str]) -> list[str]:
+    """Return the names of the new topics (K,) that people gave, now or before."""
+    chosen = set(plan.rename.values()) if not isinstance(edits, Edits) or edits.by_people else set()
+    return [label for label in labels if label in chosen or label in names_by_people(run)]
 
 
 def _check_names(labels: list[str], plan: EditPlan, file: str) -> None:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from nlpkit import reporting
 from nlpkit.errors import MissingError
-from nlpkit.io.dates import days_of
+from nlpkit.io.dates import date_format_of, days_of
 from nlpkit.io.documents import token_ids
 from nlpkit.text.options import PreprocessOptions, TokenOptions
 from nlpkit.text.preprocess import Preprocessor
@@ -114,6 +114,7 @@ class _Seen:
     def __init__(self, column: str | None) -> None:
         self.rows = self.chars = 0
         self.values: set[Any] = set()
+        self.date_format: str | None = None
         self._column = column
         self._kept: list[pa.RecordBatch] = []
         self._every = 1
@@ -125,6 +126,7 @@ class _Seen:
         self.chars += pc.sum(pc.utf8_length(batch.column("text"))).as_py() or 0
         if self._column is not None and self._column in batch.schema.names:
             self.values.update(python_values(pc.unique(batch.column(self._column))))
+            self.date_format = date_format_of(batch.schema, self._column)
         names = [name for name in ("text", "tokens") if name in batch.schema.names]
         self._kept.append(batch.select(names).take(np.arange(first, batch.num_rows, self._every)))
         while sum(kept.num_rows for kept in self._kept) > 2 * SAMPLE:
@@ -142,7 +144,7 @@ def _periods(seen: _Seen, every: str) -> int:
     span = parse_span(every, "every")
     if span.unit == "document":
         return -(-seen.rows // span.n)
-    days, _ = days_of(pa.chunked_array([pa.array(sorted(filter(None, seen.values)))]))
+    days, _ = days_of(pa.chunked_array([pa.array(sorted(filter(None, seen.values)))]), format=seen.date_format)
     days = days[~np.isnat(days)]
     return cut_periods(days, every).n if len(days) else 1
 

@@ -220,7 +220,10 @@ def _note_npmi_of_run(result: TargetResult, target: TopicTarget) -> None:
     printed = None if target.run is None else target.run.manifest["results"].get("npmi")
     score = result.scores.get("npmi")
     if printed is not None and score is not None and score.parameters.get("window") != "document":
-        result.notes.append(f"the run itself printed NPMI {printed:.3f}, of whole documents: `window=document`")
+        counted = f"windows of {score.parameters['window']} words" if score.parameters.get("window") else "another way"
+        result.notes.append(
+            f"the run itself printed NPMI {printed:.3f}, of whole documents (`window=document`); here words are counted in {counted}"
+        )
 
 
 def _result(target: TopicTarget, depth: int) -> TargetResult:

@@ -20,12 +20,16 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_documents import open_run_documents
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
+from nlpkit.io.tables import XLSX_ROWS
 from nlpkit.io.topic_exports import R_SCRIPT, write_csv_folder, write_export_manifest, write_json_export, write_workbook
+from nlpkit.io.topic_rows import phi_rows, theta_rows
 from nlpkit.io.topic_words import read_topic_words
 from nlpkit.parameters import Execution, with_settings
+from nlpkit.topics.assign import nearest_topics
 from nlpkit.topics.export_options import FOLDERS, FORMS, ExportOptions
+from nlpkit.topics.neighbours import unit_rows
 from nlpkit.topics.relations import cosines
-from nlpkit.types import FloatArray
+from nlpkit.types import Float32Array, FloatArray
 from nlpkit.weighting.ctfidf import class_tfidf, inverse_class_frequency
 from nlpkit.workflows.convert import convert
 from nlpkit.workflows.topic_tables import topic_run
@@ -104,22 +108,25 @@ def export(
         write_gexf(path, *_network(opened, options), force=force)
     elif form == "bertopic":
         model = _bertopic(opened, options, execution)
+        agreement = _agreement(opened, model.embeddings)
         with atomic_directory(path, force=force) as part:
             write_bertopic(part, model)
-            write_export_manifest(part, opened, form)
+            write_export_manifest(part, opened, form, results={"transform_agreement": round(agreement, 6)})
+        _note_agreement(opened, agreement)
     elif form == "r":
-        tables, texts = _r_tables(opened, options)
-        write_csv_folder(path, opened, form, tables, texts, force=force)
+        parts, texts = _r_tables(opened, options)
+        write_csv_folder(path, opened, form, parts, texts, force=force)
+    elif form == "csv":
+        doc_topics = theta_rows(opened, ("id", "topic", "prob"))
+        write_csv_folder(path, opened, form, {**_tables(opened, options), "doc_topics": doc_topics}, {}, force=force)
     else:
-        tables = _tables(opened, options)
+        tables = {**_tables(opened, options), "doc_topics": _doc_topics(opened, path, K * D, form)}
         if form == "xlsx":
             cut = write_workbook(path, tables, force=force)
             if cut:
                 reporting.warn(
                     f"{path}: {wording.counted(cut, 'text')} cut to 32,000 characters, for a cell holds no more; write csv"
                 )
-        elif form == "csv":
-            write_csv_folder(path, opened, form, tables, {}, force=force)
         else:
             head = {"run": str(opened.path), "kind": opened.manifest["kind"], "results": opened.manifest["results"]}
             write_json_export(path, head, tables, force=force)
@@ -127,14 +134,24 @@ def export(
 
 
 def _tables(run: Run, options: ExportOptions) -> dict[str, pa.Table]:
-    """Return topics, terms, documents and doc_topics as they are exported."""
+    """Return topics, terms and documents as they are exported."""
     terms = run.table("topic_terms")
     return {
         "topics": run.table("topics"),
         "terms": terms.filter(pc.less_equal(terms.column("rank"), options.terms)),
         "documents": _documents(run, options),
-        "doc_topics": run.table("doc_topics"),
     }
+
+
+def _doc_topics(run: Run, path: Path, n: int, form: str) -> pa.Table:
+    """Return the topics of all documents; of n that no sheet holds those of doc_topics.parquet, which is said."""
+    if form == "xlsx" and n >= XLSX_ROWS and run.is_mixture:
+        reporting.warn(
+            f"{path}: {wording.count(n)} probabilities of topics do not fit into a sheet of {wording.count(XLSX_ROWS)} rows; "
+            "the sheet leaves out topics of which a document has no word, so its rows do not sum to 1; write csv for all"
+        )
+        return run.table("doc_topics")
+    return theta_rows(run, ("id", "topic", "prob")).read_all()
 
 
 def _documents(run: Run, options: ExportOptions, *added: str) -> pa.Table:
@@ -170,42 +187,33 @@ def _documents(run: Run, options: ExportOptions, *added: str) -> pa.Table:
     return table.append_column("text", pa.array([texts[name] for name in ids], pa.large_string()))
 
 
-def _r_tables(run: Run, options: ExportOptions) -> tuple[dict[str, pa.Table], dict[str, str]]:
+def _r_tables(run: Run, options: ExportOptions) -> tuple[dict[str, pa.Table | pa.RecordBatchReader], dict[str, str]]:
     """Return tables with the names of tidytext, topics numbered from 1, and the script that loads them."""
-    is_lda = run.is_mixture
-    stored, topics = read_topic_words(run), run.table("topics")
-    matrix = stored.weights.tocoo()
-    order = np.lexsort((matrix.col, -matrix.data, matrix.row))
-    beta = {
-        "topic": pa.array(matrix.row[order] + 1, pa.int32()),
-        "term": pa.array(stored.terms, pa.string()).take(pa.array(matrix.col[order])),
-        "beta": pa.array(matrix.data[order], pa.float64()),
-    }
-    mixtures, documents = run.table("doc_topics"), _documents(run, options, "document", "nlpkit_topic")
+    topics = run.table("topics")
+    documents = _documents(run, options, "document", "nlpkit_topic")
     documents = documents.rename_columns({"id": "document", "topic": "nlpkit_topic"})
-    number = pc.add(documents.column("nlpkit_topic"), 1)
-    number = pc.if_else(pc.greater(number, 0), number, pa.scalar(None, number.type))
-    tables = {
+    number, nearest = (_from_one(documents.column(name)) for name in ("nlpkit_topic", "nearest_topic"))
+    documents = documents.set_column(documents.column_names.index("nearest_topic"), "nearest_topic", nearest)
+    tables: dict[str, pa.Table | pa.RecordBatchReader] = {
         "topics": topics.rename_columns({"topic": "nlpkit_topic"}).add_column(
-            0, "topic", pc.add(topics.column("topic"), 1)
+            0, "topic", _from_one(topics.column("topic"))
         ),
-        "beta": pa.table(beta),
-        "gamma": pa.table(
-            {
-                "document": mixtures.column("id"),
-                "topic": pc.add(mixtures.column("topic"), 1),
-                "gamma": mixtures.column("prob"),
-            }
-        ),
+        "beta": phi_rows(run, ("topic", "term", "beta"), first=1),
+        "gamma": theta_rows(run, ("document", "topic", "gamma"), first=1),
         "documents": documents.add_column(1, "topic", number),
     }
-    what = "probability of the word in the topic" if is_lda else "c-tf-idf of the words that the run stores"
-    rest = (
-        "what is left out is under 1/(10 K), or the prior alone"
-        if is_lda
-        else "share of the nearest documents that vote for it"
+    what, which = (
+        ("probability of the word in the topic, phi", "theta, the share of the topic in the document")
+        if run.is_mixture
+        else ("c-tf-idf of the words that the run stores", "share of the nearest documents that vote for it")
     )
-    return tables, {"load.R": R_SCRIPT.replace("@BETA@", what).replace("@GAMMA@", rest)}
+    return tables, {"load.R": R_SCRIPT.replace("@BETA@", what).replace("@GAMMA@", which)}
+
+
+def _from_one(topics: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return numbers of topics as R has them, from 1; none is NA."""
+    number = pc.add(topics, 1)
+    return pc.if_else(pc.greater(number, 0), number, pa.scalar(None, number.type))
 
 
 def _network(run: Run, options: ExportOptions) -> tuple[list[Node], list[Edge]]:
@@ -237,6 +245,29 @@ def _network(run: Run, options: ExportOptions) -> tuple[list[Node], list[Edge]]:
         if similar[a, b] >= max(options.similarity, 1e-9):
             edges.append(Edge(f"t{a}", f"t{b}", float(similar[a, b]), "similar words"))
     return nodes, edges
+
+
+def _agreement(run: Run, centroids: Float32Array) -> float:
+    """Return the share of the texts of the fit to which BERTopic's `transform` gives the topic of the run: that of the nearest mean.
+
+    centroids: (K, E) of the topics, or (K + 1, E) with those without a topic first.
+    """
+    training = run.table("model/training", ["topic", "embedding"])
+    with run.intact():
+        K = run.table("topics", ["topic"]).num_rows
+        topics = numbers(training, "topic", least=-1, most=K - 1)
+        nearest, _, _ = nearest_topics(
+            unit_rows(embedding_matrix(training.column("embedding"))), unit_rows(centroids), threads=1
+        )
+    return float((nearest - (len(centroids) - K) == topics).mean())
+
+
+def _note_agreement(run: Run, agreement: float) -> None:
+    debias = run.manifest["parameters"].get("debias")
+    why = f" The run is free of '{debias}' (`debias`), which BERTopic's embeddings are not." if debias else ""
+    reporting.note(
+        f"BERTopic's transform takes the nearest mean. It gives {agreement:.0%} of the texts of the fit the topic of the run.{why}"
+    )
 
 
 def _bertopic(run: Run, options: ExportOptions, execution: Execution) -> BertopicModel:

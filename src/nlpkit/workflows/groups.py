@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -41,7 +42,11 @@ class Groups:
             raise ColumnError(f"column '{self.column}' holds {kind}; groups must be single values")
         self._numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         self._numbers: dict[str, int] = {}
-        self._undated: str | None = None  # a value that begins with no date
+        self._read, self._unread = (
+            0,
+            Counter[str](),
+        )  # documents whose value is a date, and how often each other value is there
+        self._inexact: str | None = None  # a date that is not as exact as the part
 
     def assign(self, batch: pa.RecordBatch) -> IntArray:
         """Return the group of each document of a batch (D,) int32, -1 for none."""
@@ -54,7 +59,10 @@ class Groups:
         present = codes[codes >= 0]
         used, first = np.unique(present, return_index=True)
         used = used[np.argsort(first)]
-        for i, name in zip(used.tolist(), self._names([values[i] for i in used.tolist()]), strict=True):
+        counts = np.bincount(present, minlength=len(values))[used]
+        for i, name in zip(
+            used.tolist(), self._names([values[i] for i in used.tolist()], counts.tolist()), strict=True
+        ):
             if name is not None:
                 numbers[i] = self._numbers.setdefault(name, len(self._numbers))
         groups: IntArray = numbers[codes]
@@ -64,27 +72,37 @@ class Groups:
         """Return the names of the groups seen so far, as numbered by `assign`."""
         return list(self._numbers)
 
-    def _names(self, values: Sequence[object]) -> list[str | None]:
+    def _names(self, values: Sequence[object], counts: Sequence[int]) -> list[str | None]:
         texts = ["" if value is None or value != value else str(value) for value in values]
         if self._dates is None:
             return [None if not text or (self.by == "topic" and text == "-1") else text for text in texts]
-        moments = self._dates.read([text.removesuffix(".0") for text in texts])  # years beside missing ones are floats
-        names = [None if moment is None else moment.part(self._part) for moment in moments]
-        undated = (text for text, name in zip(texts, names, strict=True) if text and name is None)
-        self._undated = self._undated or next(undated, None)
+        texts = [text.removesuffix(".0") for text in texts]  # years beside missing ones are floats
+        names: list[str | None] = []
+        for text, moment, n in zip(texts, self._dates.read(texts), counts, strict=True):
+            names.append(None if moment is None else moment.part(self._part))
+            if moment is not None:
+                self._read += n
+                self._inexact = self._inexact or (text if names[-1] is None else None)
+            elif text.strip():
+                self._unread[text] += n
         return names
 
     def finish(self) -> tuple[list[str], IntArray]:
         """Return the names of the groups in order, and the place in it of each group as numbered by `assign` (G + 1,), -1 last.
 
         Raises:
-            ColumnError: dates were wanted and none was found; InputError: no document has a value.
+            ColumnError: dates were wanted, and none was found, or over a fifth of the values cannot be read; InputError: no document
+                has a value.
         """
+        if self._dates is not None and self._read:
+            self._dates.check(self._read, self._unread)
         if not self._numbers:
-            if self._undated is not None:
+            undated = self._inexact or next(iter(self._unread), None)
+            if undated is not None:
+                hint = None if self._dates is None else self._dates.hint(undated)
                 raise ColumnError(
                     f"column '{self.column}' of {self._where} has no dates with a {_NEEDED[self._part]} (found "
-                    f"'{self._undated[:40]}'); write them as 2024-01-31, or give `date_format`"
+                    f"'{undated[:40]}'); {hint or 'write them as 2024-01-31, or give `date_format`'}"
                 )
             raise InputError(
                 f"no document of {self._where} has a value in '{self.column}'; name another column with `{self._parameter}`"

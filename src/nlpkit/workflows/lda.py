@@ -15,6 +15,7 @@ from nlpkit.io.documents import TEXT_HASH
 from nlpkit.io.mixture_runs import LDA, Additions, TopicCorpus, mixture_run
 from nlpkit.io.prototype_tables import prototype_additions
 from nlpkit.parameters import Execution, with_settings
+from nlpkit.plain import whole_or_text
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.topics.debias import debiased_tokens
 from nlpkit.topics.lda.chains import check_prototype, compare_chains, not_with_prototype
@@ -205,7 +206,7 @@ def _sweeps(options: LdaOptions, prototypes: PrototypeOptions) -> int:
 def _parameters(options: LdaOptions, chain: LdaOptions, guide: GuideOptions) -> dict[str, Any]:
     """Return the options of a fit as footer parameters: those in force."""
     return chain.in_force() | {
-        "k": str(options.k),
+        "k": whole_or_text(options.k),
         "alpha": chain.start_alpha,
         "eta": chain.start_eta,
         "burn_in": chain.samples_from,

@@ -16,12 +16,13 @@ from nlpkit.errors import UsageError
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import add_column, text_hashes
 from nlpkit.io.layer_tables import layer_names, path_columns
+from nlpkit.io.memberships import read_theta
 from nlpkit.io.mixture_runs import MixtureRun
 from nlpkit.io.mixture_tables import FittedTexts, read_fitted_texts, read_left_out
-from nlpkit.io.readers.roles import COPY_KEY
 from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, topic_columns, with_topic_columns
 from nlpkit.parameters import Execution
+from nlpkit.text.dates import COPY_KEY
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.hlda import paths_of
 from nlpkit.topics.mixtures.model import Inference, MixtureModel, theta_of
@@ -144,19 +145,11 @@ class FittedMixture(TopicRun):
 
     @property
     def theta(self) -> FloatArray:
-        """Probability of each topic in each document of the fit (D, K).
-
-        Of a model that was loaded: as doc_topics.parquet has it, 0 for probabilities under 1 / (10 K).
-        """
+        """Probability of each topic in each document of the fit (D, K); the prior's mean of one without words."""
         if self.doc_topic is not None:
             return theta_of(self.doc_topic, self.model.alpha, slice(None))
-        tables = self.tables()
-        row = {name: d for d, name in enumerate(tables["documents"].column("id").to_pylist())}
-        listed = tables["doc_topics"]
-        theta = np.zeros((len(row), self.model.n_topics))
-        rows = [row[name] for name in listed.column("id").to_pylist()]
-        theta[rows, listed.column("topic").to_numpy()] = listed.column("prob").to_numpy()
-        return theta
+        assert isinstance(self.run, Run)  # only a run that was read comes without its counts
+        return read_theta(self.run)(slice(None))
 
     @property
     def summary(self) -> Mapping[str, Any]:

@@ -18,6 +18,7 @@ from nlpkit.io.mixture_runs import Additions, MixtureRun, TopicCorpus, mixture_r
 from nlpkit.io.mixture_tables import read_arrays, read_model, read_weights
 from nlpkit.io.runs import Run, open_run
 from nlpkit.parameters import Execution, with_settings
+from nlpkit.plain import whole_or_text
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.biterm import BitermFitter
 from nlpkit.topics.count_options import BitermOptions, GsdmmOptions, HdpOptions, HldaOptions, NmfOptions, PlsaOptions
@@ -375,7 +376,7 @@ def fit_corpus(
     additions |= further(fit) | Additions(topic_columns=scores, config={"options": options.in_force()})
     run = mixture_run(
         kind, corpus, fit, terms, execution, additions=additions, seconds=seconds,
-        parameters=({"k": str(options.k)} if n_topics else {}) | options.in_force(),
+        parameters=({"k": whole_or_text(options.k)} if n_topics else {}) | options.in_force(),
     )  # fmt: skip
     return run, MixtureReport(fit, corpus.documents_with, seconds, choice)
 

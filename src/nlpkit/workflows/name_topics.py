@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.topics.edits import Edits
 from nlpkit.topics.llm_names import TopicSource, messages_for, read_answer
 from nlpkit.topics.name_options import NameOptions
-from nlpkit.workflows.edit import edit, open_topic_run, topics_of_run
+from nlpkit.workflows.edit import edit, names_by_people, open_topic_run, topics_of_run
 from nlpkit.workflows.language_models import language_model, usable_answer
 from nlpkit.workflows.phrase_names import names_from_phrases
 
@@ -39,12 +39,16 @@ class TopicName:
 
 @dataclass(frozen=True, slots=True)
 class TopicNames:
-    """Names of the topics of a run. calls, cached: answers of the language model that were asked for, and that were there."""
+    """Names of the topics of a run. calls, cached: answers of the language model that were asked for, and that were there.
+
+    by_people: whether a person chose them.
+    """
 
     run: Run
     names: Sequence[TopicName]
     calls: int = 0
     cached: int = 0
+    by_people: bool = False
 
     def __repr__(self) -> str:
         return wording.described(self, *(one.name for one in self.names))
@@ -59,7 +63,7 @@ class TopicNames:
         """The names as edits of the run."""
         topics, _ = topics_of_run(self.run)
         renamed = tuple((one.topic, one.name) for one in self.names if not one.problem)
-        return Edits(rename=renamed, topics=dict(enumerate(topics)))
+        return Edits(rename=renamed, topics=dict(enumerate(topics)), by_people=self.by_people)
 
     def table(self) -> pa.Table:
         """Return topic, before, name, evidence, problem."""
@@ -70,17 +74,17 @@ class TopicNames:
         """Write a file of edits (.toml), else a new run whose topics have these names.
 
         Raises:
-            OutputExistsError: it is there and `force` was not given; and what `nlpkit.edit` raises.
+            InputError: no topic got a name; OutputExistsError: it is there and `force` was not given; and what `nlpkit.edit` raises.
         """
         target = Path(path)
+        if not self.edits.rename:
+            raise InputError(f"no topic of {self.run.path} got a name, so there is nothing to write")
         if target.suffix == ".toml":
             topics, sizes = topics_of_run(self.run)
             lines = {one.topic: (one.name, one.evidence) for one in self.names if not one.problem}
             with atomic_file(target, force=force) as part:
                 part.write_text(rename_text(topics, sizes, lines, run=self.run.path.name), encoding="utf-8")
             return target
-        if not self.edits.rename:
-            raise InputError(f"no topic of {self.run.path} got a name, so there is nothing to write")
         return edit(self.run.path, self.edits, execution=execution).save(target, force=force)
 
 
@@ -97,6 +101,7 @@ def name_topics(
     the passage does stand there; else it is asked again, and a topic without a usable answer keeps its name. Answers are kept by
     question: the same question is never asked twice. A phrase is one of one to four words that the typical documents of a topic have
     (`nlpkit.topics.phrase_names.ranked_phrases`), as it is mostly written there, and the first word of the topic that is not in it.
+    A topic keeps a name that a person gave it, unless `all` or a new list of names says otherwise.
 
     Args:
         run: a run directory of a topic model. options: who names the topics. execution: the seed that is sent along.
@@ -112,16 +117,22 @@ def name_topics(
     options, execution = with_settings((options, execution or Execution()), settings)
     opened = open_topic_run(run, execution)
     if options.names is not None:
-        return TopicNames(opened, _names_of_people(opened, Path(options.names)))
+        return TopicNames(opened, _names_of_people(opened, Path(options.names)), by_people=True)
+    kept = _kept_names(opened, options)
+    if kept:
+        n = wording.counted(len(kept), "topic keeps the name", "topics keep the names")
+        reporting.note(
+            f"{n} that people gave: {wording.listed(list(kept.values()), 5, between='; ')} (`all` names every topic)"
+        )
     if options.phrases:
-        return _kept_where_missing(TopicNames(opened, _phrases(opened, options, execution)))
+        return _kept_where_missing(TopicNames(opened, _phrases(opened, kept, options, execution)))
     model = language_model(options, execution.seed)
     sources = sources_of(opened, options)
     topics, _ = topics_of_run(opened)
     names: list[TopicName] = []
     with reporting.progress("names", len(sources)) as update:
         for source in sources:
-            taken = [one.name for one in names if not one.problem]
+            taken = [*kept.values(), *(one.name for one in names if not one.problem)]
             names.append(_ask(model, source, topics[source.topic].name, taken, options))
             update(1)
     return _kept_where_missing(TopicNames(opened, names, model.calls, model.cached))
@@ -134,19 +145,36 @@ def _kept_where_missing(names: TopicNames) -> TopicNames:
     return names
 
 
-def _phrases(run: Run, options: NameOptions, execution: Execution) -> list[TopicName]:
+def _kept_names(run: Run, options: NameOptions) -> dict[int, str]:
+    """Return the topics that keep their names, which people gave.
+
+    Raises:
+        InputError: all of them do.
+    """
+    labels, by_people = run.table("topics", ["label"]).column("label").to_pylist(), names_by_people(run)
+    kept = {} if options.all else {k: label for k, label in enumerate(labels) if label in by_people}
+    if labels and len(kept) == len(labels):
+        raise InputError(
+            f"all topics of {run.path} have names that people gave; `all` names them anew", parameter="all"
+        )
+    return kept
+
+
+def _phrases(run: Run, kept: Mapping[int, str], options: NameOptions, execution: Execution) -> list[TopicName]:
     topics, _ = topics_of_run(run)
     before = [topic.name for topic in topics]
     named_by = [name for name in ("topics_from", "seed_words") if run.manifest["parameters"].get(name)]
     if named_by:
         reporting.warn(f"the names given by `{named_by[0]}` are replaced by phrases, as all others are")
     names = names_from_phrases(run, [topic.words for topic in topics], before, options, execution)
-    return [
-        TopicName(k, old, name, passage)
-        if name
-        else TopicName(k, old, old, problem="its documents have no phrase of it")
-        for k, (old, (name, passage)) in enumerate(zip(before, names, strict=True))
-    ]
+    result = []
+    for k, (old, (name, passage)) in enumerate(zip(before, names, strict=True)):
+        problem = "" if name else "its documents have no phrase of it"
+        if name in kept.values():
+            problem = f"its phrase, '{name}', is the name of another topic"
+        if k not in kept:
+            result.append(TopicName(k, old, old, problem=problem) if problem else TopicName(k, old, name, passage))
+    return result
 
 
 def plan_names(run: str | Path, options: NameOptions, execution: Execution) -> dict[str, Any]:
@@ -167,13 +195,15 @@ def plan_names(run: str | Path, options: NameOptions, execution: Execution) -> d
 
 
 def sources_of(run: Run, options: NameOptions) -> list[TopicSource]:
-    """Return what is shown of each topic: its words, and the beginnings of typical documents that the run holds."""
+    """Return what is shown of each topic that is to be named: its words, and the beginnings of typical documents that the run holds."""
+    kept = _kept_names(run, options)
     table = run.table("topics", ["topic", "top_terms", "representative_texts"])
     return [
         TopicSource(
             row["topic"], row["top_terms"][: options.n_words], [t for t in row["representative_texts"] if t.strip()]
         )
         for row in table.to_pylist()
+        if row["topic"] not in kept
     ]
 
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
 from nlpkit.errors import ColumnError, InputError, UsageError
-from nlpkit.io.dates import days_of
+from nlpkit.io.dates import date_format_of, days_of
 from nlpkit.io.nlpkit_files import is_comparison
 from nlpkit.io.page_code import read_page_code
 from nlpkit.io.pictures import write_picture
@@ -204,7 +204,7 @@ def _topic_sections(
     content: topics.TopicRunContent, data: Mapping[str, Any], arrays: Mapping[str, Any], execution: Execution
 ) -> list[Section]:
     manifest, rows = content.run.manifest, data["topics"]
-    names = ("Topic", "Documents", "Share, %", "NPMI", "Stability", "Words")
+    names = ("Topic", "Documents", "Share, %", "NPMI (documents)", "Stability", "Words")
     listed = [
         (
             row["label"],
@@ -223,7 +223,8 @@ def _topic_sections(
         numeric=range(1, len(filled) - 1),
         id="topic-table",
     )
-    text, references = methods(manifest, content.n_topics)
+    cf = content.run.table("vocab", ["cf"]).column("cf")
+    text, references = methods(manifest, content.n_topics, n_terms=len(cf), n_tokens=pc.sum(cf).as_py() or 0)
     sections = [Section("overview", "Overview", paragraphs(topics.overview(content, execution)))]
     if "x" in arrays:
         sections.append(Section("map", "Map"))
@@ -314,17 +315,18 @@ def _columns(
     for name in topics.user_columns(content, options):
         if len(columns) == MAX_COLUMNS:
             break
-        described, array = _coded(name, content.documents.column(name).take(pa.array(content.rows)))
+        column, written = content.documents.column(name), date_format_of(content.documents.schema, name)
+        described, array = _coded(name, column.take(pa.array(content.rows)), written)
         if array is not None:
             arrays[f"c{len(columns)}"] = array
             columns.append({"name": name, **described})
     return columns, arrays
 
 
-def _days(column: pa.ChunkedArray, name: str) -> np.ndarray | None:
+def _days(column: pa.ChunkedArray, name: str, written: str | None) -> np.ndarray | None:
     """Return dates as days since 1970 (n,) float32, NaN where there is none; None where the column holds no dates."""
     try:
-        days, _ = days_of(column, name)
+        days, _ = days_of(column, name, format=written)
     except ColumnError:
         return None
     if np.isnat(days).all():
@@ -334,7 +336,7 @@ def _days(column: pa.ChunkedArray, name: str) -> np.ndarray | None:
     return numbers
 
 
-def _coded(name: str, column: pa.ChunkedArray) -> tuple[dict[str, Any], np.ndarray | None]:
+def _coded(name: str, column: pa.ChunkedArray, written: str | None) -> tuple[dict[str, Any], np.ndarray | None]:
     if pa.types.is_nested(column.type) or column.null_count == len(column):
         return {}, None
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
@@ -343,7 +345,7 @@ def _coded(name: str, column: pa.ChunkedArray) -> tuple[dict[str, Any], np.ndarr
             return {"type": "number"}, values.astype(np.float32)
     strings = pc.cast(column, pa.string()).to_pylist()
     if name == "date":
-        days = _days(column, name)
+        days = _days(column, name, written)
         if days is not None:
             return {"type": "date"}, days
     kinds = sorted({s for s in strings if s is not None})

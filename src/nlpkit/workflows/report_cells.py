@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit import wording
+from nlpkit import reporting, wording
 from nlpkit.errors import ColumnError
-from nlpkit.io.dates import PARTS, calendar, days_of
+from nlpkit.io.dates import PARTS, calendar, date_format_of, days_of
 from nlpkit.io.runs import Run
 from nlpkit.parameters import Execution
 from nlpkit.plain import finite_or_none
@@ -36,8 +36,9 @@ def usual_periods(documents: pa.Table) -> str | None:
     if "date" not in documents.column_names:
         return None
     try:
-        days, _ = days_of(documents.column("date"))
-    except ColumnError:
+        days, _ = days_of(documents.column("date"), format=date_format_of(documents.schema, "date"), strict=True)
+    except ColumnError as error:
+        reporting.warn(f"the report has no topics over time: {error}", always=True)
         return None
     known = days[~np.isnat(days)]
     if not len(known):

@@ -307,7 +307,7 @@ def overview(content: TopicRunContent, execution: Execution) -> list[str]:
     ]
     uncertainty = Uncertainty(0.95, execution.seed)
     scores = []
-    for name, title in (("npmi", "NPMI of the top words"), ("exclusivity", "exclusivity")):
+    for name, title in (("npmi", "NPMI (documents) of the top words"), ("exclusivity", "exclusivity")):
         values = np.array([np.nan if v is None else v for v in content.topics.column(name).to_pylist()], np.float64)
         score = mean_score(METRICS[name], values, uncertainty)
         if score.value is not None:

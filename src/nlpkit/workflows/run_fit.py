@@ -8,13 +8,13 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy import sparse
 
 from nlpkit import reporting
 from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.fit import HeldOutScores, bootstrap_groups, perplexity_statistic
 from nlpkit.evaluation.results import TargetResult, detail_table
 from nlpkit.io.corpora import InputInfo
+from nlpkit.io.memberships import read_theta
 from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.read_options import SELECTING
 from nlpkit.io.runs import Run
@@ -25,7 +25,7 @@ from nlpkit.topics.lda.residuals import residual_dispersion
 from nlpkit.topics.mixtures.heldout import Method, hold_out, merged, perplexity
 from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.topics.mixtures.token_tables import select_documents
-from nlpkit.types import CsrMatrix, FloatArray, TokenTable
+from nlpkit.types import CsrMatrix, TokenTable
 from nlpkit.weighting.dtm import count_terms
 from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
 from nlpkit.workflows.mixture_model import FittedMixture
@@ -201,7 +201,8 @@ def _add_residuals(result: TargetResult, target: TopicTarget, run: Run, settings
         )
     chosen = np.flatnonzero(hold_out(len(ids), min(1.0, RESIDUAL_DOCS / len(ids)), settings.uncertainty.seed))
     counts = _counts_in(model, select_documents(tokens, chosen))
-    theta = _theta(run, model, ids.take(pa.array(chosen)))
+    place = pc.index_in(ids.take(pa.array(chosen)), value_set=known)
+    theta = read_theta(run)(place.to_numpy().astype(np.int64))
     residuals = residual_dispersion(counts, lambda r: theta[r], model.phi, share=len(chosen) / len(known))
     parameters = {
         "statistic": residuals.statistic,
@@ -219,18 +220,3 @@ def _counts_in(model: MixtureModel, tokens: TokenTable) -> CsrMatrix:
     ids = place[tokens.term_ids]
     before = np.concatenate([[0], np.cumsum(ids >= 0)])
     return count_terms(TokenTable(before[tokens.offsets].astype(np.int64), ids[ids >= 0], model.terms))
-
-
-def _theta(run: Run, model: MixtureModel, ids: pa.Array) -> FloatArray:
-    """Return theta (ids, K); what doc_topics.parquet leaves out is spread by the prior."""
-    table = run.table("doc_topics", ["id", "topic", "prob"])
-    table = table.filter(pc.is_in(table.column("id"), value_set=ids))
-    document = pc.index_in(table.column("id"), value_set=ids).to_numpy()
-    shape = (len(ids), model.n_topics)
-    topics, prob = table.column("topic").to_numpy(), table.column("prob").to_numpy()
-    theta = sparse.coo_array((prob.astype(np.float64), (document, topics)), shape=shape).toarray()
-    prior = np.where(theta > 0, 0.0, model.alpha)
-    total = prior.sum(axis=1, keepdims=True)
-    rest = np.maximum(1 - theta.sum(axis=1, keepdims=True), 0.0)
-    theta += np.divide(prior * rest, total, out=np.zeros_like(prior), where=total > 0)
-    return np.asarray(theta / theta.sum(axis=1, keepdims=True), np.float64)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow.compute as pc
-from scipy import sparse
 
 from nlpkit.evaluation.results import TargetResult, detail_table
+from nlpkit.io.memberships import read_counts_and_prior, read_membership
 from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.runs import Run
 from nlpkit.metrics.catalogue import METRICS
@@ -60,17 +59,14 @@ def _values(run: Run, target: TopicTarget, name: str, n: int) -> tuple[FloatArra
         return None, "it needs the probability of every word, which runs of nlpkit lda-gibbs and models like it have"
     model = read_model(run)
     cf = run.table("vocab", ["cf"]).column("cf").to_numpy().astype(np.float64)
-    scores = topic_significance(model.topic_term, eta=model.eta, corpus=cf, doc_topic=_doc_topics(run, K))
+    n_dk, alpha = read_counts_and_prior(run, K)
+    prior: FloatArray | None = alpha
+    if n_dk is None:  # a run of before 2026-11-23: theta as far as doc_topics.parquet has it
+        documents, prior = read_membership(run, mixed=True).weights, None
+    else:
+        documents = n_dk[np.flatnonzero(n_dk.sum(axis=1) > 0)]
+    scores = topic_significance(model.topic_term, eta=model.eta, corpus=cf, doc_topic=documents, alpha=prior)
     return np.asarray(getattr(scores, name), np.float64), ""
-
-
-def _doc_topics(run: Run, K: int) -> sparse.csr_array:
-    """Return theta (D, K) as far as doc_topics.parquet has it."""
-    table = run.table("doc_topics", ["id", "topic", "prob"])
-    ids = run.table("documents", ["id"]).column("id").combine_chunks()
-    rows = pc.index_in(table.column("id"), value_set=ids).to_numpy()
-    values, topics = table.column("prob").to_numpy(), table.column("topic").to_numpy()
-    return sparse.coo_array((values, (rows, topics)), shape=(len(ids), K)).tocsr()
 
 
 def _add_diagnostics(result: TargetResult, run: Run) -> None:

@@ -165,7 +165,7 @@ def read_dated_corpus(
 
 def _dated(words: CountedCorpus, stream: DocumentStream, options: PreprocessOptions, column: str) -> DatedCorpus:
     everything = words.rows(["text"])
-    days, lost = days_of(everything.column("date"), column, format=date_format_of(stream.schema, "date"))
+    days, lost = days_of(everything.column("date"), column, format=date_format_of(stream.schema, "date"), strict=True)
     kept = np.flatnonzero(~np.isnat(days))
     if not len(kept):
         raise _no_dates(list(lost.values()), column, stream.where)

@@ -82,5 +82,6 @@ def _notes(lineage: dict[str, Any], K: int, result: EditedRun) -> None:
     npmi, diversity = (wording.if_defined(figures.get(name)) for name in ("npmi", "diversity"))
     lost = round(float(figures["unassigned"]) * int(figures["documents"]))
     reporting.note(
-        f"{wording.counted(K, 'topic')}; NPMI {npmi}, diversity {diversity}; {wording.counted(lost, 'document')} without a topic"
+        f"{wording.counted(K, 'topic')}; NPMI {npmi} (documents), diversity {diversity}; "
+        f"{wording.counted(lost, 'document')} without a topic"
     )

@@ -91,7 +91,14 @@ def show_further(run: MixtureRun, terms: Sequence[str], documents_with: FloatArr
         "has them by probability"
     )
     note_leading_term(run.description.relevant, terms, documents_with)
-    console.note_topic_run(target)
+    if run.files.model_config["tokens"] is not None:
+        console.note_topic_run(target)
+        return
+    reporting.note(f"wrote {target}/{console.next_step('info', target)}")
+    reporting.note(
+        "the tokens came without the settings that made them, as JSON lines and pipes hold them. This run cannot cut new texts: predict "
+        "and evaluate need documents with such tokens. A run that can is fitted to a file of nlpkit preprocess -o docs.parquet"
+    )
 
 
 def show_choice(choice: TopicChoice) -> None:

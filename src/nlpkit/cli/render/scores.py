@@ -140,7 +140,7 @@ def _scores(scores: Mapping[str, Score], title: str) -> Block:
         interval = [] if level is None else [interval_of(score)]
         median = ["" if score.median is None else wording.score_text(score.median)] if medians else []
         value = "–" if score.value is None else wording.score_text(score.value)
-        rows.append([name, value, *interval, *median, definition(score)])
+        rows.append([titled(name, score), value, *interval, *median, definition(score)])
     return Block(title, columns, rows, columns[1:-1])
 
 
@@ -148,6 +148,7 @@ def _side_by_side(targets: Sequence[TargetResult]) -> Block:
     names = list(dict.fromkeys(name for target in targets for name in target.scores))
     columns = ["metric", *(target.name for target in targets)]
     better = {s.metric.name: s.metric.better for t in targets for s in t.scores.values()}
+    titles = {name: titled(name, score) for target in targets for name, score in target.scores.items()}
     rows = [["", *(_kind(target) for target in targets)]]
     for name in names:
         cells = []
@@ -155,7 +156,7 @@ def _side_by_side(targets: Sequence[TargetResult]) -> Block:
             score = target.scores.get(name)
             value = "–" if score is None or score.value is None else wording.score_text(score.value)
             cells.append(value if score is None or score.interval is None else f"{value} {interval_of(score)}")
-        rows.append([name + (" (lower is better)" if better[name] == "low" else ""), *cells])
+        rows.append([titles[name] + (" (lower is better)" if better[name] == "low" else ""), *cells])
     return Block("", columns, rows, [])
 
 
@@ -191,7 +192,8 @@ def _units(target: TargetResult) -> list[Block]:
     }
     if not scores or not target.units:
         return []
-    columns = [target.unit, *scores, "words"]
+    heads = [titled(name, score) for name, score in scores.items()]
+    columns = [target.unit, *heads, "words"]
     rows = []
     for k, name in enumerate(target.units):
         cells = [
@@ -200,7 +202,7 @@ def _units(target: TargetResult) -> list[Block]:
             if s.values is not None
         ]
         rows.append([name, *cells, target.unit_texts[k]])
-    return [Block("", columns, rows, [*scores], noun=f"{target.unit}{'es' if target.unit == 'class' else 's'}")]
+    return [Block("", columns, rows, heads, noun=f"{target.unit}{'es' if target.unit == 'class' else 's'}")]
 
 
 def cells_of(table: pa.Table) -> list[list[str]]:
@@ -227,6 +229,14 @@ def interval_of(score: Score) -> str:
         if score.interval is None
         else f"[{wording.score_text(score.interval.low)}, {wording.score_text(score.interval.high)}]"
     )
+
+
+def titled(name: str, score: Score) -> str:
+    """Return the name of a score, of NPMI with what its words are counted in: that of a fit is of whole documents."""
+    if score.metric.name != "npmi" or "window" not in score.parameters:
+        return name
+    window = score.parameters["window"]
+    return f"{name} ({'documents' if window in (None, 'document') else f'window {window}'})"
 
 
 def definition(score: Score) -> str:

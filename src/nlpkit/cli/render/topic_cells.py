@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 BLOCKS = "▁▂▃▄▅▆▇█"
 LINE_WIDTH = 24
 MOST_GROUPS = 6  # whose shares fit beside each other
+DIFFERENCES = ("difference", "difference_low", "difference_high")
 LABEL_WIDTH = 40
 SHOWN_VALUES = 5  # of a number whose effects are shown
 TEXT_WIDTH = 160
@@ -204,22 +205,19 @@ def answer(result: TopicTable) -> None:
     shown: dict[str, Callable[[Any], str]] = dict.fromkeys(
         ("weight", "words", "centroids", "documents", "correlation"), _number
     )
-    effects = ("estimate", "se", "low", "high", "t", "p", "difference", "difference_low", "difference_high")
+    effects = ("estimate", "se", "low", "high", "t", "p", *DIFFERENCES)
     shown |= dict.fromkeys(effects, lambda value: "" if value is None else f"{value:.3g}")
-    shares = (
-        "share",
-        "low",
-        "high",
-        "difference",
-        "difference_low",
-        "difference_high",
-    )  # in percent where there is a share
+    shares = ("share", "low", "high", *DIFFERENCES)  # in percent where there is a share
     if "share" in result.table.column_names:
         shown |= dict.fromkeys(shares, lambda value: "" if value is None else _percent(value))
     shown |= dict.fromkeys(("topic_label", "other_label"), _label)
     shown["value"] = lambda value: f"{value:.6g}" if isinstance(value, float) else str(value)
     columns = result.table.column_names
     cells = [[shown.get(name, str)(row[name]) for name in columns] for row in rows]
+    for row, line in zip(rows, cells, strict=True):
+        if row.get("difference") == 0 and row.get("p", 0) is None:  # the value that the others are compared with
+            for name, text in zip(DIFFERENCES, ("(reference)", "", ""), strict=True):
+                line[columns.index(name)] = text
     heads = [name.replace("_", " ") for name in columns]
     right = [
         head
@@ -233,6 +231,8 @@ def answer(result: TopicTable) -> None:
     }
     console.table(heads, cells, right=right, title=titles.get(result.kind, ""), noun=result.kind, rest=REST)
     if result.kind == "effects":
+        if any((row.get("low") or 0) < 0 or (row.get("high") or 0) > 1 for row in rows if "share" in row):
+            reporting.note("shares are those of a linear regression: they and their intervals can pass 0% and 100%")
         reporting.note(
             "intervals hold for the topics of this fit; that another start or number of topics could give others is not in them"
         )

@@ -174,9 +174,19 @@ def show_next(fitted: FittedBertopic, target: Path) -> None:
         )
         reporting.note(f"{what} nearest one")
     note_leading_term(model.terms.term_ids, fitted.words.terms, fitted.share_of_documents)
+    if model.by_all_texts.any():
+        few = np.flatnonzero(model.by_all_texts).tolist()
+        topics, their = ("topic", "Its") if len(few) == 1 else ("topics", "Their")
+        reporting.note(
+            f"{topics} {wording.listed(few, 10)}: hardly a word is in two different texts. {their} words are ranked by plain "
+            "c-tf-idf (--plain-terms)"
+        )
+    repeated = ""
+    if model.text_agreement != model.rule_agreement:
+        repeated = f" ({model.text_agreement:.0%} of the different texts, each without those that equal it)"
     reporting.note(
-        "documents.parquet has the nearest topic and its margin of every document; new texts get the topic of their "
-        f"neighbours: for {model.rule_agreement:.0%} of the documents here this rule gives the topic of the fit"
+        "documents.parquet has the nearest topic and its margin of every document; new texts get the topic of their neighbours: "
+        f"for {model.rule_agreement:.0%} of the documents here this rule gives the topic of the fit{repeated}"
     )
     if np.isfinite(model.least_similarity):
         reporting.note(

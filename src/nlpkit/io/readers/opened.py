@@ -22,12 +22,13 @@ from nlpkit.io.readers.ids import UniqueIds
 from nlpkit.io.readers.notes import ReadingNotes
 from nlpkit.io.readers.parquet import ArrowInput, ParquetInput
 from nlpkit.io.readers.places import DerivedColumn, derived_columns
-from nlpkit.io.readers.roles import COPY_KEY, rename
+from nlpkit.io.readers.roles import rename
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.readers.schema import InputHeader, TableLayout
 from nlpkit.io.readers.unreadable import NoRecordsError
 from nlpkit.io.selection import selection_columns
 from nlpkit.io.sources import Source, StoredBytes, is_markdown, sniff
+from nlpkit.text.dates import COPY_KEY
 
 _INDEX = re.compile(r"__index_level_\d+__")
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from nlpkit.errors import missing_column
 
-COPY_KEY = b"nlpkit.copy_of"  # of a column id, label or date that is a copy of the one named for it
 NUMBERED = "none"  # `id_col` none: every row gets a made id
 
 log = logging.getLogger("nlpkit.io")

@@ -13,7 +13,7 @@ from nlpkit.errors import EncodingError, InputError, UsageError, missing_column
 from nlpkit.io.dates import FORMAT_KEY, check_format
 from nlpkit.io.documents import VOCABULARY_KEY
 from nlpkit.io.readers.columns import JUMBLED, NULL, TOKENS, TypedColumn, ValueKind, merge, settle
-from nlpkit.io.readers.roles import COPY_KEY
+from nlpkit.text.dates import COPY_KEY
 
 log = logging.getLogger("nlpkit.io")
 

@@ -108,7 +108,7 @@ def expected_counts(weights: FloatArray, totals: FloatArray) -> CsrMatrix:
     return sparse.csr_array(sparse.vstack(blocks)) if len(blocks) > 1 else blocks[0]
 
 
-def theta_of(doc_topic: CsrMatrix, alpha: FloatArray, rows: slice) -> FloatArray:
+def theta_of(doc_topic: CsrMatrix, alpha: FloatArray, rows: slice | LongArray) -> FloatArray:
     """Return theta_dk = (n_dk + α_k) / (N_d + Σ α) of some documents (rows, K).
 
     An empty document has the prior's mean, 1 / K where there is no prior.

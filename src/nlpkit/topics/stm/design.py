@@ -254,7 +254,7 @@ def checked_covariates(formula: Formula, covariates: Mapping[str, Covariate]) ->
         if missing:
             raise InputError(
                 f"'{column}' has no value in {missing:,} of {len(values[column]):,} documents, and a covariate needs one in each; leave "
-                "these documents out, as `keep_if` can, or the covariate"
+                "the covariate out, or fit nlpkit stm without these documents (`keep_if`)"
             )
     return values
 
