@@ -16,7 +16,9 @@ from nlpkit.errors import UsageError
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.mlm import MlmNetwork, MlmObjective, load_mlm
 from nlpkit.finetune.patterns import Gaps, Verbalizer, gap_logits
+from nlpkit.finetune.pet_options import adapter_options
 from nlpkit.finetune.tasks import Targets
+from nlpkit.finetune.word_head import WordHead
 from nlpkit.types import FloatArray, LongArray
 
 _PARTNERS, _RATERS = 29, 31  # so that no two draws of one seed are the same
@@ -24,9 +26,9 @@ _PARTNERS, _RATERS = 29, 31  # so that no two draws of one seed are the same
 
 @dataclass(slots=True)
 class PatternNetwork:
-    """A masked language model that fills patterns, and what is trained of it: all, or adapters in a frozen body.
+    """A masked language model that fills patterns, and what is trained of it: all, or adapters in a frozen body and a `WordHead`.
 
-    adapters: None, a model of peft, or the adapters that `insert` put in.
+    adapters: None, a model of peft, or the adapters that `insert` put in. The head is `mlm.words`, under "words." among the trained.
     """
 
     mlm: MlmNetwork
@@ -41,8 +43,18 @@ class PatternNetwork:
     @property
     def n_parameters(self) -> int:
         """Numbers of the base."""
-        added = 0 if self.adapters is None else self.n_trained
+        added = 0 if self.adapters is None else self.n_trained - sum(p.numel() for p in self.head().values())
         return int(sum(p.numel() for p in self.mlm.model.parameters())) - added
+
+    def head(self) -> dict[str, Tensor]:
+        """Return the parameters of the head that is trained with the adapters, by name; none without one."""
+        words = self.mlm.words
+        return {} if words is None else {f"words.{name}": p for name, p in words.named_parameters()}
+
+    def take_head(self, words: WordHead) -> None:
+        """Let a head for some tokens guess in the place of the model's, and be trained."""
+        self.mlm.words = words
+        self.trained = {**self.trained, **self.head()}
 
     def state(self) -> dict[str, np.ndarray]:
         """Return a copy of the trained parameters by name."""
@@ -58,7 +70,9 @@ class PatternNetwork:
 def load_pattern_network(
     folder: Path, method: Method, *, seed: int, device: torch.device, max_tokens: int | None
 ) -> PatternNetwork:
-    """Return a base model with its head for masked words, and of `petapter` with adapters in a frozen body and a frozen head.
+    """Return a base model with its head for masked words, and of `petapter` with adapters in a frozen body.
+
+    The head that `petapter` trains is made when the words are known; see `word_head`.
 
     Raises:
         UsageError: the base has no such head, or its tokenizer no mask; adapters that do not go into it. MissingError: see `load_mlm`.
@@ -72,8 +86,7 @@ def load_pattern_network(
         )
     if method.name != "petapter":
         return PatternNetwork(mlm, mlm.trained)
-    options = dict(method.options)
-    name = str(options.pop("adapter"))
+    options, name = adapter_options(method.options), str(method.options["adapter"])
     if name in ("lora", "dora", "ia3"):
         from nlpkit.finetune.peft_methods import apply_peft
 
@@ -128,8 +141,8 @@ class PatternObjective:
         return self.network.trained
 
     def head(self) -> set[str]:
-        """Return nothing: no part is new."""
-        return set()
+        """Return the names of the head that is trained with adapters; of PET no part is new."""
+        return set(self.network.head())
 
     def mode(self, train: bool) -> None:
         """Put the network into training, or out of it."""
