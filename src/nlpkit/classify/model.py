@@ -18,7 +18,7 @@ Link: TypeAlias = Literal["softmax", "sigmoid", "margin", "identity"]
 Features: TypeAlias = Any  # CsrMatrix (D, V) of float64 or counts, or an array (D, E)
 Array: TypeAlias = npt.NDArray[Any]
 
-BLOCK_ROWS = 8192  # rows of dense features that are float64 at a time
+BLOCK_ROWS = 256  # rows of dense features in a product, never fewer: BLAS adds up otherwise for another number of rows
 
 
 @runtime_checkable
@@ -202,11 +202,10 @@ def row_lengths(X: Features) -> FloatArray:
 def _product(X: Features, coef: FloatArray, *, presence: bool) -> FloatArray:
     if sparse.issparse(X):
         return np.asarray((present(X) if presence else X) @ coef, np.float64)
-    scores = np.empty((X.shape[0], coef.shape[1]))
+    scores, block = np.empty((X.shape[0], coef.shape[1])), np.zeros((BLOCK_ROWS, X.shape[1]))
     with threadpool_limits(1, user_api="blas"):
         for start in range(0, len(X), BLOCK_ROWS):
             rows = X[start : start + BLOCK_ROWS]
-            np.matmul(
-                present(rows) if presence else rows.astype(np.float64), coef, out=scores[start : start + len(rows)]
-            )
+            block[: len(rows)] = present(rows) if presence else rows
+            scores[start : start + len(rows)] = (block @ coef)[: len(rows)]
     return scores

@@ -35,6 +35,7 @@ CPU_PARTS, CPU_PART_TOKENS = 8, 256  # a part has at most an eighth of a batch, 
 PART_COST = 64  # tokens that take as long as what a part costs beside its tokens
 GPU_PART_TOKENS = 16384
 RUN_TOKENS = {"cpu": 512, "cuda": 32768, "mps": 8192}
+CPU_ROW_TOKENS = 128  # of a batch of rows of one length, which is filled up to it
 _FIRST_SCALE = 2.0**16  # of losses in fp16, as torch's GradScaler starts
 
 
@@ -222,6 +223,29 @@ class Engine:
                 return part, work(part)
 
         yield from self._each(quiet, todo, lengths)
+
+    def run_rows(self, work: Callable[[LongArray], Any], lengths: Lengths) -> Iterator[tuple[LongArray, Any]]:
+        """Yield (rows, the values of these rows) over all rows, without gradients; `work` returns a value for each of its rows.
+
+        On a CPU the bytes of a value depend on its row alone, not on the rows beside it. Products of few rows and of many are added
+        up in different orders, and so are attention scores of different widths. So each batch has rows of one length, and for each
+        length as many of them: CPU_ROW_TOKENS tokens, with rows that are repeated where there are too few.
+        """
+        if not self._cpu:
+            yield from self.run(work, lengths)
+            return
+        widths = np.maximum(np.asarray(lengths, np.int64), 1)
+        parts = []
+        for width in np.unique(widths)[::-1].tolist():
+            rows, size = np.flatnonzero(widths == width), max(1, CPU_ROW_TOKENS // width)
+            parts += [rows[start : start + size] for start in range(0, len(rows), size)]
+
+        def full(part: LongArray, number: int) -> tuple[LongArray, Any]:
+            with torch.no_grad(), self._cast():
+                size = max(1, CPU_ROW_TOKENS // int(widths[part[0]]))
+                return part, work(np.resize(part, size))[: len(part)]
+
+        yield from self._each(full, parts, lengths)
 
     def _cut(self, lengths: Lengths, rows: LongArray) -> list[LongArray]:
         """Return the rows in parts, longest first: on a CPU the cheapest ones, else of about as many tokens each."""

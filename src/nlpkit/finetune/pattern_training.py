@@ -175,7 +175,12 @@ class PatternObjective:
 
 def ensemble_scores(scores: Sequence[FloatArray], weights: Sequence[float]) -> FloatArray:
     """Return s(l|x) = Σ_p w_p s_p(l|x) / Σ_p w_p (n, J) of the scores of each pattern (Schick & Schütze 2021a, §3.3)."""
-    total: FloatArray = np.tensordot(np.asarray(weights) / np.sum(weights), np.stack(scores), axes=1)
+    shares = np.asarray(weights) / np.sum(weights)
+    total: FloatArray = np.zeros_like(scores[0], np.float64)
+    for share, own in zip(
+        shares, scores, strict=True
+    ):  # a product of matrices would add up otherwise for other numbers of rows
+        total += share * own
     return total
 
 

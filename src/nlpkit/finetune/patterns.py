@@ -289,7 +289,7 @@ def pattern_scores(
     chosen = np.arange(len(gaps.places)) if rows is None else rows
     network.model.eval()
     scores: FloatArray = np.zeros((len(chosen), int(verbalizer.label.max()) + 1))
-    for part, values in engine.run(
+    for part, values in engine.run_rows(
         lambda places: verbalizer.scores(gap_logits(network, gaps, chosen[places])).cpu().numpy(),
         gaps.inputs.lengths[chosen],
     ):
@@ -335,7 +335,7 @@ def search_words(
             values: FloatArray = torch.log_softmax(logits, 1).cpu()[:, ids].numpy()
             return values
 
-        for part, values in engine.run(probabilities, filled.inputs.lengths[rows]):
+        for part, values in engine.run_rows(probabilities, filled.inputs.lengths[rows]):
             log_p[part] = values
         logit = log_p - np.log1p(-np.exp(np.minimum(log_p, -1e-12)))
         for place, label in enumerate(labels):

@@ -134,12 +134,10 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
         tags, tag_names_of(tags, split == TRAIN), None if options.pair_col is None else texts_of(table, options.pair_col),
         context_of(table, _files(streams), options.context, options.context_by) if options.context else None, options.by_total,
     )  # fmt: skip
+    if kind in ("answer", "tokens"):
+        dataset.overlap = options.overlap
     if kind == "answer":
-        dataset.answers, dataset.overlap, dataset.longest = (
-            _answers(dataset, options),
-            options.overlap,
-            options.answer_tokens,
-        )
+        dataset.answers, dataset.longest = _answers(dataset, options), options.answer_tokens
     leave_empty_out(dataset)
     deal(dataset, options, seed=seed)
     provenance.dropped += _unused(dataset, known, options.split, names)
