@@ -184,11 +184,6 @@ class DatasetOptions(HeldOutOptions):
                 "`order` is of the labels of `task=ordinal`; leave it out, or give `task=ordinal`", parameter="order"
             )
         usual = DatasetOptions()
-        if self.task not in ("auto", "answers", "words") and self.overlap != usual.overlap:
-            raise UsageError(
-                "`overlap` is for `task=answers` and `task=words`; leave it out, or give one of these",
-                parameter="overlap",
-            )
         for name in ("answer_start_col", "answer_tokens"):
             if self.task != "answers" and getattr(self, name) != getattr(usual, name):
                 raise UsageError(f"`{name}` is of `task=answers`; leave it out, or give `task=answers`", parameter=name)
