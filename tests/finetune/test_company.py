@@ -20,13 +20,12 @@ from nlpkit.finetune.heads import linear_head
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import load_network, predict
 from nlpkit.finetune.pattern_ensemble import PatternEnsemble
-from nlpkit.finetune.pattern_training import load_pattern_network
+from nlpkit.finetune.pattern_training import load_pattern_network, make_word_head
 from nlpkit.finetune.patterns import Patterns
 from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.setfit import SetFitModel
 from nlpkit.finetune.tasks import FinetuneTask, probabilities
 from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.word_head import make_word_head
 from tests.few import few
 from tests.finetune.tiny import tiny_bert, tiny_sentence_model
 

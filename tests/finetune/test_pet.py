@@ -19,6 +19,7 @@ from nlpkit.finetune.pattern_training import (
     PatternObjective,
     ensemble_scores,
     load_pattern_network,
+    make_word_head,
     next_examples,
     pattern_weights,
     soft_labels,
@@ -31,7 +32,7 @@ from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import Schedule, State, batches
 from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
-from nlpkit.finetune.word_head import WordHead, make_word_head
+from nlpkit.finetune.word_head import WordHead
 from tests.few import few
 from tests.finetune.test_fit import BAD, GOOD, REST, reviews
 from tests.finetune.test_mlm import HEADS, write_base

@@ -83,10 +83,10 @@ def fit_network(
         assert inputs.documents is not None
         learn = np.flatnonzero(np.isin(inputs.documents, learn))
         y = [
-            _token_targets(words, own)
+            _token_targets(words, its_labels)
             if network.crf is None
-            else _sequence(words, _after_start(network.crf, own, d == before))
-            for words, own, d, before in zip(
+            else _sequence(words, _after_start(network.crf, its_labels, d == before))
+            for words, its_labels, d, before in zip(
                 inputs.words, labels_of_windows(inputs, y), inputs.documents, [-1, *inputs.documents[:-1]], strict=True
             )
         ]

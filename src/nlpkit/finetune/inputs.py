@@ -169,9 +169,9 @@ def encode_words(
                 of_token = np.array([-1 if w is None else w for w in encoding.word_ids], np.int32)
                 for at, first, end in word_windows(of_token, len(texts[d]), room, overlap):
                     inside = of_token[at : at + room]
-                    own = np.where((inside >= first) & (inside < end), inside - first, -1)
+                    numbers = np.where((inside >= first) & (inside < end), inside - first, -1)
                     edges = np.full(len(frame.before), -1, np.int32), np.full(len(frame.after), -1, np.int32)
-                    words.append(np.concatenate([edges[0], own, edges[1]]).astype(np.int32))
+                    words.append(np.concatenate([edges[0], numbers, edges[1]]).astype(np.int32))
                     documents.append(d)
                     counts.append(end - first)
                     yield encoding.ids[at : at + room], None, len(inside), 0

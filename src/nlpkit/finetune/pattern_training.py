@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.special import softmax
-from torch import Tensor
+from torch import Tensor, nn
 
 from nlpkit.errors import UsageError
 from nlpkit.finetune.methods import Method
@@ -21,7 +21,7 @@ from nlpkit.finetune.tasks import Targets
 from nlpkit.finetune.word_head import WordHead
 from nlpkit.types import FloatArray, LongArray
 
-_PARTNERS, _RATERS = 29, 31  # so that no two draws of one seed are the same
+_PARTNERS, _RATERS, _HEAD = 29, 31, 37  # so that no two draws of one seed are the same
 
 
 @dataclass(slots=True)
@@ -104,6 +104,59 @@ def load_pattern_network(
     return PatternNetwork(mlm, trained, adapters)
 
 
+def make_word_head(mlm: MlmNetwork, tokens: LongArray, start: str, *, seed: int) -> WordHead:
+    """Return the head of a masked language model for some of its tokens (t,), on the model's device.
+
+    Args:
+        start: "new": normal weights of the model's `initializer_range`, biases of 0; they depend on the seed alone. "base": the
+            dense layer and the norm of the model's own head, and its rows for the tokens.
+
+    Raises:
+        UsageError: "base" of a model whose head is no h → h, norm, h → V.
+    """
+    config = mlm.model.config
+    width = int(config.hidden_size)
+    if start == "base":
+        head = _of_base(mlm, tokens, width)
+    else:
+        with torch.random.fork_rng(devices=[]):  # torch draws weights of its own first
+            head = WordHead(tokens, width)
+        rng, deviation = np.random.default_rng([seed, _HEAD]), float(getattr(config, "initializer_range", 0.02))
+        with torch.no_grad():
+            for layer in (head.dense, head.words):
+                drawn = rng.normal(0.0, deviation, tuple(layer.weight.shape))
+                layer.weight.copy_(torch.from_numpy(drawn))
+                layer.bias.zero_()
+    head.to(next(mlm.model.parameters()).device)
+    return head
+
+
+def _of_base(mlm: MlmNetwork, tokens: LongArray, width: int) -> WordHead:
+    modules = [mlm.model.get_submodule(name) for name in sorted({name.rpartition(".")[0] for name in mlm.head})]
+    dense = [m for m in modules if isinstance(m, nn.Linear) and m.weight.shape == (width, width)]
+    norms = [m for m in modules if isinstance(m, nn.LayerNorm)]
+    weight, bias = mlm.output_words()
+    if len(dense) != 1 or len(norms) != 1 or weight.shape[1] != width:
+        raise UsageError(
+            f"`head=base` needs a head of one layer h → h, a norm and h → words, and a {mlm.model.config.model_type} model has "
+            "another; take head=new or head=frozen",
+            parameter="method",
+        )
+    with torch.random.fork_rng(devices=[]):
+        head = WordHead(tokens, width, eps=norms[0].eps)
+    at = head.tokens.to(weight.device)
+    sources = [(head.dense, dense[0].weight, dense[0].bias), (head.norm, norms[0].weight, norms[0].bias),
+               (head.words, weight[at], None if bias is None else bias[at])]  # fmt: skip
+    with torch.no_grad():
+        for layer, values, shift in sources:
+            layer.weight.copy_(values)
+            if shift is None:
+                layer.bias.zero_()
+            else:
+                layer.bias.copy_(shift)
+    return head
+
+
 @dataclass(slots=True)
 class PatternObjective:
     """L = (1 - α) L_CE + α L_MLM (Schick & Schütze 2021a, §3.2), without unlabelled texts L = L_CE; see `objective.Objective`.
@@ -177,10 +230,10 @@ def ensemble_scores(scores: Sequence[FloatArray], weights: Sequence[float]) -> F
     """Return s(l|x) = Σ_p w_p s_p(l|x) / Σ_p w_p (n, J) of the scores of each pattern (Schick & Schütze 2021a, §3.3)."""
     shares = np.asarray(weights) / np.sum(weights)
     total: FloatArray = np.zeros_like(scores[0], np.float64)
-    for share, own in zip(
+    for share, values in zip(
         shares, scores, strict=True
     ):  # a product of matrices would add up otherwise for other numbers of rows
-        total += share * own
+        total += share * values
     return total
 
 

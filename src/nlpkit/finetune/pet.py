@@ -27,6 +27,7 @@ from nlpkit.finetune.pattern_training import (
     PatternObjective,
     ensemble_scores,
     load_pattern_network,
+    make_word_head,
     next_examples,
     pattern_weights,
     soft_labels,
@@ -47,7 +48,6 @@ from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, train
 from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
-from nlpkit.finetune.word_head import make_word_head
 from nlpkit.types import FloatArray, LongArray
 
 FULL = parse_method("full")

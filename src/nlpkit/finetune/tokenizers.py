@@ -121,15 +121,17 @@ def _lowering(tokenizer: Any, place: Path) -> Any:
     from tokenizers import normalizers
     from transformers import AutoTokenizer
 
-    own: Any = tokenizer.backend_tokenizer.normalizer
-    if isinstance(own, normalizers.BertNormalizer):  # made of the settings by transformers, whatever tokenizer.json has
-        if own.lowercase:
+    normalizer: Any = tokenizer.backend_tokenizer.normalizer
+    if isinstance(
+        normalizer, normalizers.BertNormalizer
+    ):  # made of the settings by transformers, whatever tokenizer.json has
+        if normalizer.lowercase:
             return tokenizer
         with quiet():
             return AutoTokenizer.from_pretrained(
-                str(place), local_files_only=True, do_lower_case=True, strip_accents=bool(own.strip_accents)
+                str(place), local_files_only=True, do_lower_case=True, strip_accents=bool(normalizer.strip_accents)
             )
-    rest = [] if own is None else [own]
+    rest = [] if normalizer is None else [normalizer]
     tokenizer.backend_tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *rest])
     return tokenizer
 

@@ -15,11 +15,10 @@ from nlpkit.finetune.insert import Inserted, insert
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.mlm import load_mlm
 from nlpkit.finetune.pattern_ensemble import PatternEnsemble
-from nlpkit.finetune.pattern_training import PatternNetwork
+from nlpkit.finetune.pattern_training import PatternNetwork, make_word_head
 from nlpkit.finetune.patterns import Patterns
 from nlpkit.finetune.pet_options import adapter_options
 from nlpkit.finetune.seq2seq import ChoiceModel, load_seq2seq
-from nlpkit.finetune.word_head import make_word_head
 
 ADAPTER, HEAD = "adapter.safetensors", "head.safetensors"
 _EXAMPLE = (
