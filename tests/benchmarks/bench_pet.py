@@ -4,6 +4,7 @@ python tests/benchmarks/bench_pet.py --steps 1100 --seeds 3
 
 --course: AG News by the protocol and settings of Rieger et al. 2024 (github.com/JonasRieger/petapter, ag/config.yml): 5 stratified samples
 of 10 texts, 5 trainings on each, 30 epochs of batches of 2 at a rate of 5e-5, one pattern, the head of transformers.
+--repeats, --tested and --methods make it smaller.
 """
 
 from __future__ import annotations
@@ -30,22 +31,12 @@ PATTERNS = {
     "trec": 'patterns = ["[text] [MASK] .", "[MASK] : [text]"]',
 }
 METHODS = "head,full,pet,petapter,petapter(lora)"
-COURSE = [
-    "--totals",
-    "10",
-    "--protocol",
-    "course",
-    "--epochs",
-    "30",
-    "--batch-size",
-    "2",
-    "--lr",
-    "5e-5",
-    "--warmup",
-    "0",
-]
+COURSE = ["--totals", "10", "--epochs", "30", "--batch-size", "2", "--lr", "5e-5", "--warmup", "0"]
 COURSE_PATTERNS = f'patterns = ["[MASK] News: [text]"]{NEWS_WORDS}'.replace("technology", "tech")
-COURSE_METHODS = "lora,ia3,pfeiffer,petapter(lora),petapter(ia3),petapter(pfeiffer)"
+COURSE_METHODS = (
+    "lora,ia3,pfeiffer,petapter(lora),petapter(ia3),petapter(pfeiffer),petapter(pfeiffer,head=base),"
+    "petapter(pfeiffer,head=frozen)"
+)
 
 
 def write_base(folder: Path, texts: list[str]) -> None:
@@ -70,7 +61,7 @@ def write_base(folder: Path, texts: list[str]) -> None:
 
 
 def run(*words: object) -> None:
-    subprocess.run([str(Path(sys.executable).with_name("nlpkit")), *map(str, words)], check=True)
+    subprocess.run([sys.executable, "-m", "nlpkit", *map(str, words)], check=True)
 
 
 def main() -> None:
@@ -81,10 +72,13 @@ def main() -> None:
     parser.add_argument("--base", type=Path, help="a masked language model; default: one that is pre-trained here")
     parser.add_argument("--course", action="store_true", help="the course's protocol and settings")
     parser.add_argument("--head-lr", type=float, default=5e-5, help="with --course; the course's is that of the rest")
+    parser.add_argument("--repeats", type=int, default=5, help="with --course, trainings on each of the five samples")
+    parser.add_argument("--tested", type=int, default=500, help="test documents")
+    parser.add_argument("--methods", default=COURSE_METHODS, help="with --course")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        splits = {data: write(data, folder, 500) for data in PATTERNS}
+        splits = {data: write(data, folder, args.tested) for data in PATTERNS}
         base = args.base
         if base is None:
             texts = [row["text"] for row in lines("ag_news_train_sub.jsonl.gz")[:14000]]
@@ -97,8 +91,9 @@ def main() -> None:
         if args.course:
             train, test = splits["ag_news"]
             (folder / "ag_news.toml").write_text(COURSE_PATTERNS)
-            run("finetune", train, "--test", test, "--method", COURSE_METHODS, *COURSE, "--head-lr", args.head_lr, "--pooling",
-                "transformers", "--base", base, "--patterns", folder / "ag_news.toml", "--twins", 0, "--threads", args.threads,
+            protocol = f"course(repeats={args.repeats})"
+            run("finetune", train, "--test", test, "--method", args.methods, *COURSE, "--protocol", protocol, "--head-lr", args.head_lr,
+                "--pooling", "transformers", "--base", base, "--patterns", folder / "ag_news.toml", "--twins", 0, "--threads", args.threads,
                 "--markdown", "-q", "-o", folder / "course")  # fmt: skip
             return
         for data, shots in (("ag_news", "3"), ("trec", "2")):

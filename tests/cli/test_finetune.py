@@ -232,7 +232,7 @@ def test_words(base: Path) -> None:
     predict("run", [{"id": i, "words": words, "text": ""} for i, words in zip("abc", texts, strict=True)])
     first, second, third = read("p.parquet").column("prediction").to_pylist()
     assert first == ["B-X", "O", "O", "B-X", "O"]
-    assert (len(second), second[0], second[-1], third) == (100, "B-X", None, [])
+    assert (second, third) == (["B-X"] * 100, [])  # in several windows
     predict("run", [{"id": "a", "text": SPORT[0]}])
     assert read("p.parquet").column("prediction").to_pylist() == [first]
     assert (

@@ -163,6 +163,17 @@ def test_answers_in_no_window_are_told(base: Path) -> None:
     assert "8 test documents" not in done.err  # none of these texts is one of training
 
 
+def test_an_answer_that_its_test_document_does_not_have_is_told(base: Path) -> None:
+    own = asked()
+    write_jsonl(
+        Path("test.jsonl"), [{**row, "id": f"t{row['id']}"} for row in asked(8)] + [{**own[0], "label": "bird"}]
+    )
+    write_jsonl(Path("train.jsonl"), own[1:])
+    done = tune("train.jsonl", *TASK, "--test", "test.jsonl", "-o", "run", base=base, steps=1)
+    assert "1 answer of test documents not in the text, word for word, so no prediction can be right" in done.err
+    assert "'bird' of document q0" in done.err
+
+
 @pytest.mark.parametrize(
     ("change", "more", "code", "said"),
     [

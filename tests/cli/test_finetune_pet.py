@@ -52,7 +52,10 @@ def denied(method: str, *words: Any, base: Path, code: int) -> str:
     return error
 
 
-@pytest.mark.parametrize("method", ["pet", "petapter", "petapter(lora)", "petapter(mam,prefix_length=4)"])
+@pytest.mark.parametrize(
+    "method",
+    ["pet", "petapter", "petapter(lora,head=base)", "petapter(ia3,head=frozen)", "petapter(mam,prefix_length=4)"],
+)
 def test_an_ensemble_is_saved_and_comes_back(method: str, base: Path) -> None:
     fit(method, "-q", base=base)
     whole = read("run/documents.parquet")
@@ -68,6 +71,8 @@ def test_an_ensemble_is_saved_and_comes_back(method: str, base: Path) -> None:
     card = Path("run/model/patterns/README.md").read_text()
     assert "[MASK] news: [text]" in card
     assert not list(Path("run").rglob("*.bin"))
+    learned = method.startswith("petapter") and "frozen" not in method
+    assert len(list(Path("run/model/patterns").rglob("head.safetensors"))) == (2 if learned else 0)
 
 
 @pytest.mark.parametrize("method", ["pet", "petapter"])

@@ -22,8 +22,10 @@ from nlpkit.finetune.inputs import (
     encode_words,
     first_tokens,
     frame_of,
+    labels_of_windows,
     share_room,
     spread,
+    word_windows,
 )
 from nlpkit.finetune.tokenizers import load_tokenizer
 from tests.finetune.tiny import tiny_bert
@@ -244,13 +246,22 @@ def test_targets_of_words_lie_on_their_first_tokens(bert: Any) -> None:
     assert spread(inputs.words[0], [7, 8, 9], -100).tolist() == [-100, 7, 8, -100, 9, -100]
 
 
-def test_words_beyond_the_window_have_no_token(bert: Any) -> None:
-    inputs = encode_words(bert, frame(bert), [["cat", "qq", "dog"], ["cat"]], max_tokens=4)
+def test_words_behind_the_window_are_in_another_one(bert: Any) -> None:
+    inputs = encode_words(bert, frame(bert), [["cat", "qq", "dog"], ["cat"]], max_tokens=4)  # cat q ##q dog
     assert inputs.words is not None
-    assert [words.tolist() for words in inputs.words] == [[-1, 0, 1, -1], [-1, 0, -1]]
-    assert inputs.counts.tolist() == [4, 1]
-    assert inputs.cut.tolist() == [2, 0]
-    assert spread(inputs.words[0], [7, 8, 9], -100).tolist() == [-100, 7, 8, -100]
+    assert inputs.documents is not None
+    assert inputs.n_words is not None
+    assert [words.tolist() for words in inputs.words] == [[-1, 0, 1, -1], [-1, -1, 0, -1], [-1, 0, -1]]
+    assert inputs.documents.tolist() == [0, 0, 1]
+    assert inputs.n_words.tolist() == [2, 1, 1]
+    assert inputs.cut.tolist() == [0, 0, 0]
+    labels = labels_of_windows(inputs, [np.array([7, 8, 9]), np.array([5])])
+    assert [own.tolist() for own in labels] == [[7, 8], [9], [5]]
+    assert [spread(words, own, -100).tolist() for words, own in zip(inputs.words, labels, strict=True)] == [
+        [-100, 7, 8, -100], [-100, -100, 9, -100], [-100, 5, -100],
+    ]  # fmt: skip
+    nothing = labels_of_windows(inputs, [np.zeros(0, np.int64), np.array([5])])
+    assert [len(own) for own in nothing] == [0, 0, 1]
 
 
 def test_a_word_the_tokenizer_makes_nothing_of_has_no_token(bert: Any) -> None:
@@ -312,3 +323,17 @@ def test_a_window_without_room(bert: Any) -> None:
         assert call(3).lengths[0] > 2
         with refuses("max_tokens"):
             call(2)
+
+
+@repeatable
+@given(st.lists(st.integers(0, 4), max_size=40), st.integers(1, 12), st.integers(0, 12))
+def test_each_word_is_one_windows_own_and_its_first_token_is_there(pieces: list[int], room: int, overlap: int) -> None:
+    words = np.repeat(np.arange(len(pieces)), pieces).astype(np.int32)
+    windows = word_windows(words, len(pieces), room, overlap)
+    assert [w for _, first, end in windows for w in range(first, end)] == list(range(len(pieces)))
+    covered = {t for at, _, _ in windows for t in range(at, min(at + room, len(words)))}
+    assert covered == set(range(len(words)))
+    for at, first, end in windows:
+        for w in range(first, end):
+            if pieces[w]:
+                assert at <= int(np.flatnonzero(words == w)[0]) < at + room

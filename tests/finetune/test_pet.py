@@ -13,16 +13,18 @@ import torch
 from torch.nn import functional
 
 from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.insert import insert
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.pattern_training import (
     PatternObjective,
     ensemble_scores,
     load_pattern_network,
+    make_word_head,
     next_examples,
     pattern_weights,
     soft_labels,
 )
-from nlpkit.finetune.patterns import Patterns, fill_pattern, verbalizers_of
+from nlpkit.finetune.patterns import Patterns, Verbalizer, fill_pattern, verbalizers_of
 from nlpkit.finetune.pet import fit_patterns
 from nlpkit.finetune.pet_options import ADAPTERS
 from nlpkit.finetune.tasks import FinetuneTask, SoftTargets, Targets
@@ -30,8 +32,10 @@ from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import Schedule, State, batches
 from nlpkit.finetune.trained import Trained, TrainingCallbacks
 from nlpkit.finetune.training_options import TrainingOptions
+from nlpkit.finetune.word_head import WordHead
 from tests.few import few
 from tests.finetune.test_fit import BAD, GOOD, REST, reviews
+from tests.finetune.test_mlm import HEADS, write_base
 from tests.finetune.tiny import tiny_bert
 from tests.refusals import refuses
 
@@ -186,7 +190,9 @@ def test_the_auxiliary_loss_has_its_share(calm: Path) -> None:
     assert own._partners.tolist() != before.tolist()
 
 
-@pytest.mark.parametrize("method", few(["pet", "petapter(lora)"], 1))
+@pytest.mark.parametrize(
+    "method", few(["pet", "petapter(lora)", "petapter(head=base)", "petapter(lora,head=frozen)"], 1)
+)
 def test_a_toy_problem_is_learnt(base: Path, method: str) -> None:
     _, y = reviews()
     found = fit(base, method, train=np.arange(60), steps=60, lr=5e-3 if method == "pet" else 3e-2)
@@ -198,7 +204,7 @@ def test_a_toy_problem_is_learnt(base: Path, method: str) -> None:
 
 @pytest.mark.parametrize("adapter", few(ADAPTERS, 4))
 def test_adapters_alone_learn_in_a_frozen_body_with_its_head(base: Path, adapter: str) -> None:
-    method = parse_method(f"petapter({adapter})")
+    method = parse_method(f"petapter({adapter},head=frozen)")
     network = load_pattern_network(base, method, seed=0, device=CPU, max_tokens=None)
     frozen = {id(p) for p in network.mlm.model.parameters() if not p.requires_grad}
     assert not frozen & {id(p) for p in network.trained.values()}
@@ -212,6 +218,82 @@ def test_adapters_alone_learn_in_a_frozen_body_with_its_head(base: Path, adapter
     fit(base, method.spelling, ONE, stages=stages, steps=2, lr=1e-2)
     before, after = network.state(), stages.done["generation0-pattern0"][1]
     assert any(not np.array_equal(after[f"weights/{name}"], value) for name, value in before.items())
+
+
+@pytest.mark.parametrize("adapter", few(ADAPTERS, 2))
+def test_the_head_of_petapter_learns_beside_the_adapters_and_the_body_does_not(base: Path, adapter: str) -> None:
+    method, stages = parse_method(f"petapter({adapter})"), Kept()
+    before = load_pattern_network(base, method, seed=0, device=CPU, max_tokens=None)
+    found = fit(base, method.spelling, stages=stages, steps=3, lr=1e-2)
+    after = stages.done["generation0-pattern1"][1]
+    names = {name.removeprefix("weights/") for name in after if name.startswith("weights/")}
+    of_head = {f"words.{layer}.{kind}" for layer in ("dense", "norm", "words") for kind in ("weight", "bias")}
+    assert names == before.trained.keys() | of_head
+    assert after["weights/words.words.weight"].shape == (3, 32)  # great, fine and awful
+    assert np.ptp(after["weights/words.norm.weight"]) > 0  # it was 1 everywhere
+    assert found.n_trained == 2 * (before.n_trained + 32 * 32 + 32 + 2 * 32 + 3 * 33)
+    assert found.n_parameters == 2 * before.n_parameters
+
+
+def test_the_head_of_petapter_is_that_of_its_authors() -> None:
+    """h → h, GELU, LayerNorm with 1e-12, h → t, the rows of the tokens in ascending order; scores summed over the masks.
+
+    Written anew after PEThead.forward of code/petapter.py in github.com/JonasRieger/petapter.
+    """
+    torch.manual_seed(0)
+    head = WordHead(np.array([4, 7, 9]), 8)
+    theirs = torch.nn.Sequential(
+        torch.nn.Linear(8, 8), torch.nn.GELU(), torch.nn.LayerNorm(8, eps=1e-12), torch.nn.Linear(8, 3)
+    )
+    theirs.load_state_dict(dict(zip(theirs.state_dict(), list(head.state_dict().values())[1:], strict=True)))
+    hidden = torch.randn(5, 2, 8)  # of five texts at two masks
+    tokens_of_labels = [[9, 4], [7, 7]]
+    places = [[[4, 7, 9].index(token) for token in tokens] for tokens in tokens_of_labels]
+    logits = theirs(hidden)
+    summed = logits[:, 0][:, [p[0] for p in places]] + logits[:, 1][:, [p[1] for p in places]]
+    words = Verbalizer(np.array(tokens_of_labels), np.array([0, 1])).among(head.tokens.numpy())
+    torch.testing.assert_close(words.scores(head(hidden)), summed)
+
+
+def test_new_weights_of_the_head_depend_on_the_seed_alone(base: Path) -> None:
+    network = load_pattern_network(base, parse_method("petapter"), seed=0, device=CPU, max_tokens=None)
+    first, same, other = (make_word_head(network.mlm, np.arange(3), "new", seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(first.dense.weight, same.dense.weight)
+    assert not torch.equal(first.dense.weight, other.dense.weight)
+    assert float(first.dense.weight.detach().std()) == pytest.approx(0.02, rel=0.1)  # initializer_range of BERT
+    assert not first.dense.bias.any()
+    assert not first.words.bias.any()
+    assert (first.norm.weight == 1).all()
+
+
+@pytest.mark.parametrize(("kind", "options"), few(HEADS, 3))
+def test_a_head_that_starts_as_that_of_the_base_scores_words_as_the_base_does(
+    kind: str, options: Any, tmp_path: Path
+) -> None:
+    network = load_pattern_network(
+        write_base(tmp_path / "m", kind, head=True, **options), parse_method("petapter(head=base)"), seed=0, device=CPU, max_tokens=None
+    )  # fmt: skip
+    hidden, tokens = torch.randn(4, int(network.mlm.model.config.hidden_size)), np.array([3, 6, 11])
+    with torch.no_grad():
+        of_base = network.mlm.guess(hidden)[:, tokens]
+        network.take_head(make_word_head(network.mlm, tokens, "base", seed=0))
+        torch.testing.assert_close(network.mlm.guess(hidden), of_base)
+
+
+def test_the_size_of_petapter_on_xlm_r_large_is_that_of_the_slide() -> None:
+    """16 MB (lecture, "computational resources"): 24 adapters of Pfeiffer and h → h, h = 1024, here with four words."""
+    from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
+
+    h, r, layers, t = 1024, 64, 24, 4
+    with torch.device("meta"):
+        model = XLMRobertaForMaskedLM(XLMRobertaConfig(
+            vocab_size=250002, hidden_size=h, num_hidden_layers=layers, num_attention_heads=16, intermediate_size=4096,
+            max_position_embeddings=514, type_vocab_size=1,
+        ))  # fmt: skip
+    adapters = insert(model, "pfeiffer", {}, generator=torch.Generator(), head=False).parameters()
+    n = sum(p.numel() for p in [*adapters.values(), *WordHead(np.arange(t), h).parameters()])
+    assert n == layers * (2 * h * r + r + h) + (h * h + h) + 2 * h + t * (h + 1)
+    assert 4 * n / 2**20 == pytest.approx(16, abs=0.2)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +316,13 @@ def test_same_bytes_for_any_number_of_threads_and_others_for_another_seed(base: 
 
 @pytest.mark.parametrize(
     ("method", "left", "halt"),
-    [("pet", 0, 2), ("pet", 0, 6), ("pet", 10, 10), pytest.param("ipet(generations=2)", 10, 9, marks=pytest.mark.slow)],
+    [
+        ("pet", 0, 2),
+        ("pet", 0, 6),
+        ("petapter", 0, 6),
+        ("pet", 10, 10),
+        pytest.param("ipet(generations=2)", 10, 9, marks=pytest.mark.slow),
+    ],
 )
 def test_a_training_cut_off_in_any_stage_goes_on_to_the_same_bytes(
     base: Path, method: str, left: int, halt: int

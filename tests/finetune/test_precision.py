@@ -59,7 +59,12 @@ def test_every_kind_trains_and_predicts_in_16_bits(
     own = whole(kind, task)
     inputs, targets = examples(task)
     if task is TAGS:
-        inputs = replace(inputs, words=[np.arange(n) for n in inputs.lengths], n_words=inputs.lengths)
+        inputs = replace(
+            inputs,
+            words=[np.arange(n) for n in inputs.lengths],
+            n_words=inputs.lengths,
+            documents=np.arange(len(inputs.lengths)),
+        )
     found = {}
     for asked in ("fp32", precision):
         with Engine(CPU, asked, threads=2) as engine:

@@ -16,7 +16,7 @@ from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray
 
 INTERVALS, REACH = 5, 3.0  # of each grid: five intervals of three standard deviations to either side
 PASSES = Passes(epochs=25, rate=0.02, decay=0.01)
-BLOCK_ROWS = 1024
+BLOCK_ROWS = 256
 PATHS = {
     "base_1": "layers.0.w_b", "spline_1": "layers.0.c", "base_2": "layers.1.w_b", "spline_2": "layers.1.c", "bias": "bias"
 }  # fmt: skip

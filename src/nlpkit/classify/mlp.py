@@ -12,11 +12,10 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from nlpkit.classify.model import Array, Features, Link, by_link, checked_features
+from nlpkit.classify.model import Array, Features, Link, by_link, checked_features, product
 from nlpkit.errors import MissingError, SchemaError
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
-BLOCK_ROWS = 8192
 HELD_OUT = 0.1  # share of the documents that tell when to stop
 STOP_EARLY_FROM = 2000  # documents; of fewer, a tenth would tell too little
 FEW_EPOCHS, FEW_DECAY = 60, 0.01  # for fewer: epochs at most, and the penalty of large weights, else 0.0001
@@ -57,13 +56,10 @@ class MlpModel:
             InputError: X has another number of features than the model, or values that are not finite.
         """
         features = checked_features(X, len(self.hidden))
-        scores = np.empty((features.shape[0], self.n_classes))
         with threadpool_limits(1, user_api="blas"):
-            for start in range(0, features.shape[0], BLOCK_ROWS):
-                rows = features[start : start + BLOCK_ROWS]
-                units = np.asarray((rows if sparse.issparse(rows) else rows.astype(np.float64)) @ self.hidden)
-                units += self.hidden_bias
-                scores[start : start + rows.shape[0]] = np.maximum(units, 0.0) @ self.output
+            units = product(features, self.hidden)
+            units += self.hidden_bias
+            scores = product(np.maximum(units, 0.0, out=units), self.output)
         scores += self.output_bias
         return scores
 

@@ -18,7 +18,7 @@ Link: TypeAlias = Literal["softmax", "sigmoid", "margin", "identity"]
 Features: TypeAlias = Any  # CsrMatrix (D, V) of float64 or counts, or an array (D, E)
 Array: TypeAlias = npt.NDArray[Any]
 
-BLOCK_ROWS = 8192  # rows of dense features that are float64 at a time
+BLOCK_ROWS = 256  # rows of dense features in a product, never fewer: BLAS adds up otherwise for another number of rows
 
 
 @runtime_checkable
@@ -89,7 +89,8 @@ class LinearModel:
             InputError: X has another number of features than the model, or values that are not finite.
         """
         features = checked_features(X, len(self.coef))
-        scores = _product(features, self.coef, presence=self.presence)
+        with threadpool_limits(1, user_api="blas"):
+            scores = product(features, self.coef, presence=self.presence)
         if self.unit_rows:
             scores /= row_lengths(features)[:, None]
         scores += self.intercept
@@ -199,14 +200,13 @@ def row_lengths(X: Features) -> FloatArray:
     return np.where(lengths > 0, lengths, 1.0)
 
 
-def _product(X: Features, coef: FloatArray, *, presence: bool) -> FloatArray:
+def product(X: Features, coef: FloatArray, *, presence: bool = False) -> FloatArray:
+    """Return x·coef (D, J) float64, each row of which is the same whatever the other rows are; BLAS is to have one thread."""
     if sparse.issparse(X):
         return np.asarray((present(X) if presence else X) @ coef, np.float64)
-    scores = np.empty((X.shape[0], coef.shape[1]))
-    with threadpool_limits(1, user_api="blas"):
-        for start in range(0, len(X), BLOCK_ROWS):
-            rows = X[start : start + BLOCK_ROWS]
-            np.matmul(
-                present(rows) if presence else rows.astype(np.float64), coef, out=scores[start : start + len(rows)]
-            )
+    scores, block = np.empty((X.shape[0], coef.shape[1])), np.zeros((BLOCK_ROWS, X.shape[1]))
+    for start in range(0, len(X), BLOCK_ROWS):
+        rows = X[start : start + BLOCK_ROWS]
+        block[: len(rows)] = present(rows) if presence else rows
+        scores[start : start + len(rows)] = (block @ coef)[: len(rows)]
     return scores

@@ -89,6 +89,10 @@ def run_network(
         for name, parameter in network.named_parameters():
             parameter.copy_(torch.tensor(parameters[name]).view_as(parameter))
         for start in range(0, len(inputs), block):
-            rows = torch.from_numpy(inputs[start : start + block])
-            scores[start : start + block] = network(rows.double() if rows.is_floating_point() else rows).numpy()
+            part = inputs[start : start + block]
+            rows = torch.from_numpy(
+                part[np.arange(block) % len(part)]
+            )  # products of fewer rows are added up in another order
+            values = network(rows.double() if rows.is_floating_point() else rows)
+            scores[start : start + len(part)] = values[: len(part)].numpy()
     return scores

@@ -159,14 +159,17 @@ class DocumentMethodOptions:
     method: Annotated[
         str,
         Param(
-            "Method: sbert, mean-words (mean of the word vectors of --vectors), or doc2vec (of the run of --vectors, else learned "
-            "from these documents).",
+            "Method: sbert, mean-words (mean of the word vectors of --vectors), or doc2vec (learned from these documents; with "
+            "--vectors RUN, the vectors of the documents that the run learned from, of no others).",
             metavar="METHOD",
         ),
     ] = "sbert"
     vectors: Annotated[
         Path | None,
-        Param("Word vectors of mean-words (run of embed-words, or file), or a run of doc2vec.", metavar="VECTORS"),
+        Param(
+            "Word vectors of mean-words (run of embed-words, or file), or a run of doc2vec that has these documents.",
+            metavar="VECTORS",
+        ),
         READ,
     ] = None
     dtype: Annotated[

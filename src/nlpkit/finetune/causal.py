@@ -267,7 +267,7 @@ def score_answers(network: CausalNetwork, answers: Answers, engine: Engine) -> F
         values: FloatArray = network.log_probs(answers, rows).double().cpu().numpy()
         return values
 
-    for rows, values in engine.run(work, answers.inputs.lengths):
+    for rows, values in engine.run_rows(work, answers.inputs.lengths):
         out[rows] = values
     return out
 

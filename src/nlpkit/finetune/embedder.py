@@ -195,7 +195,7 @@ def embed_all(embedder: Embedder, texts: EmbedderTexts, engine: Any) -> Float32A
     embedder.train(False)
     out = np.empty((len(texts.lengths), embedder.dim), np.float32)
     if len(out):
-        for rows, vectors in engine.run(texts.encode, texts.lengths):
+        for rows, vectors in engine.run_rows(texts.encode, texts.lengths):
             out[rows] = vectors.float().cpu().numpy()
     return out
 

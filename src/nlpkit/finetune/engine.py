@@ -35,6 +35,7 @@ CPU_PARTS, CPU_PART_TOKENS = 8, 256  # a part has at most an eighth of a batch, 
 PART_COST = 64  # tokens that take as long as what a part costs beside its tokens
 GPU_PART_TOKENS = 16384
 RUN_TOKENS = {"cpu": 512, "cuda": 32768, "mps": 8192}
+CPU_ROW_TOKENS = 128  # of a batch of rows of one length at most, where it is not one row
 _FIRST_SCALE = 2.0**16  # of losses in fp16, as torch's GradScaler starts
 
 
@@ -223,6 +224,28 @@ class Engine:
 
         yield from self._each(quiet, todo, lengths)
 
+    def run_rows(self, work: Callable[[LongArray], Any], lengths: Lengths) -> Iterator[tuple[LongArray, Any]]:
+        """Yield (rows, the values of these rows) over all rows, without gradients; `work` returns a value for each of its rows.
+
+        On a CPU the bytes of a value depend on its row alone, not on the rows beside it. Products of few rows and of many are added
+        up in different orders, and so are attention scores of different widths. So each batch has rows of one length, and for each
+        length as many of them (`rows_of_length`); where there are too few, rows are repeated.
+        """
+        if not self._cpu:
+            yield from self.run(work, lengths)
+            return
+        widths = np.maximum(np.asarray(lengths, np.int64), 1)
+        parts = []
+        for width in np.unique(widths)[::-1].tolist():
+            rows, size = np.flatnonzero(widths == width), rows_of_length(width)
+            parts += [rows[start : start + size] for start in range(0, len(rows), size)]
+
+        def full(part: LongArray, number: int) -> tuple[LongArray, Any]:
+            with torch.no_grad(), self._cast():
+                return part, work(np.resize(part, rows_of_length(int(widths[part[0]]))))[: len(part)]
+
+        yield from self._each(full, parts, lengths)
+
     def _cut(self, lengths: Lengths, rows: LongArray) -> list[LongArray]:
         """Return the rows in parts, longest first: on a CPU the cheapest ones, else of about as many tokens each."""
         order = np.argsort(-lengths, kind="stable")
@@ -306,6 +329,14 @@ class Engine:
         return OutOfMemoryError(
             f"no memory on {self.device} to train with {rows} rows at once; lower `batch_size` or `max_tokens`, or take a smaller model"
         )
+
+
+def rows_of_length(width: int) -> int:
+    """Return how many rows of `width` tokens are run together on a CPU: one, or a multiple of four.
+
+    A product with a vector, such as that of a head with one output, adds up otherwise in the rows after the last four.
+    """
+    return CPU_ROW_TOKENS // width // 4 * 4 or 1
 
 
 def cheapest_parts(lengths: Lengths) -> list[tuple[int, int]]:

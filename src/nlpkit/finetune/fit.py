@@ -16,10 +16,11 @@ from nlpkit.classify.kinds import FEW
 from nlpkit.classify.labels import Labels
 from nlpkit.errors import UsageError
 from nlpkit.finetune.answers import window_targets, windows_to_learn
+from nlpkit.finetune.crf import LinearChainCRF
 from nlpkit.finetune.embedder import Embedder, cut_of, embed_all, load_embedder
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import objective_of
-from nlpkit.finetune.inputs import Inputs, spread, word_places
+from nlpkit.finetune.inputs import Inputs, labels_of_windows, spread, word_places
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.network import Network, divide_outputs, load_network, predict
 from nlpkit.finetune.quantization import Quantization
@@ -75,12 +76,20 @@ def fit_network(
     cut = int((inputs.cut > 0).sum()), float(inputs.cut.sum() / max(1, inputs.counts.sum()))
     callbacks.on_truncation(*cut)
     unfit = 0
-    if inputs.documents is not None:
+    if task.kind == "answer":
         spans, y = y, window_targets(inputs, y)
         learn, unfit = windows_to_learn(inputs, spans, y, learn)
     if inputs.words is not None:
-        targets_of = _sequence if task.crf else _token_targets
-        y = [targets_of(words, word_labels) for words, word_labels in zip(inputs.words, y, strict=True)]
+        assert inputs.documents is not None
+        learn = np.flatnonzero(np.isin(inputs.documents, learn))
+        y = [
+            _token_targets(words, its_labels)
+            if network.crf is None
+            else _sequence(words, _after_start(network.crf, its_labels, d == before))
+            for words, its_labels, d, before in zip(
+                inputs.words, labels_of_windows(inputs, y), inputs.documents, [-1, *inputs.documents[:-1]], strict=True
+            )
+        ]
     weights, soft = None, None if shares is None else torch.from_numpy(shares[used].astype(np.float32))
     if training.balanced and task.kind != "regression":
         sizes = _sizes(task, y, learn) if shares is None else shares[train_rows].sum(axis=0)
@@ -203,6 +212,15 @@ def _sequence(words: IntArray, word_labels: LongArray) -> LongArray:
     """Return the places of words and their labels (2, W), as `Targets` has them for a CRF; without labels none."""
     places = word_places(words) if len(word_labels) else np.zeros(0, np.int64)
     return np.stack([places, word_labels[: len(places)]])
+
+
+def _after_start(crf: LinearChainCRF, word_labels: LongArray, goes_on: bool) -> LongArray:
+    """Return the labels of a window; where it goes on with a text, those that no sequence starts with are not known at its start."""
+    barred = crf.barred_start.cpu().numpy()
+    n = 0
+    while goes_on and n < len(word_labels) and word_labels[n] >= 0 and barred[word_labels[n]]:
+        n += 1
+    return np.concatenate([np.full(n, IGNORED, np.int64), word_labels[n:]])
 
 
 def _sizes(task: FinetuneTask, y: Any, rows: LongArray) -> LongArray:

@@ -41,7 +41,7 @@ class Inputs:
     flat, types: (Σ lengths,) int32; types is None where the network has none
     starts (n + 1,), lengths (n,) int64: special tokens included
     counts, cut (n,) int64: tokens before the cut, without special ones, and how many of them the cut took
-    words: of each example the word (index) of every token, -1 for special ones; None where examples are not words
+    words: of each example the own word (index) of every token, -1 for others; None where examples are not words; see `encode_words`
     """
 
     flat: IntArray
@@ -52,7 +52,7 @@ class Inputs:
     cut: LongArray
     frame: Frame
     words: tuple[IntArray, ...] | None = None
-    n_words: LongArray | None = None  # (n,) words of each example, also those the cut took
+    n_words: LongArray | None = None  # (n,) own words of each example, also those without a token
     documents: LongArray | None = None  # (n,) of windows: the document that each is of
     offsets: tuple[IntArray, ...] | None = (
         None  # of windows: characters (T, 2) of each token of the text, -1 for all others
@@ -142,27 +142,74 @@ def encode_context(
     return lay_out(rows(), frame)
 
 
-def encode_words(tokenizer: Any, frame: Frame, texts: Sequence[Sequence[str]], *, max_tokens: int) -> Inputs:
-    """Return texts that are lists of words as inputs; `words` tells of each token which word it belongs to.
+def encode_words(
+    tokenizer: Any, frame: Frame, texts: Sequence[Sequence[str]], *, max_tokens: int, overlap: int = 0
+) -> Inputs:
+    """Return texts that are lists of words as inputs: as many windows of a text as it takes, each of which has words of its own.
 
-    Words beyond the window have no token; so have words that the tokenizer makes nothing of.
+    `words` gives for each token of a window the number of its word among the window's own, -1 where the word is another window's;
+    `n_words` how many these are. The words of a text are those of its windows, in their order. Words that the tokenizer makes
+    nothing of have no token.
+
+    Args:
+        overlap: tokens that two windows in a row have in common, at most half a window. The first half of these is the earlier one's.
     """
     backend = tokenizer.backend_tokenizer
     room = max_tokens - frame.single
     _check_room(room, max_tokens)
     words: list[IntArray] = []
+    documents: list[int] = []
+    counts: list[int] = []
 
     def rows() -> Iterator[tuple[list[int], list[int] | None, int, int]]:
+        d = 0
         for start in range(0, len(texts), _CHUNK):
             chunk = [[encodable(word) for word in text] for text in texts[start : start + _CHUNK]]
             for encoding in backend.encode_batch(chunk, is_pretokenized=True, add_special_tokens=False):
-                word_of_token = np.array([-1 if w is None else w for w in encoding.word_ids], np.int32)[:room]
-                edge = np.full(len(frame.before), -1, np.int32), np.full(len(frame.after), -1, np.int32)
-                words.append(np.concatenate([edge[0], word_of_token, edge[1]]).astype(np.int32))
-                yield encoding.ids[:room], None, len(encoding.ids), max(0, len(encoding.ids) - room)
+                of_token = np.array([-1 if w is None else w for w in encoding.word_ids], np.int32)
+                for at, first, end in word_windows(of_token, len(texts[d]), room, overlap):
+                    inside = of_token[at : at + room]
+                    numbers = np.where((inside >= first) & (inside < end), inside - first, -1)
+                    edges = np.full(len(frame.before), -1, np.int32), np.full(len(frame.after), -1, np.int32)
+                    words.append(np.concatenate([edges[0], numbers, edges[1]]).astype(np.int32))
+                    documents.append(d)
+                    counts.append(end - first)
+                    yield encoding.ids[at : at + room], None, len(inside), 0
+                d += 1
 
     inputs = lay_out(rows(), frame)
-    return replace(inputs, words=tuple(words), n_words=np.array([len(text) for text in texts], np.int64))
+    return replace(
+        inputs, words=tuple(words), n_words=np.array(counts, np.int64), documents=np.array(documents, np.int64)
+    )
+
+
+def word_windows(words: IntArray, n_words: int, room: int, overlap: int) -> list[tuple[int, int, int]]:
+    """Return the windows of a text: its first token, its first own word, and the end of its own words.
+
+    Args:
+        words: (T,) the word of each token. room: tokens of a window. overlap: see `encode_words`.
+    """
+    common = min(overlap, room // 2)
+    step = room - common
+    starts = list(range(0, max(1, len(words) - room + step), step))
+    firsts = first_tokens(words)
+    bounds = [0]
+    for at in starts[1:]:
+        after = firsts[firsts >= at + common // 2]
+        bounds.append(int(words[after[0]]) if len(after) else n_words)
+    return list(zip(starts, bounds, [*bounds[1:], n_words], strict=True))
+
+
+def labels_of_windows(inputs: Inputs, labels: Sequence[LongArray]) -> list[LongArray]:
+    """Return the labels of the own words of each window (W,), of those of the words of each text (D,); none where a text has none."""
+    assert inputs.documents is not None
+    assert inputs.n_words is not None
+    parts, at, before = [], 0, -1
+    for d, n in zip(inputs.documents.tolist(), inputs.n_words.tolist(), strict=True):
+        at = 0 if d != before else at
+        parts.append(labels[d][at : at + n])
+        at, before = at + n, d
+    return parts
 
 
 def encode_answers(

@@ -116,7 +116,7 @@ class PromptModel:
             return log_p
 
         out = np.zeros((len(texts), len(self.words)))
-        for rows, values in engine.run(work, inputs.lengths):
+        for rows, values in engine.run_rows(work, inputs.lengths):
             out[rows] = values
         return out, cut
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from nlpkit.embed.engines import quiet
-from nlpkit.errors import MissingError, first_line, missing_extra
+from nlpkit.errors import MissingError, UsageError, first_line, missing_extra
 from nlpkit.finetune.architectures import head_parameters
 from nlpkit.finetune.tasks import FinetuneTask
 
@@ -59,6 +59,12 @@ def load_model(place: Path, task: FinetuneTask, *, whole: bool, mean: bool) -> t
     head = set() if whole else {*head_parameters(model), *unread}
     missing = _keys(info.get("missing_keys"))
     lost = sorted(name for name in missing if name not in head)
+    if lost and all("decoder." in name for name in lost):
+        raise UsageError(
+            f"the model in {place} is the encoder of a {model.config.model_type} alone, and this task needs its decoder, too; take the "
+            "whole model, or a base such as BERT that is an encoder",
+            parameter="base",
+        )
     if lost:
         raise MissingError(f"the weights in {place} do not fit its config.json: missing '{lost[0]}'")
     odd = sorted(str(key[0]) for key in info.get("mismatched_keys") or () if key[0] not in head)

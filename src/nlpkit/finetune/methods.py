@@ -49,7 +49,9 @@ KINDS: dict[str, MethodKind] = {
         "pet", "words that fill the gap of a pattern stand for the classes (Schick & Schütze 2021)", 5e-5
     ),
     "ipet": MethodKind("pet", "PET in generations, each labelling texts for the next (Schick & Schütze 2021)", 5e-5),
-    "petapter": MethodKind("pet", "PET's gaps with adapters in a frozen body (Rieger et al. 2024)", 1e-3),
+    "petapter": MethodKind(
+        "pet", "PET's gaps with adapters and a small head for the words (Rieger et al. 2024)", 1e-3, 5e-4
+    ),
     "adasent": MethodKind("setfit", "SetFit after masked words of the domain (Huang et al. 2023)", 2e-5, 1e-2),
     "tfew": MethodKind("tfew", "(IA)³ with three losses in a model with a decoder (Liu et al. 2022)", 3e-3),
 }
@@ -77,9 +79,12 @@ class Method:
 
     @property
     def kind(self) -> MethodKind:
-        """The kind of the method; `petapter` has the rate of its adapters."""
+        """The kind of the method; `petapter` has the rates of its adapters."""
         kind = KINDS[self.name]
-        return replace(kind, rate=KINDS[str(self.options["adapter"])].rate) if self.name == "petapter" else kind
+        if self.name != "petapter":
+            return kind
+        adapter = KINDS[str(self.options["adapter"])]
+        return replace(kind, rate=adapter.rate, head_rate=adapter.head_rate)
 
     @property
     def spelling(self) -> str:
@@ -94,7 +99,7 @@ class Method:
 def defaults(name: str, adapter: str = ADAPTER) -> Mapping[str, Value]:
     """Return the options of a method with their defaults; of `petapter` those of an adapter method are its own."""
     if name == "petapter":
-        return {"adapter": adapter, **defaults(adapter)}
+        return {"adapter": adapter, "head": pet_options.HEADS[0], **defaults(adapter)}
     family = KINDS[name].family
     if family == "peft":
         from nlpkit.finetune import peft_methods
@@ -169,10 +174,14 @@ def _check(name: str, options: Mapping[str, Value]) -> None:
         if name == "adasent":
             adasent_options.check_options(options)
     elif name == "petapter":
-        inner = {key: value for key, value in options.items() if key != "adapter"}
         if options["adapter"] not in pet_options.ADAPTERS:
             raise unknown_value("method", options["adapter"], pet_options.ADAPTERS)
-        _check(str(options["adapter"]), inner)
+        if options["head"] not in pet_options.HEADS:
+            raise UsageError(
+                f"petapter(head={options['head']}): the head is one of {', '.join(pet_options.HEADS)}",
+                parameter="method",
+            )
+        _check(str(options["adapter"]), pet_options.adapter_options(options))
     elif family in ("pet", "tfew"):
         pet_options.check_options(name, options)
 

@@ -31,6 +31,7 @@ from nlpkit.finetune.methods import Method
 from nlpkit.finetune.network import seeded
 from nlpkit.finetune.peft_methods import apply_peft
 from nlpkit.finetune.tokenizers import declared_max_tokens, load_tokenizer, transformer_folder
+from nlpkit.finetune.word_head import WordHead
 from nlpkit.types import LongArray
 
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta", "distilbert", "deberta", "deberta-v2", "mpnet", "modernbert")
@@ -57,6 +58,7 @@ class MlmNetwork:
     head: frozenset[str]
     trained: dict[str, Tensor]
     adapted: Any = None  # the body as peft wraps it, where low-rank updates are trained
+    words: WordHead | None = None  # that guesses in the place of the model's head, some tokens alone
 
     @property
     def body(self) -> Any:
@@ -69,7 +71,10 @@ class MlmNetwork:
         return str(self.tokenizer.mask_token)
 
     def guess(self, hidden: Tensor) -> Tensor:
-        """Return the logits (m, V) of the words at m places from the encoder's vectors (m, H) there."""
+        """Return the logits (m, V) of the words at m places from the encoder's vectors (m, H) there; of `words` (m, t)."""
+        if self.words is not None:
+            scores: Tensor = self.words(hidden)
+            return scores
         model, kind = self.model, self.model.config.model_type
         if kind in ("bert", "deberta", "deberta-v2"):
             legacy = hasattr(model, "cls")
@@ -83,6 +88,22 @@ class MlmNetwork:
             output = model.lm_head(hidden)
         logits: Tensor = output
         return logits
+
+    def output_words(self) -> tuple[Tensor, Tensor | None]:
+        """Return the last layer of the model's head: a row (V, E) and a bias (V,) for each word."""
+        out, words = self.model.get_output_embeddings(), self.model.get_input_embeddings().weight
+        if (
+            out is None or out.weight.shape != words.shape
+        ):  # DeBERTa's own head, of which transformers gives the layer before
+            weight, bias = words, None
+        else:
+            weight, bias = out.weight, getattr(out, "bias", None)
+        if bias is None:
+            parameters = dict(self.model.named_parameters())
+            bias = next(
+                (parameters[name] for name in sorted(self.head) if parameters[name].shape == (len(words),)), None
+            )
+        return weight, bias
 
     def merge(self) -> None:
         """Add what peft has put into the body to its weights."""
@@ -322,11 +343,9 @@ def masked_loss(network: MlmNetwork, windows: Inputs, engine: Engine, *, seed: i
 
 def know_words(network: MlmNetwork, windows: Inputs) -> None:
     """Set the bias of a new head to the log share of each word in the windows, (count + 0.1) / (N + 0.1 V)."""
-    out = network.model.get_output_embeddings()
-    bias = getattr(out, "bias", None)
+    _, bias = network.output_words()
     size = int(network.model.config.vocab_size)
-    if bias is None or len(bias) != size:  # DeBERTa's own head has its bias beside
-        bias = next(p for name, p in network.trained.items() if name in network.head and p.shape == (size,))
+    assert bias is not None
     ids = windows.flat[np.isin(windows.flat, network.ordinary)]
     counts = np.bincount(ids, minlength=size) + 0.1
     with torch.no_grad():

@@ -15,10 +15,10 @@ from torch import Tensor
 from nlpkit.errors import UsageError
 from nlpkit.finetune.answers import answer_outputs
 from nlpkit.finetune.architectures import head_parameters, positions_of
-from nlpkit.finetune.crf import LinearChainCRF, bio_bars, of_words
+from nlpkit.finetune.crf import LinearChainCRF, bio_bars
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.first_token import read_first_token
-from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of, word_places
+from nlpkit.finetune.inputs import Frame, Inputs, first_tokens, frame_of
 from nlpkit.finetune.loading import load_model
 from nlpkit.finetune.mean_head import MeanForSequenceClassification, is_mean
 from nlpkit.finetune.methods import Method
@@ -79,29 +79,37 @@ class Network:
         return logits[:, self.n_virtual :] if self.task.kind == "tokens" and self.n_virtual else logits
 
     def word_outputs(self, inputs: Inputs, rows: LongArray) -> list[FloatArray]:
-        """Return the outputs of the words of some rows: (n_words, J), NaN for words beyond the window.
-
-        Of a CRF (n_words, J + 1): the log-probabilities of the labels, then the label of the most probable sequence.
-        """
+        """Return the outputs of the own words of some rows: (n_words, J) float32, NaN for words without a token."""
         assert inputs.words is not None
         assert inputs.n_words is not None
-        logits = self.logits(inputs, rows).float()
-        tokens = [inputs.words[row] for row in rows.tolist()]
-        if self.crf is None:
-            places = [first_tokens(words) for words in tokens]
-            seen = [words[place] for words, place in zip(tokens, places, strict=True)]
-            values: Any = [z[place] for z, place in zip(logits.cpu().numpy(), places, strict=True)]
-        else:
-            places = [word_places(words) for words in tokens]
-            seen = [np.arange(len(place)) for place in places]
-            emissions, mask = of_words(logits, places)
-            best = self.crf.viterbi(emissions, mask)[..., None]
-            values = torch.cat([self.crf.log_marginals(emissions, mask), best.float()], dim=-1).cpu().numpy()
         outputs = []
-        for row, words, value in zip(rows.tolist(), seen, values, strict=True):
-            every = np.full((int(inputs.n_words[row]), value.shape[-1]), np.nan)
-            every[words] = value[: len(words)]
+        for row, z in zip(rows.tolist(), self.logits(inputs, rows).float().cpu().numpy(), strict=True):
+            words = inputs.words[row]
+            places = first_tokens(words)
+            every = np.full((int(inputs.n_words[row]), z.shape[-1]), np.nan, np.float32)
+            every[words[places]] = z[places]
             outputs.append(every)
+        return outputs
+
+    def decoded(self, words: FloatArray) -> FloatArray:
+        """Return the outputs of the words of a text, of those of its windows (W, J) one after the other.
+
+        With a CRF (W, J + 1): the log-probabilities of the labels, then the label of the most probable sequence. Its sequence ends
+        with the last word that has a token; those in it without one get what fits their neighbours.
+        """
+        seen = np.flatnonzero(~np.isnan(words).any(axis=1))
+        if self.crf is None:
+            return words.astype(np.float64)
+        outputs: FloatArray = np.full((len(words), words.shape[1] + 1), np.nan)
+        if len(seen):
+            n = int(seen[-1]) + 1
+            emissions = torch.from_numpy(np.nan_to_num(words[None, :n])).to(next(self.crf.parameters()).device)
+            with torch.no_grad():
+                mask = torch.ones(emissions.shape[:2], dtype=torch.bool, device=emissions.device)
+                best = self.crf.viterbi(emissions, mask)[..., None]
+                outputs[:n] = (
+                    torch.cat([self.crf.log_marginals(emissions, mask), best.float()], dim=-1)[0].cpu().numpy()
+                )
         return outputs
 
     def add_crf(self) -> None:
@@ -169,34 +177,44 @@ def _can_answer(inputs: Inputs, rows: LongArray, logits: Tensor) -> Tensor:
 
 
 def predict(network: Network, inputs: Inputs, rows: LongArray, engine: Engine) -> Any:
-    """Return the outputs of some rows in their order: (n, J) float64; of words one array per row, see `Network.word_outputs`.
+    """Return the outputs of some rows in their order: (n, J) float64; of words one array per row, see `Network.decoded`.
 
-    Of answers rows are documents, of which all windows are looked at; see `answers.answer_outputs`.
+    Of answers and of words rows are documents, of which all windows are looked at; see `answers.answer_outputs`.
     """
     network.mode(False)
+    if network.task.kind == "tokens":
+        return _predict_words(network, inputs, rows, engine)
     if inputs.documents is not None:
         windows = np.flatnonzero(np.isin(inputs.documents, rows))
         by_window: list[FloatArray] = [np.zeros((0, 2))] * len(windows)
-        for part, logits in engine.run(
+        for part, logits in engine.run_rows(
             lambda batch: network.logits(inputs, windows[batch]).float().cpu().numpy(), inputs.lengths[windows]
         ):
             for place, z in zip(part.tolist(), logits, strict=True):
                 by_window[place] = z
         return answer_outputs(inputs, windows, by_window, rows, network.task.longest)
-    lengths = inputs.lengths[rows]
-    J = network.task.n_outputs
-    if network.task.kind != "tokens":
-        out: FloatArray = np.zeros((len(rows), J))
-        for part, logits in engine.run(
-            lambda batch: network.logits(inputs, rows[batch]).float().cpu().numpy(), lengths
-        ):
-            out[part] = logits
-        return out
-    by_row: list[FloatArray] = [np.zeros((0, J))] * len(rows)
-    for part, outputs in engine.run(lambda batch: network.word_outputs(inputs, rows[batch]), lengths):
+    out: FloatArray = np.zeros((len(rows), network.task.n_outputs))
+    for part, logits in engine.run_rows(
+        lambda batch: network.logits(inputs, rows[batch]).float().cpu().numpy(), inputs.lengths[rows]
+    ):
+        out[part] = logits
+    return out
+
+
+def _predict_words(network: Network, inputs: Inputs, rows: LongArray, engine: Engine) -> list[FloatArray]:
+    """Return the outputs of the words of some documents, in the order of `rows`."""
+    assert inputs.documents is not None
+    windows = np.flatnonzero(np.isin(inputs.documents, rows))
+    by_window: list[Any] = [None] * len(windows)
+    for part, outputs in engine.run_rows(
+        lambda batch: network.word_outputs(inputs, windows[batch]), inputs.lengths[windows]
+    ):
         for place, values in zip(part.tolist(), outputs, strict=True):
-            by_row[place] = values
-    return by_row
+            by_window[place] = values
+    of_document: dict[int, list[FloatArray]] = {}
+    for d, values in zip(inputs.documents[windows].tolist(), by_window, strict=True):
+        of_document.setdefault(d, []).append(values)
+    return [network.decoded(np.concatenate(of_document[d])) for d in rows.tolist()]
 
 
 def load_network(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TASKS = ("auto", "classes", "labels", "ordinal", "regression", "words", "answers")
 DEFAULT_WORDS = "words"
+DEFAULT_OVERLAP = 128
 Shots = str | int | Sequence[int | str | None] | None
 
 
@@ -135,9 +136,11 @@ class DatasetOptions(HeldOutOptions):
     overlap: Annotated[
         int,
         Param(
-            "Number of tokens that two windows of a long text have in common, to find answers in.", metavar="N", min=0
+            "Number of tokens that two windows of a long text have in common, with answers and words.",
+            metavar="N",
+            min=0,
         ),
-    ] = 128
+    ] = DEFAULT_OVERLAP
     label_sep: Annotated[
         str | None,
         Param(
@@ -181,7 +184,7 @@ class DatasetOptions(HeldOutOptions):
                 "`order` is of the labels of `task=ordinal`; leave it out, or give `task=ordinal`", parameter="order"
             )
         usual = DatasetOptions()
-        for name in ("answer_start_col", "answer_tokens", "overlap"):
+        for name in ("answer_start_col", "answer_tokens"):
             if self.task != "answers" and getattr(self, name) != getattr(usual, name):
                 raise UsageError(f"`{name}` is of `task=answers`; leave it out, or give `task=answers`", parameter=name)
         if self.task == "answers" and self.pair_col is None:

@@ -57,8 +57,12 @@ class PatternEnsemble:
 
     def parameters(self) -> Mapping[str, Any]:
         """Return the weights of all models by name."""
-        models = ((p, self.load(p).mlm.model) for p in range(len(self.patterns.texts)))
-        return {f"pattern-{p}.{name}": weights for p, model in models for name, weights in model.named_parameters()}
+        networks = ((p, self.load(p)) for p in range(len(self.patterns.texts)))
+        return {
+            f"pattern-{p}.{name}": weights
+            for p, network in networks
+            for name, weights in {**dict(network.mlm.model.named_parameters()), **network.head()}.items()
+        }
 
     def scores(self, text_inputs: TextInputs, engine: Engine) -> tuple[FloatArray, LongArray]:
         """Return s(l|x) (n, J) of documents, and how many of each one's tokens were cut, by the first pattern."""
@@ -67,6 +71,8 @@ class PatternEnsemble:
             network = self.load(p).mlm
             gaps = fill_pattern(network, pattern, text_inputs.texts, text_inputs.second)
             verbalizer = verbalizers_of(network, self.patterns, self.labels)[pattern.count(MASK)]
+            if network.words is not None:
+                verbalizer = verbalizer.among(network.words.tokens.cpu().numpy())
             by_pattern.append(pattern_scores(network, gaps, verbalizer, engine))
             cut = gaps.inputs.cut if cut is None else cut
         assert cut is not None

@@ -10,23 +10,25 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.special import softmax
-from torch import Tensor
+from torch import Tensor, nn
 
 from nlpkit.errors import UsageError
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.mlm import MlmNetwork, MlmObjective, load_mlm
 from nlpkit.finetune.patterns import Gaps, Verbalizer, gap_logits
+from nlpkit.finetune.pet_options import adapter_options
 from nlpkit.finetune.tasks import Targets
+from nlpkit.finetune.word_head import WordHead
 from nlpkit.types import FloatArray, LongArray
 
-_PARTNERS, _RATERS = 29, 31  # so that no two draws of one seed are the same
+_PARTNERS, _RATERS, _HEAD = 29, 31, 37  # so that no two draws of one seed are the same
 
 
 @dataclass(slots=True)
 class PatternNetwork:
-    """A masked language model that fills patterns, and what is trained of it: all, or adapters in a frozen body.
+    """A masked language model that fills patterns, and what is trained of it: all, or adapters in a frozen body and a `WordHead`.
 
-    adapters: None, a model of peft, or the adapters that `insert` put in.
+    adapters: None, a model of peft, or the adapters that `insert` put in. The head is `mlm.words`, under "words." among the trained.
     """
 
     mlm: MlmNetwork
@@ -41,8 +43,18 @@ class PatternNetwork:
     @property
     def n_parameters(self) -> int:
         """Numbers of the base."""
-        added = 0 if self.adapters is None else self.n_trained
+        added = 0 if self.adapters is None else self.n_trained - sum(p.numel() for p in self.head().values())
         return int(sum(p.numel() for p in self.mlm.model.parameters())) - added
+
+    def head(self) -> dict[str, Tensor]:
+        """Return the parameters of the head that is trained with the adapters, by name; none without one."""
+        words = self.mlm.words
+        return {} if words is None else {f"words.{name}": p for name, p in words.named_parameters()}
+
+    def take_head(self, words: WordHead) -> None:
+        """Let a head for some tokens guess in the place of the model's, and be trained."""
+        self.mlm.words = words
+        self.trained = {**self.trained, **self.head()}
 
     def state(self) -> dict[str, np.ndarray]:
         """Return a copy of the trained parameters by name."""
@@ -58,7 +70,9 @@ class PatternNetwork:
 def load_pattern_network(
     folder: Path, method: Method, *, seed: int, device: torch.device, max_tokens: int | None
 ) -> PatternNetwork:
-    """Return a base model with its head for masked words, and of `petapter` with adapters in a frozen body and a frozen head.
+    """Return a base model with its head for masked words, and of `petapter` with adapters in a frozen body.
+
+    The head that `petapter` trains is made when the words are known; see `word_head`.
 
     Raises:
         UsageError: the base has no such head, or its tokenizer no mask; adapters that do not go into it. MissingError: see `load_mlm`.
@@ -72,8 +86,7 @@ def load_pattern_network(
         )
     if method.name != "petapter":
         return PatternNetwork(mlm, mlm.trained)
-    options = dict(method.options)
-    name = str(options.pop("adapter"))
+    options, name = adapter_options(method.options), str(method.options["adapter"])
     if name in ("lora", "dora", "ia3"):
         from nlpkit.finetune.peft_methods import apply_peft
 
@@ -89,6 +102,59 @@ def load_pattern_network(
         trained = dict(adapters.parameters())
     mlm.model.eval()
     return PatternNetwork(mlm, trained, adapters)
+
+
+def make_word_head(mlm: MlmNetwork, tokens: LongArray, start: str, *, seed: int) -> WordHead:
+    """Return the head of a masked language model for some of its tokens (t,), on the model's device.
+
+    Args:
+        start: "new": normal weights of the model's `initializer_range`, biases of 0; they depend on the seed alone. "base": the
+            dense layer and the norm of the model's own head, and its rows for the tokens.
+
+    Raises:
+        UsageError: "base" of a model whose head is no h → h, norm, h → V.
+    """
+    config = mlm.model.config
+    width = int(config.hidden_size)
+    if start == "base":
+        head = _of_base(mlm, tokens, width)
+    else:
+        with torch.random.fork_rng(devices=[]):  # torch draws weights of its own first
+            head = WordHead(tokens, width)
+        rng, deviation = np.random.default_rng([seed, _HEAD]), float(getattr(config, "initializer_range", 0.02))
+        with torch.no_grad():
+            for layer in (head.dense, head.words):
+                drawn = rng.normal(0.0, deviation, tuple(layer.weight.shape))
+                layer.weight.copy_(torch.from_numpy(drawn))
+                layer.bias.zero_()
+    head.to(next(mlm.model.parameters()).device)
+    return head
+
+
+def _of_base(mlm: MlmNetwork, tokens: LongArray, width: int) -> WordHead:
+    modules = [mlm.model.get_submodule(name) for name in sorted({name.rpartition(".")[0] for name in mlm.head})]
+    dense = [m for m in modules if isinstance(m, nn.Linear) and m.weight.shape == (width, width)]
+    norms = [m for m in modules if isinstance(m, nn.LayerNorm)]
+    weight, bias = mlm.output_words()
+    if len(dense) != 1 or len(norms) != 1 or weight.shape[1] != width:
+        raise UsageError(
+            f"`head=base` needs a head of one layer h → h, a norm and h → words, and a {mlm.model.config.model_type} model has "
+            "another; take head=new or head=frozen",
+            parameter="method",
+        )
+    with torch.random.fork_rng(devices=[]):
+        head = WordHead(tokens, width, eps=norms[0].eps)
+    at = head.tokens.to(weight.device)
+    sources = [(head.dense, dense[0].weight, dense[0].bias), (head.norm, norms[0].weight, norms[0].bias),
+               (head.words, weight[at], None if bias is None else bias[at])]  # fmt: skip
+    with torch.no_grad():
+        for layer, values, shift in sources:
+            layer.weight.copy_(values)
+            if shift is None:
+                layer.bias.zero_()
+            else:
+                layer.bias.copy_(shift)
+    return head
 
 
 @dataclass(slots=True)
@@ -128,8 +194,8 @@ class PatternObjective:
         return self.network.trained
 
     def head(self) -> set[str]:
-        """Return nothing: no part is new."""
-        return set()
+        """Return the names of the head that is trained with adapters; of PET no part is new."""
+        return set(self.network.head())
 
     def mode(self, train: bool) -> None:
         """Put the network into training, or out of it."""
@@ -162,7 +228,12 @@ class PatternObjective:
 
 def ensemble_scores(scores: Sequence[FloatArray], weights: Sequence[float]) -> FloatArray:
     """Return s(l|x) = Σ_p w_p s_p(l|x) / Σ_p w_p (n, J) of the scores of each pattern (Schick & Schütze 2021a, §3.3)."""
-    total: FloatArray = np.tensordot(np.asarray(weights) / np.sum(weights), np.stack(scores), axes=1)
+    shares = np.asarray(weights) / np.sum(weights)
+    total: FloatArray = np.zeros_like(scores[0], np.float64)
+    for share, values in zip(
+        shares, scores, strict=True
+    ):  # a product of matrices would add up otherwise for other numbers of rows
+        total += share * values
     return total
 
 

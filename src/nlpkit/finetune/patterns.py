@@ -203,6 +203,10 @@ class Verbalizer:
     pieces: LongArray
     label: LongArray
 
+    def among(self, tokens: LongArray) -> Verbalizer:
+        """Return the same words for logits of some tokens (t,), ascending, in the place of the whole vocabulary."""
+        return Verbalizer(np.searchsorted(tokens, self.pieces), self.label)
+
     def scores(self, logits: Tensor) -> Tensor:
         """Return s(l|x) (B, J) of logits (B, k, V) at the masks: of each word the sum over its pieces, of a label the mean over words."""
         pieces = torch.from_numpy(self.pieces).to(logits.device)
@@ -268,7 +272,7 @@ def verbalizers_of(network: MlmNetwork, patterns: Patterns, labels: Sequence[str
 
 
 def gap_logits(network: MlmNetwork, gaps: Gaps, rows: LongArray) -> Tensor:
-    """Return the logits (B, k, V) float32 of all tokens at the masks of some rows."""
+    """Return the logits (B, k, V) float32 of all tokens at the masks of some rows; of a network with `words` (B, k, t)."""
     device = next(network.model.parameters()).device
     with autocast_if_supported(network.model):
         hidden = network.body(**gaps.inputs.batch(rows, device)).last_hidden_state
@@ -285,7 +289,7 @@ def pattern_scores(
     chosen = np.arange(len(gaps.places)) if rows is None else rows
     network.model.eval()
     scores: FloatArray = np.zeros((len(chosen), int(verbalizer.label.max()) + 1))
-    for part, values in engine.run(
+    for part, values in engine.run_rows(
         lambda places: verbalizer.scores(gap_logits(network, gaps, chosen[places])).cpu().numpy(),
         gaps.inputs.lengths[chosen],
     ):
@@ -331,7 +335,7 @@ def search_words(
             values: FloatArray = torch.log_softmax(logits, 1).cpu()[:, ids].numpy()
             return values
 
-        for part, values in engine.run(probabilities, filled.inputs.lengths[rows]):
+        for part, values in engine.run_rows(probabilities, filled.inputs.lengths[rows]):
             log_p[part] = values
         logit = log_p - np.log1p(-np.exp(np.minimum(log_p, -1e-12)))
         for place, label in enumerate(labels):

@@ -3,7 +3,8 @@
 pet       a masked language model is trained for each pattern; together they label unlabelled texts softly, from which a classifier
           learns. Without unlabelled texts they predict together (Schick & Schütze 2021a, "Exploiting Cloze Questions")
 ipet      the same in generations: each model gets examples that the others have labelled (§3.4)
-petapter  adapters in a frozen masked language model, one forward pass through its frozen head (Rieger et al. 2024)
+petapter  adapters in a frozen masked language model, trained with a head of their own for the words alone, h → h → t, whose weights
+          are new (Rieger et al. 2024, §3), or start as those of the base; or with the base's head, as it is
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from nlpkit.finetune.pattern_training import (
     PatternObjective,
     ensemble_scores,
     load_pattern_network,
+    make_word_head,
     next_examples,
     pattern_weights,
     soft_labels,
@@ -93,6 +95,7 @@ def fit_patterns(
     run.read(y)
     callbacks.on_truncation(*run.cut)
     run.choose_words()
+    run.make_head()
     run.plan_steps()
     by_pattern: list[Mapping[str, np.ndarray]] = []
     for generation in range(len(run.sets)):
@@ -186,7 +189,6 @@ class _Run:
         if self.training.balanced:
             sizes = np.bincount(self.codes[self.learn], minlength=J).astype(np.int64)
             self.class_weights = balanced(sizes, len(self.learn))
-        self.initial = self.network.state()
 
     def choose_words(self) -> None:
         """Search for the words of labels that have none, and weigh the patterns before anything is trained."""
@@ -199,14 +201,27 @@ class _Run:
             searched = search_words(mlm, self.gaps, learn, self.codes[learn], without, self.engine, n=n, taken=taken)
             words = {**self.patterns.words, **{names[j]: tuple(best) for j, best in searched.items()}}
             self.patterns = Patterns(self.patterns.texts, words)
-        by_masks = verbalizers_of(mlm, self.patterns, names)
-        self.verbalizers = [by_masks[text.count(MASK)] for text in self.patterns.texts]
+        verbalizers = self._verbalizers()
         before = [
             pattern_scores(mlm, filled, verbalizer, self.engine, learn)
-            for filled, verbalizer in zip(self.gaps, self.verbalizers, strict=True)
+            for filled, verbalizer in zip(self.gaps, verbalizers, strict=True)
         ]
         self.accuracies = [float((s.argmax(axis=1) == self.codes[learn]).mean()) for s in before]
         self.weights = pattern_weights(self.accuracies, str(self.options["weights"]))
+
+    def make_head(self) -> None:
+        """Give `petapter` its head for the words; the untrained model, which weighs the patterns, has that of the base."""
+        verbalizers, start = self._verbalizers(), self.method.options.get("head", "frozen")
+        if start != "frozen":
+            tokens = np.unique(np.concatenate([verbalizer.pieces.ravel() for verbalizer in verbalizers]))
+            self.network.take_head(make_word_head(self.network.mlm, tokens, str(start), seed=self.seed))
+            verbalizers = [verbalizer.among(tokens) for verbalizer in verbalizers]
+        self.verbalizers, self.initial = verbalizers, self.network.state()
+
+    def _verbalizers(self) -> list[Verbalizer]:
+        """Return the verbalizer of each pattern."""
+        by_masks = verbalizers_of(self.network.mlm, self.patterns, self.task.names)
+        return [by_masks[text.count(MASK)] for text in self.patterns.texts]
 
     def plan_steps(self) -> None:
         """Lay out the generations: the examples of each class, and how long each model is trained."""

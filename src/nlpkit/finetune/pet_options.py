@@ -19,9 +19,16 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "tfew": {"ul": 1.0, "ln": 1.0},  # shares of unlikelihood and of the length-normalised loss
 }
 WEIGHTS = ("accuracy", "uniform")
+# of petapter: learned with the adapters from new weights, as published, or from those of the base; or the base's own, not learned
+HEADS = ("new", "base", "frozen")
 ADAPTERS = (
     "lora", "dora", "ia3", "pfeiffer", "houlsby", "parallel", "compacter", "compacter++", "mam", "unipelt",
 )  # fmt: skip
+
+
+def adapter_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of `petapter` that are those of its adapter."""
+    return {name: value for name, value in options.items() if name not in ("adapter", "head")}
 
 
 def check_options(name: str, options: Mapping[str, Any]) -> None:

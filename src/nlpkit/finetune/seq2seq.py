@@ -298,7 +298,7 @@ def choice_scores(
         values: FloatArray = network.log_probs(gaps, choices, chosen[part]).sum(dim=2).double().cpu().numpy()
         return values / choices.sizes
 
-    for part, values in engine.run(work, gaps.inputs.lengths[chosen] + choices.ids.size):
+    for part, values in engine.run_rows(work, gaps.inputs.lengths[chosen] + choices.ids.size):
         scores[part] = values
     return scores
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from nlpkit.errors import ColumnError, missing_column
-from nlpkit.finetune.options import DEFAULT_WORDS
+from nlpkit.finetune.options import DEFAULT_OVERLAP, DEFAULT_WORDS
 from nlpkit.types import LongArray
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class TextInputs:
     """D documents as a model reads them: texts, and beside them the second of pairs, the texts before and after, or lists of words.
 
-    overlap: the second texts are questions to the texts, which are read in windows that have so many tokens in common.
+    overlap: texts with questions, their second texts, and words are read in windows that have so many tokens in common.
     """
 
     texts: Sequence[str]
@@ -70,7 +70,7 @@ class TextInputs:
 
         tokenizer, frame, most = network.tokenizer, network.frame, network.max_tokens
         if self.words is not None:
-            return encode_words(tokenizer, frame, self.words, max_tokens=most)
+            return encode_words(tokenizer, frame, self.words, max_tokens=most, overlap=self.overlap or 0)
         if self.overlap is not None:
             assert self.second is not None
             return encode_answers(tokenizer, frame, self.second, self.texts, max_tokens=most, overlap=self.overlap)
@@ -145,7 +145,8 @@ def read_inputs(table: pa.RecordBatch, columns: Mapping[str, Any], files: LongAr
         context = context_of(table, files, int(columns["context"]), columns.get("context_by"))
     if columns.get("task") == "tokens":
         words = words_of(table, columns.get("words", DEFAULT_WORDS))
-    overlap = int(columns["overlap"]) if columns.get("task") == "answer" else None
+    in_windows = columns.get("task") in ("answer", "tokens")
+    overlap = int(columns.get("overlap", DEFAULT_OVERLAP)) if in_windows else None
     return TextInputs(texts_of(table), second, context, words, overlap)
 
 

@@ -83,7 +83,11 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def load_tokenizer(place: Path, *, words: bool) -> Any:
-    """Return the fast tokenizer of a model folder. Raises MissingError when there is none.
+    """Return the fast tokenizer of a model folder, which gives the ids that `nlpkit.embed.tokens` gives.
+
+    sentence-transformers has a further setting that makes texts lower case (do_lower_case in sentence_bert_config.json).
+
+    Raises MissingError when there is none.
 
     Args:
         words: texts are lists of words, which tokenizers of bytes have to read with a space before each.
@@ -99,8 +103,36 @@ def load_tokenizer(place: Path, *, words: bool) -> Any:
         raise MissingError(f"{place} has no tokenizer: neither tokenizer.json nor a vocabulary is there")
     if not getattr(tokenizer, "is_fast", False):
         raise MissingError(f"the tokenizer in {place} is not a fast one (tokenizer.json); convert it first")
+    if _lowers(place):
+        tokenizer = _lowering(tokenizer, place)
     if words:
         _set_prefix(tokenizer)
+    return tokenizer
+
+
+def _lowers(place: Path) -> bool:
+    """Whether sentence-transformers makes texts lower case before the tokenizer reads them."""
+    settings = next(iter(sorted(place.glob("sentence_*_config.json"))), None)
+    return settings is not None and bool(_read(settings).get("do_lower_case"))
+
+
+def _lowering(tokenizer: Any, place: Path) -> Any:
+    """Return a tokenizer that makes texts lower case, and does when it was saved and read again."""
+    from tokenizers import normalizers
+    from transformers import AutoTokenizer
+
+    normalizer: Any = tokenizer.backend_tokenizer.normalizer
+    if isinstance(
+        normalizer, normalizers.BertNormalizer
+    ):  # made of the settings by transformers, whatever tokenizer.json has
+        if normalizer.lowercase:
+            return tokenizer
+        with quiet():
+            return AutoTokenizer.from_pretrained(
+                str(place), local_files_only=True, do_lower_case=True, strip_accents=bool(normalizer.strip_accents)
+            )
+    rest = [] if normalizer is None else [normalizer]
+    tokenizer.backend_tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *rest])
     return tokenizer
 
 

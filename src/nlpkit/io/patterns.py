@@ -15,11 +15,12 @@ from nlpkit.finetune.insert import Inserted, insert
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.mlm import load_mlm
 from nlpkit.finetune.pattern_ensemble import PatternEnsemble
-from nlpkit.finetune.pattern_training import PatternNetwork
+from nlpkit.finetune.pattern_training import PatternNetwork, make_word_head
 from nlpkit.finetune.patterns import Patterns
+from nlpkit.finetune.pet_options import adapter_options
 from nlpkit.finetune.seq2seq import ChoiceModel, load_seq2seq
 
-ADAPTER = "adapter.safetensors"
+ADAPTER, HEAD = "adapter.safetensors", "head.safetensors"
 _EXAMPLE = (
     """write it as: patterns = ["[text] It was [MASK]."], then [words] and a line a label: good = ["great", "fine"]"""
 )
@@ -77,19 +78,21 @@ def _list(value: Any) -> list[str] | None:
 
 
 def save_patterns(ensemble: PatternEnsemble, folder: Path) -> dict[str, Any]:
-    """Write the model of each pattern: a transformers folder, or the adapters alone; return what else makes the ensemble again."""
+    """Write the model of each pattern: a transformers folder, or the adapters and their head; return what else makes the ensemble again."""
+    from safetensors.torch import save_file
+
     for p in range(len(ensemble.patterns.texts)):
         network, place = ensemble.load(p), folder / f"pattern-{p}"
         place.mkdir(parents=True)
         if network.adapters is None:
             network.mlm.save(place)
         elif isinstance(network.adapters, Inserted):
-            from safetensors.torch import save_file
-
             save_file({n: t.contiguous() for n, t in network.adapters.state().items()}, place / ADAPTER)
         else:
             with quiet():
                 network.adapters.save_pretrained(str(place), safe_serialization=True, save_embedding_layers=False)
+        if network.mlm.words is not None:
+            save_file({n: t.contiguous() for n, t in network.mlm.words.state_dict().items()}, place / HEAD)
     return {**ensemble.patterns.plain(), "weights": list(ensemble.weights)}
 
 
@@ -149,20 +152,27 @@ def load_choices(
 
 
 def _load_one(place: Path, method: Method, base: Path | None, device: torch.device, max_tokens: int) -> PatternNetwork:
+    from safetensors.torch import load_file
+
     if base is None:
         mlm = load_mlm(place, device=device, seed=0, max_tokens=max_tokens)
         return PatternNetwork(mlm, mlm.trained)
     mlm = load_mlm(base, device=device, seed=0, max_tokens=max_tokens)
     if (place / ADAPTER).is_file():
-        from safetensors.torch import load_file
-
-        options = {key: value for key, value in method.options.items() if key != "adapter"}
-        inserted = insert(mlm.model, str(method.options["adapter"]), options, generator=torch.Generator(), head=False)
+        options, name = adapter_options(method.options), str(method.options["adapter"])
+        inserted = insert(mlm.model, name, options, generator=torch.Generator(), head=False)
         inserted.load(load_file(place / ADAPTER))
         mlm.model.to(device).eval()
-        return PatternNetwork(mlm, dict(inserted.parameters()), inserted)
-    from peft import PeftModel
+        network = PatternNetwork(mlm, dict(inserted.parameters()), inserted)
+    else:
+        from peft import PeftModel
 
-    with quiet():
-        adapters = PeftModel.from_pretrained(mlm.model, str(place)).to(device).eval()
-    return PatternNetwork(mlm, dict(adapters.named_parameters()), adapters)
+        with quiet():
+            adapters = PeftModel.from_pretrained(mlm.model, str(place)).to(device).eval()
+        network = PatternNetwork(mlm, dict(adapters.named_parameters()), adapters)
+    if method.options["head"] != "frozen":
+        weights = load_file(place / HEAD)
+        head = make_word_head(mlm, weights["tokens"].numpy(), str(method.options["head"]), seed=0)
+        head.load_state_dict(weights)
+        network.take_head(head)
+    return network

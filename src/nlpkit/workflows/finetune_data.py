@@ -20,7 +20,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.answers import MISSING, NONE, span_of
 from nlpkit.finetune.dataset import KINDS, FinetuneDataset, Tags, deal, encode_labels, leave_empty_out, tag_names_of
 from nlpkit.finetune.dataset_checks import check_dataset
-from nlpkit.finetune.options import DEFAULT_WORDS, DatasetOptions, HeldOutOptions
+from nlpkit.finetune.options import DEFAULT_OVERLAP, DEFAULT_WORDS, DatasetOptions, HeldOutOptions
 from nlpkit.finetune.tasks import ONE_CLASS, TaskKind
 from nlpkit.finetune.text_inputs import TextInputs, check_columns, context_of, texts_of, words_of
 from nlpkit.io.corpora import DocumentStream, DroppedRow, InputInfo
@@ -134,12 +134,15 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
         tags, tag_names_of(tags, split == TRAIN), None if options.pair_col is None else texts_of(table, options.pair_col),
         context_of(table, _files(streams), options.context, options.context_by) if options.context else None, options.by_total,
     )  # fmt: skip
-    if kind == "answer":
-        dataset.answers, dataset.overlap, dataset.longest = (
-            _answers(dataset, options),
-            options.overlap,
-            options.answer_tokens,
+    if kind in ("answer", "tokens"):
+        dataset.overlap = options.overlap
+    elif options.overlap != DEFAULT_OVERLAP:
+        raise UsageError(
+            "`overlap` is for texts that are read in windows; leave it out, or give `task=answers` or `task=words`",
+            parameter="overlap",
         )
+    if kind == "answer":
+        dataset.answers, dataset.longest = _answers(dataset, options), options.answer_tokens
     leave_empty_out(dataset)
     deal(dataset, options, seed=seed)
     provenance.dropped += _unused(dataset, known, options.split, names)
@@ -257,7 +260,11 @@ def _labels(
 
 
 def _answers(dataset: FinetuneDataset, options: DatasetOptions) -> LongArray:
-    """Return where the answers stand in their texts (D, 2). Raises InputError for one of training that its text does not have."""
+    """Return where the answers stand in their texts (D, 2), and warn of those of the test that their texts do not have.
+
+    Raises:
+        InputError: a document of training has such an answer.
+    """
     table, D = dataset.table, len(dataset.raw_labels)
     column = options.answer_start_col
     starts: list[Any] = [None] * D if column is None else table.column(column).to_pylist()
@@ -281,6 +288,13 @@ def _answers(dataset: FinetuneDataset, options: DatasetOptions) -> LongArray:
                 f"document {ids[d]}: the answer '{wording.truncated(answer, 40)}' {where}; an answer is a part of the text, word for "
                 "word, or empty where there is none"
             )
+    strange = [d for d in np.flatnonzero(spans[:, 0] == MISSING[0]).tolist() if dataset.split[d] != UNUSED]
+    if strange:
+        d = strange[0]
+        reporting.warn(
+            f"{wording.counted(len(strange), 'answer')} of test documents not in the text, word for word, so no prediction can be right; "
+            f"the first is '{wording.truncated(dataset.raw_labels[d], 40)}' of document {ids[d]}"
+        )
     if often:
         reporting.note(
             f"{wording.counted(often, 'answer')} more than once in the text: the first place is taken; see `answer_start_col`"
