@@ -244,6 +244,13 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
         f"{wording.counted(report.n_docs, 'document')}: {wording.counted(report.n_tokens, 'token')}, "
         f"{wording.counted(report.n_terms, 'different term')} (language: {languages}{left_out})"
     )
+    if options is not None and options.stop_words == "auto" and report.stop_word_languages:
+        n_given = len(options.extra_stop_words) + len(options.stop_patterns)
+        if n_given:
+            reporting.note(
+                f"stop words: the list of {', '.join(report.stop_word_languages)} and {n_given:,} of your own; "
+                "`stop_words=none,FILE` takes your own alone"
+            )
     if not report.n_stop_words and (options is None or options.stop_words == "auto"):
         _warn_listless([s.code for s in report.languages])
 
