@@ -25,6 +25,7 @@ _MARKS = {
     **dict.fromkeys(map(ord, "‐‑"), "-"),
     **dict.fromkeys(map(ord, "״”"), '"'),
 }
+_INVISIBLE_AND_MARKS = {**dict.fromkeys(_INVISIBLE), **_MARKS}
 # Other forms of letters, digits and signs: ligatures (ﬁ), full and half width (Ａ ｱ), the long s, Ĳ, Ǆ and ŀ, mathematical
 # alphabets, Arabic letters by their place in a word. PDFs, scanners and keyboards write them for the plain ones, which
 # NFKC gives. Its other changes (½ ² ® ①) would lose something.
@@ -89,7 +90,7 @@ class Normalizer:
         if ";" in raw:
             return tuple(term for word in _read_entities(raw) for term in self(word))
         token = plain_form(raw).lstrip(_EDGES).rstrip("_-&")
-        if not _ENDS_GERESH.search(token):
+        if token[-1:] == "'" and not _ENDS_GERESH.search(token):
             token = token.rstrip(_EDGES)
         if UNSPACED.search(token):
             return tuple(term for run in RUNS.finditer(token) for term in self._run(run))
@@ -148,9 +149,9 @@ class Normalizer:
 
 def plain_form(word: str) -> str:
     """Return a word in NFC, with plain apostrophes and hyphens, without invisible characters, with plain forms of its letters."""
-    if _FORMS.search(word):
-        word = _FORMS.sub(_plain, word)
-    word = unicodedata.normalize("NFC", word).translate(_INVISIBLE).translate(_MARKS)
+    if word.isascii():
+        return word.replace("`", "'")
+    word = unicodedata.normalize("NFC", _FORMS.sub(_plain, word)).translate(_INVISIBLE_AND_MARKS)
     return _GERSHAYIM.sub('"', word) if "''" in word else word
 
 
