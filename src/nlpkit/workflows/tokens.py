@@ -253,6 +253,10 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
             )
     if not report.n_stop_words and (options is None or options.stop_words == "auto"):
         _warn_listless([s.code for s in report.languages])
+        if not report.languages and report.n_terms and options is not None and options.language == "auto":
+            reporting.warn(
+                "no language can be told from so few words: common words stay in, words are cut as in any language; name it with `language`"
+            )
 
 
 def _warn_listless(codes: Sequence[str]) -> None:
