@@ -218,6 +218,20 @@ def test_language(tmp_path: Path) -> None:
     ).error()  # fmt: skip
 
 
+def test_phrases_of_texts_without_spaces_need_words(tmp_path: Path) -> None:
+    done = preprocess(tmp_path, ["打电话给纽约 打电话"] * 3, "--phrases", "npmi:0.1", "--language", "zh")
+    assert "no phrases of 'zh' are joined" in done.err
+    assert "--segment words" in done.err
+
+
+def test_no_language_of_few_words(tmp_path: Path) -> None:
+    done = preprocess(tmp_path, ["banana", "apple", "the pear"])
+    assert "(language: none)" in done.err
+    assert "no language can be told from so few words" in done.err
+    assert tokens() == [["banana"], ["apple"], ["the", "pear"]]
+    assert "warning" not in preprocess(tmp_path, ["banana"], "--language", "none").err
+
+
 def test_a_language_without_a_list_of_stop_words_is_told(tmp_path: Path) -> None:
     texts = ["Cras mane in via ambulabam et amicum veterem vidi"] * 3
     warning = "warning: there is no list of stop words for 'is': common words stay in; give one with --stop-words FILE"

@@ -278,6 +278,11 @@ class PreprocessOptions:
     whole_words: frozenset[str] = frozenset()
     lists_must_match: bool = False
 
+    @property
+    def cuts_pieces(self) -> bool:
+        """Whether texts without spaces are cut into n-grams that overlap."""
+        return self.tokenizer == "words" and self.segment in ("auto", "ngrams")
+
 
 @dataclass(frozen=True, slots=True)
 class PreprocessReport:

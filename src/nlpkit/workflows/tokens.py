@@ -239,6 +239,11 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
         out.append(f"{wording.counted(report.n_uncategorised_terms, 'term')} in no category")
     if report.n_phrases:
         reporting.note(f"{wording.counted(report.n_phrases, 'phrase')} joined")
+    unspaced = [s.code for s in report.languages if s.code in ("zh", "ja", "th", "lo", "my", "km")]
+    if options is not None and options.phrases is not None and options.cuts_pieces and unspaced:
+        reporting.warn(
+            f"no phrases of '{', '.join(unspaced)}' are joined: its texts are cut into pieces that overlap; `segment=words` cuts words"
+        )
     left_out = f"; left out: {', '.join(out)}" if out else ""  # numbers and short words are not counted
     reporting.note(
         f"{wording.counted(report.n_docs, 'document')}: {wording.counted(report.n_tokens, 'token')}, "
