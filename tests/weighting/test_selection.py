@@ -167,6 +167,7 @@ def test_equal_to_scikit_learn(J: int) -> None:
     table = table_of(counts, labels)
     matrix = sparse.csr_matrix(counts.astype(np.float64))  # f_classif makes float32 of int32
     np.testing.assert_allclose(scores("chi2-counts", table), chi2(matrix, labels)[0], rtol=1e-12)
+    np.testing.assert_allclose(scores("chi2-presence", table), chi2(matrix > 0, labels)[0], rtol=1e-12)
     np.testing.assert_allclose(scores("anova-f", table), f_classif(matrix, labels)[0], rtol=1e-12, atol=1e-12)
     expected = mutual_info_classif(counts > 0, labels, discrete_features=True)
     np.testing.assert_allclose(scores("mi", table), expected, atol=1e-14)
