@@ -111,5 +111,5 @@ def test_a_scheme_does_not_change() -> None:
 
 @pytest.mark.parametrize("letters", ["ntn", "bnc", "lpu", "axb", "Lfx", "dtn", "ltc"])
 def test_each_part_takes_its_smart_letter(letters: str) -> None:
-    tf, idf, norm = letters
+    tf, idf, norm = tuple(letters)
     assert Scheme(tf, idf, norm) == parse_scheme(letters) == with_parts(Scheme(), tf=tf, idf=idf, norm=norm)

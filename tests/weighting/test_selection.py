@@ -65,6 +65,7 @@ def test_two_by_two_by_hand() -> None:
         "pmi-avg": [0.6 * ln(0.75 / 0.6) + 0.4 * ln(0.25 / 0.4), 0.6 * ln(6.6 / 7 / 0.6) + 0.4 * ln(0.4 / 7 / 0.4), 0],
         "pmi-max": [ln(0.75 / 0.6), ln(1 / 0.6), 0],
         "chi2": [chi2, 10, 0],
+        "chi2-presence": [0.36 * (1 / 2.4 + 1 / 1.6), 4, 0],
         "cramer-v": [math.sqrt(chi2 / 20), math.sqrt(0.5), 0],
         "cramer-v-usual": [math.sqrt(chi2 / 10), 1, 0],
     }
