@@ -94,7 +94,8 @@ def detect_languages(texts: Iterable[str]) -> tuple[LanguageShare, ...]:
 
     Each different one of the first 300 texts votes with its first 1000 characters (py3langid, the model of Lui & Baldwin 2012),
     where its language is certain: it has at least 20 letters and the model gives it 99.9 %. The others vote together, if that is
-    certain then. None is known of a few words. A word that is repeated is no further evidence.
+    certain then, or most of them are stop words of the language. Else none is known of a few words. A word that is repeated is no
+    further evidence.
     """
     from threadpoolctl import threadpool_limits
 
@@ -111,7 +112,7 @@ def detect_languages(texts: Iterable[str]) -> tuple[LanguageShare, ...]:
                 unsure.append(piece)
         for piece in _together(unsure):
             code, certainty = classify(piece)
-            if certainty >= CERTAIN:
+            if certainty >= CERTAIN or _are_stop_words(piece, code):
                 weights[_TAKEN_FOR.get(code, code)] += sum(map(str.isalpha, piece))
     total = sum(weights.values())
     ranked = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
@@ -123,6 +124,13 @@ def _distinct(text: str) -> str:
     """Return a text, of few different words each once."""
     words = dict.fromkeys(text.split())
     return " ".join(words) if len(words) < FEW_WORDS else text
+
+
+def _are_stop_words(text: str, code: str) -> bool:
+    """Return whether two words of a text or more, and half of all, are stop words of a language."""
+    words = {word for word in text.lower().split() if any(map(str.isalpha, word))}
+    known = len(words & stop_words([code]))
+    return known >= 2 and 2 * known >= len(words)
 
 
 def _together(texts: Iterable[str]) -> Iterator[str]:
