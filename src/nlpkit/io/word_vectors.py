@@ -30,6 +30,7 @@ KIND = "embed-words"
 _FOREIGN = (".kv", ".model", ".npy", ".magnitude", ".pkl")
 _BINARY = ".bin"
 _FIELD_END = re.compile(r"[ \t]+")
+_ENDS = " \t\r\n"  # of a line; other white space may be a word
 _FIRST_LINES = 100  # of a text file, which say how many numbers a word has
 _LONGEST = 10_000  # bytes of a word or a head in a binary file
 
@@ -159,17 +160,17 @@ def _text_pairs(stored: StoredBytes, path: Path, place: Mapping[str, int] | None
     """
     lines = iter(enumerate(_lines(stored, path), start=1))
     first = list(islice(lines, _FIRST_LINES))
-    head = first[0][1].split() if first else []
+    head = _FIELD_END.split(first[0][1].strip(_ENDS)) if first else []
     announced = int(head[0]) if len(head) == 2 and all(number.isdecimal() for number in head) else None
     if announced is None:
-        lengths = Counter(len(_FIELD_END.split(line.rstrip())) - 1 for _, line in first)
+        lengths = Counter(len(_FIELD_END.split(line.rstrip(_ENDS))) - 1 for _, line in first)
         size = lengths.most_common(1)[0][0] if lengths else 0
     else:
         size, first = int(head[1]), first[1:]
     count = 0
     for number, line in chain(first, lines):
         count += 1
-        line = line.rstrip().replace("\t", " ")
+        line = line.rstrip(_ENDS).replace("\t", " ")
         word, _, rest = line.partition(" ")
         fields = rest.split()
         if len(fields) > size and not _is_number(fields[-size - 1]):
