@@ -94,7 +94,7 @@ def detect_languages(texts: Iterable[str]) -> tuple[LanguageShare, ...]:
 
     Each different one of the first 300 texts votes with its first 1000 characters (py3langid, the model of Lui & Baldwin 2012),
     where its language is certain: it has at least 20 letters and the model gives it 99.9 %. The others vote together, if that is
-    certain then, or most of them are stop words of the language. Else none is known of a few words. A word that is repeated is no
+    certain then, or half of them are stop words of the language. Else none is known of a few words. A word that is repeated is no
     further evidence.
     """
     from threadpoolctl import threadpool_limits
@@ -127,10 +127,9 @@ def _distinct(text: str) -> str:
 
 
 def _are_stop_words(text: str, code: str) -> bool:
-    """Return whether two words of a text or more, and half of all, are stop words of a language."""
+    """Return whether a text has two different words or more, of which half are stop words of a language."""
     words = {word for word in text.lower().split() if any(map(str.isalpha, word))}
-    known = len(words & stop_words([code]))
-    return known >= 2 and 2 * known >= len(words)
+    return len(words) >= 2 and 2 * len(words & stop_words([code])) >= len(words)
 
 
 def _together(texts: Iterable[str]) -> Iterator[str]:
