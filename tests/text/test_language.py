@@ -80,6 +80,8 @@ def test_no_letters_no_language(texts: list[str]) -> None:
         ["plain ascii text " * 50],
         [f"plain ascii text {n}" for n in range(50)],
         ["good", "bad", "ugly"],
+        [f"orbit {n}. moon{n % 3}" for n in range(300)],
+        [f"x {n}, {n + 1}" for n in range(300)],
     ],
 )
 def test_no_language_is_known_of_a_few_words(texts: list[str]) -> None:

@@ -133,10 +133,12 @@ def _are_stop_words(text: str, code: str) -> bool:
 
 
 def _together(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the different words of texts in pieces of about SAMPLE_CHARS."""
+    """Yield the different words of texts in pieces of about SAMPLE_CHARS, without numbers and signs alone."""
     piece: list[str] = []
     size = 0
     for word in dict.fromkeys(word for text in texts for word in text.split()):
+        if not any(map(str.isalpha, word)):
+            continue
         piece.append(word)
         size += len(word) + 1
         if size >= SAMPLE_CHARS:
