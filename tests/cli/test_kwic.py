@@ -317,3 +317,9 @@ def test_places_are_shares_of_the_text() -> None:
         places.add(f"d{i}", 4, [0, 1, 2, 3])
     rows, n_left_out = places.rows([(0, "both"), *((f"d{i}", f"d{i}") for i in range(MOST_ROWS))])
     assert (len(rows), n_left_out, rows[0][0]) == (MOST_ROWS, 1, "d0")
+
+
+def test_a_pattern_that_matches_no_letter_says_so(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "x.jsonl", [{"text": "banana"}])
+    assert "matches places between letters" in run_cli("kwic", "(?=(ana))", tmp_path / "x.jsonl").err
+    assert "warning" not in run_cli("kwic", "a*", tmp_path / "x.jsonl").err

@@ -48,7 +48,7 @@ def prepare(folder: Path) -> None:
     write_jsonl(folder / "docs.jsonl", docs)
     write_jsonl(folder / "one.jsonl", docs[:1])
     write_embedded(folder / "newer.parquet", [{**row, "id": f"n{i}"} for i, row in enumerate(planted_rows(3, seed=5))])
-    write_jsonl(folder / "stop-words-only.jsonl", [{"text": "the and"}, {"text": " 12 "}])
+    write_jsonl(folder / "stop-words-only.jsonl", [{"text": "the and of what it was that they were"}, {"text": " 12 "}])
     write_jsonl(folder / "no-labels.jsonl", [{**row, "label": None} for row in docs])
     write_jsonl(folder / "one-label.jsonl", [{**row, "label": "x"} for row in docs])
     write_jsonl(folder / "some-labels.jsonl", [*docs, {"id": "u", "text": "the river"}, {"id": "v", "text": None}])

@@ -189,14 +189,19 @@ def test_stop_words(tmp_path: Path) -> None:
     assert tokens() == [["the", "river", "and", "the", "bank"], ["Bridge", "of", "the", "river"]]
     preprocess(tmp_path, texts, "--stop-words", "de,fr")
     assert tokens()[0][0] == "the"
-    (tmp_path / "mine.txt").write_text("# my words\nBank\nbridge  weir\n", encoding="utf-8")
+    (tmp_path / "mine.txt").write_text("# my words\nBank\nbridge\nweir\n", encoding="utf-8")
     done = preprocess(tmp_path, texts, "--stop-words", "mine.txt")
     assert tokens() == [["river"], ["river"]]
     assert "stop words (en)" in done.err
+    assert "the list of en and 3 of your own; --stop-words none,FILE takes your own alone" in done.err
     assert footer("y.parquet")["parameters"]["extra_stop_words"] == ["bank", "bridge", "weir"]
-    preprocess(tmp_path, texts, "--stop-words", "none,mine.txt")
+    alone = preprocess(tmp_path, texts, "--stop-words", "none,mine.txt")
     assert tokens() == [["the", "river", "and", "the"], ["of", "the", "river"]]
-    (tmp_path / "latin.txt").write_bytes("river für\n".encode("latin-1"))
+    assert "of your own" not in alone.err
+    (tmp_path / "phrase.txt").write_text("river\nthe bank\n", encoding="utf-8")
+    refused = preprocess(tmp_path, texts, "--stop-words", "phrase.txt", code=3)
+    assert "phrase.txt:2: one word was needed, found 'the bank'" in refused.error()
+    (tmp_path / "latin.txt").write_bytes("river\nfür\n".encode("latin-1"))
     preprocess(tmp_path, texts, "--stop-words", "latin.txt")
 
 
@@ -211,6 +216,20 @@ def test_language(tmp_path: Path) -> None:
     assert "unknown language 'klingon'" in run_cli(
         "preprocess", NACHRICHTEN, "--language", "klingon", "--force", "-o", "y.parquet", code=2
     ).error()  # fmt: skip
+
+
+def test_phrases_of_texts_without_spaces_need_words(tmp_path: Path) -> None:
+    done = preprocess(tmp_path, ["打电话给纽约 打电话"] * 3, "--phrases", "npmi:0.1", "--language", "zh")
+    assert "no phrases of 'zh' are joined" in done.err
+    assert "--segment words" in done.err
+
+
+def test_no_language_of_few_words(tmp_path: Path) -> None:
+    done = preprocess(tmp_path, ["foo", "bar", "a baz"])
+    assert "(language: none)" in done.err
+    assert "no language can be told from so few words" in done.err
+    assert tokens() == [["foo"], ["bar"], ["baz"]]
+    assert "warning" not in preprocess(tmp_path, ["foo"], "--language", "none").err
 
 
 def test_a_language_without_a_list_of_stop_words_is_told(tmp_path: Path) -> None:

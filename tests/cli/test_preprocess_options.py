@@ -123,7 +123,7 @@ def _file(name: str, text: str) -> Path:
 
 
 def test_stop_words_of_files_patterns_and_frequency() -> None:
-    _file("s.txt", "Storm  sea | the rest\n/\\d+(st|nd)/\n")
+    _file("s.txt", "Storm\nsea | the rest\n/\\d+(st|nd)/\n")
     assert made(["1st storm 2nd boat", "sea 3rd boat"], "--stop-words", "none,s.txt") == [["boat"], ["3rd", "boat"]]
     parameters = footer("y.parquet")["parameters"]
     assert parameters["extra_stop_words"] == ["sea", "storm"]

@@ -261,5 +261,5 @@ def test_a_spool_gives_back_what_it_got_as_often_as_asked(tmp_path: Path) -> Non
 
 def test_word_lists(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
-    path.write_text("﻿# comment\nThe\n\n  of  and\nC#\ndon’t\n", encoding="utf-8")
+    path.write_text("﻿# comment\nThe\n\n  of  \nand\nC#\ndon’t\n", encoding="utf-8")
     assert read_word_list(path).words == {"the", "of", "and", "c#", "don't"}

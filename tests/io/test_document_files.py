@@ -269,6 +269,16 @@ def test_tracked_changes_links_controls_and_text_boxes(tmp_path: Path) -> None:
     assert row["text"] == "kept inserted link controlbox\n\ntwo\nlines\tright"
 
 
+def test_letters_that_a_font_does_not_name_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """py-pdf/pypdf#2046: such a glyph is U+0000 in the text."""
+    monkeypatch.setattr(pypdf.PageObject, "extract_text", lambda page: "di\0erent o\0ce")
+    path = written(tmp_path / "a.pdf", (SAMPLES / "report.pdf").read_bytes())
+    assert "di\0erent" in rows(path)[0]["text"]
+    assert any("letters are not known (U+0000 in the text)" in message for message in caplog.messages)
+
+
 # ---------------------------------------------------------------- mails
 
 

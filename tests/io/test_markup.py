@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,83 @@ def test_bundestag_xml_and_the_broken_one_as_sgml() -> None:
     table = open_documents([broken], ReadOptions(xml_record="rede", format="sgml")).read_all()
     assert (table.num_rows, table["id"][0].as_py()) == (12, "ID1910900100")
     assert "Kramp-Karrenbauer" in table["text"][0].as_py()
+
+
+# ---------------------------------------------------------------- TEI
+
+
+def tei(markup: str, lenient: bool = False) -> str | None:
+    return rows(f"<c><d>{markup}</d></c>", record="d", lenient=lenient)[0]["text"]
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("name", ["lb", "pb", "cb", "gb", "milestone"])
+def test_milestones_of_tei_are_borders_unless_they_say_no(name: str, lenient: bool) -> None:
+    assert tei(f"one<{name}/>two", lenient) == "one\ntwo"
+    assert tei(f"one<{name} break='maybe'/>two <{name}/>three", lenient) == "one\ntwo three"
+    # within a word whatever white space there is: TEI, att.breaking
+    assert tei(f"o<{name} break='no'/>ne <hi>t \n</hi> <{name} break='no'/>\n wo <i>x</i>", lenient) == "one two x"
+    # a page within a word that is divided: one of the marks says so
+    assert tei(f"o<pb/><{name} break='no'/>ne o<{name} break='no'/><pb/>ne", lenient) == "one one"
+    assert tei(f"one<{name} break='no'/><pb break='yes'/>two", lenient) == "one\ntwo"
+
+
+@pytest.mark.parametrize(
+    "name", ["note", "l", "lg", "sp", "speaker", "stage", "s", "ab", "item", "cell", "fw", "opener", "h2"]
+)
+def test_elements_that_stand_for_lines_and_blocks(name: str) -> None:
+    assert tei(f"one<{name}>two</{name}>three") == "one\ntwo\nthree"
+
+
+def test_marks_of_editors_do_not_tear_words() -> None:
+    assert tei("Au<unclear>g</unclear><supplied>ust</supplied>o d<ex>omi</ex><ex>ni</ex> gro<g>ß</g>e") == (
+        "Augusto domini große"
+    )
+    assert tei("<w>Ein</w><w>Haus</w>") == "Ein\nHaus"
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("a <choice><orig>vnd</orig><reg>und</reg></choice> b", "a und b"),
+        ("a <choice>\n <sic>b </sic>\n <corr>c</corr>\n</choice>d", "a cd"),
+        ("<choice><expan>et cetera</expan> <abbr>etc.</abbr></choice>x", "et ceterax"),
+        ("<p>a</p><choice>\n<orig>vnd</orig>\n<reg>und</reg></choice><p>b</p>", "a\nund\nb"),
+        ("x<choice><orig>vn<lb/>d</orig><reg>und</reg></choice>y", "xundy"),
+        ("<choice><choice><sic>a</sic><corr>b</corr></choice><reg>c</reg></choice>", "c"),
+        ("a <app><lem wit='#A'>b</lem><rdg>c</rdg><note>d</note></app> e", "a b e"),
+        ("a <app><rdg>b</rdg><rdg>c</rdg></app> e", "a b e"),
+        ("a <subst><del>b</del><add>c</add></subst> e", "a c e"),
+        # other elements of these names are what they seem
+        ("<choice>yes</choice><choice>no <b>way</b></choice>", "yes\nno way"),
+        ("<app><name>a</name><rating>5</rating></app>", "a\n5"),
+    ],
+)
+def test_of_several_forms_of_a_place_one_counts(markup: str, text: str) -> None:
+    assert tei(markup) == text
+
+
+def test_a_path_may_name_several_elements() -> None:
+    play = "<c><sp><speaker>A</speaker><p>one</p><lg><l>two</l><l>three</l></lg><stage>x</stage><p>four</p></sp></c>"
+    assert rows(play, record="sp", text="p|l") == [{"text": "one\ntwo\nthree\nfour"}]
+    assert rows(play, record="sp", text="lg/l|stage", who="speaker|none") == [{"text": "two\nthree", "who": "A"}]
+
+
+WORDS_AND_MARKS = st.lists(
+    st.one_of(
+        st.text("ab", min_size=1, max_size=3),
+        st.sampled_from(["<lb/>", "<pb/>", "<lb break='no'/>", " ", "\n", "<p>", "<hi>x</hi>"]),
+    ),
+    max_size=12,
+)
+
+
+@given(WORDS_AND_MARKS)
+def test_words_of_tei_against_a_second_rule(pieces: list[str]) -> None:
+    """The words are those of the markup with a blank for each border, and nothing for white space around break="no"."""
+    pieces = ["<p>x</p>" if piece == "<p>" else piece for piece in pieces]
+    plain = re.sub(r"</hi><hi>", "</hi> <hi>", "".join(pieces))  # element follows element
+    plain = re.sub(r"(?:\s|<[lp]b/>)*<lb break='no'/>(?:\s|<[lp]b/>|<lb break='no'/>)*", "", plain)
+    plain = re.sub(r"<[lp]b/>|</?p>", " ", plain)
+    wanted = re.sub(r"</?hi>", "", plain).split()
+    assert (tei("".join(pieces)) or "").split() == wanted

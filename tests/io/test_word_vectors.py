@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.errors import InputError
-from nlpkit.io.word_vectors import read_word_vectors
+from nlpkit.io.word_vectors import load_word_vectors, read_word_vectors
 
 TEXT = "cat 1 0 0.5\ndog 0 1 0\nfür -1 2e-1 3\n"
 
@@ -61,3 +61,36 @@ def test_what_cannot_be_used(tmp_path: Path) -> None:
         read_word_vectors(tmp_path / "v.bin", ["cat"])
     with pytest.raises(InputError, match="gone"):
         read_word_vectors(tmp_path / "gone.txt", ["cat"])
+
+
+def test_words_that_hold_spaces(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """glove.840B.300d has such lines; the numbers are the last fields of a line."""
+    path = tmp_path / "v.txt"
+    lines = ["the 1 0", ". . . 0 1", "at name@domain.com 1 1", "cat\t2 2", "3 1/2 3 3", "dog 4 4"]
+    for head in ("", "6 2\n"):
+        path.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+        known = load_word_vectors(path)
+        assert known.words == ("the", ". . .", "at name@domain.com", "cat", "3 1/2", "dog")
+        assert known.vectors.tolist() == [[1, 0], [0, 1], [1, 1], [2, 2], [3, 3], [4, 4]]
+        vectors, there = read_word_vectors(path, ["at", "cat", ". . ."])
+        assert (vectors.tolist(), there.tolist()) == ([[0, 0], [2, 2], [0, 1]], [False, True, True])
+    assert not caplog.messages
+    path.write_text("the 1 0\ncat 1 2 3\ndog 1 1\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"v\.txt:2: 'cat' has 3 numbers that can be used, 2 were needed"):
+        load_word_vectors(path)
+
+
+def test_files_that_are_cut_off_or_in_another_encoding_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "v.vec"
+    path.write_text("10 2\nthe 1 0\ncat 0 1\n", encoding="utf-8")
+    assert load_word_vectors(path).words == ("the", "cat")
+    assert caplog.messages == [f"{path} says that it has 10 words and has 2: is it cut off? Get it again"]
+    caplog.clear()
+    binary = tmp_path / "v.bin"
+    numbers = np.array([1, 2], "<f4").tobytes()
+    binary.write_bytes(b"2 2\ncaf\xe9 " + numbers + b"caf\xe8 " + numbers)
+    assert load_word_vectors(binary).words == ("caf\ufffd",)
+    (message,) = caplog.messages
+    assert message.startswith(f"{binary}: 2 words not in UTF-8")

@@ -18,7 +18,7 @@ def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:
 
 
 def test_words_patterns_and_comments(tmp_path: Path) -> None:
-    path = written(tmp_path, "# The\nThe  of\n\n der | article\r\n/\\d+th|a|b/\nC# don’t\n/\nand/or\n")
+    path = written(tmp_path, "# The\nThe \nof\n\n der | article\r\n/\\d+th|a|b/\nC#\ndon’t\n/\nand/or\n")
     found = read_word_list(path)
     assert found.words == {"the", "of", "der", "c#", "don't", "/", "and/or"}
     assert found.patterns == ("\\d+th|a|b",)
@@ -33,7 +33,7 @@ def test_encodings(tmp_path: Path, encoding: str) -> None:
 
 
 def test_the_encoding_can_be_given(tmp_path: Path) -> None:
-    path = written(tmp_path, "и не что", "cp1251")
+    path = written(tmp_path, "и\nне\nчто", "cp1251")
     assert read_word_list(path, encoding="cp1251").words == {"и", "не", "что"}
     with pytest.raises(EncodingError):
         read_word_list(path, encoding="utf-8")
@@ -62,3 +62,16 @@ def test_no_file_and_no_text(tmp_path: Path) -> None:
     path.write_bytes(bytes(range(256)))
     with pytest.raises(InputError):
         read_word_list(path)
+
+
+def test_a_line_of_several_words_is_refused(tmp_path: Path) -> None:
+    """Each of its words would be left out wherever it stands."""
+    path = written(tmp_path, "the\nstate of the art | a phrase\n")
+    with pytest.raises(InputError, match=r"words.txt:2: one word was needed, found 'state of the art'; .* `replace`"):
+        read_word_list(path)
+    assert read_word_list(path, phrases=True).words == {"the", "state of the art"}
+
+
+def test_words_are_written_as_terms_are(tmp_path: Path) -> None:
+    path = written(tmp_path, "u\u0308ber\nDon´t\nﬁne\nＡＢＣ\nצה״ל\n")
+    assert read_word_list(path).words == {"über", "don't", "fine", "abc", 'צה"ל'}

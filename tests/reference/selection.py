@@ -23,7 +23,7 @@ def score(name: str, o: Sequence[int], sizes: Sequence[int]) -> float:
     J = [j for j in J if sizes[j]]
     functions: dict[str, Callable[..., float]] = {
         "gini": gini, "gini-norm": gini_norm, "entropy": entropy, "pmi-avg": pmi_average, "pmi-max": pmi_maximum,
-        "mi": mutual_information, "chi2": chi2, "cramer-v": cramer, "cramer-v-usual": cramer_usual,
+        "mi": mutual_information, "chi2": chi2, "chi2-presence": chi2_presence, "cramer-v": cramer, "cramer-v-usual": cramer_usual,
     }  # fmt: skip
     return functions[name](J, M, df, o, sizes)
 
@@ -68,6 +68,10 @@ def mutual_information(J: Any, M: int, df: int, o: Any, n: Any) -> float:
         if n[j] > o[j]:
             total += (n[j] - o[j]) / M * math.log((n[j] - o[j]) / (M - df) / (n[j] / M))
     return total
+
+
+def chi2_presence(J: Any, M: int, df: int, o: Any, n: Any) -> float:
+    return sum((o[j] - df * n[j] / M) ** 2 / (df * n[j] / M) for j in J if df)
 
 
 def chi2(J: Any, M: int, df: int, o: Any, n: Any) -> float:

@@ -34,6 +34,7 @@ def words(text: str, cleaner: Cleaner) -> str:
 @pytest.mark.parametrize(
     ("text", "joined"),
     [
+        ("state-of-\nthe-art", "state-of-the-art"), ("E-Mail-Adres-\nse", "E-Mail-Adresse"),
         ("die Men-\nschen", "die Menschen"), ("Regie- \r\n   rung", "Regierung"), ("so\u00ad\ngar", "sogar"),
         ("E-\nMail", "E-\nMail"), ("Hin-\nund Rückfahrt", "Hin-\nund Rückfahrt"), ("in-\nundate", "inundate"),
         ("a well-known\nfact", "a well-known\nfact"), ("1-\nb", "1-\nb"), ("- a\n- b", "- a\n- b"), ("word-\n", "word-\n"),

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nlpkit as nk
 from nlpkit.kernels.idtable import new_table
 from nlpkit.text.collocations import CollocationCounter, CollocationOptions, PairTable
+from nlpkit.text.segment import overlap
 from nlpkit.text.vocab import EncodedBatch
 from tests.refusals import refuses
 from tests.strategies import repeatable
@@ -109,3 +111,29 @@ def test_options() -> None:
         CollocationOptions(measure="chi2")
     with refuses("node"):
         CollocationOptions(node=" ")
+
+
+# ---------------------------------------------------------------- texts without spaces
+
+
+def test_pieces_of_one_word_are_no_collocation(caplog: pytest.LogCaptureFixture) -> None:
+    """Neighbouring bigrams of Chinese share a character: each word of three characters would be one."""
+    texts = ["打电话 Apple 好吃 Apple 好吃", "สวัสดีครับ"] * 5
+    found = nk.collocations(texts, min_count=2).table()
+    pairs = {*zip(found["x"].to_pylist(), found["y"].to_pylist(), strict=True)}
+    assert ("打电", "电话") not in pairs
+    assert {("apple", "好吃"), ("电话", "apple")} <= pairs
+    assert not any(overlap(x, y) for x, y in pairs)
+    assert any("nlpkit preprocess `segment=words`" in message for message in caplog.messages)
+    caplog.clear()
+    nk.collocations(["the cat sat"] * 5)
+    assert not caplog.messages
+
+
+def test_phrases_are_not_made_of_pieces() -> None:
+    rows = (
+        nk.preprocess(["打电话给纽约 New York"] * 20, phrases="npmi:0.1", language="zh", min_df=1)
+        .table()["tokens"]
+        .to_pylist()
+    )
+    assert rows[0] == ["打电", "电话", "话给", "给纽", "纽约", "new_york"]

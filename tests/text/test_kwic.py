@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.text.kwic import compile_pattern, find_hits, find_spans
+from nlpkit.text.kwic import compile_pattern, find_hits, find_spans, finds_places_alone
 from tests.refusals import refuses
 from tests.strategies import repeatable, texts
 
@@ -170,3 +170,15 @@ def test_contexts_lie_beside_the_match(text: str, n: int) -> None:
             elif hit.match != "<" and text.isascii():
                 assert len(hit.left.split()) == min(n, len(text[: hit.start].split()))
                 assert len(hit.right.split()) == min(n, len(text[hit.end :].split()))
+
+
+@pytest.mark.parametrize("pattern", ["(?=(ana))", "^", r"\b", "(?<=a)(?=b)", "(?i)$", "(?:)"])
+def test_a_pattern_that_matches_no_letter(pattern: str) -> None:
+    assert finds_places_alone(compile_pattern(pattern))
+    assert finds_places_alone(compile_pattern(pattern, word=True))
+
+
+@pytest.mark.parametrize("pattern", ["a*", "(?=a)an", "(?i)ANA", "a|", r"\Ban"])
+def test_a_pattern_that_may_match_nothing_finds_letters(pattern: str) -> None:
+    assert not finds_places_alone(compile_pattern(pattern))
+    assert find_spans("banana", compile_pattern(pattern))

@@ -70,6 +70,39 @@ def test_no_letters_no_language(texts: list[str]) -> None:
     assert detect_languages(texts) == ()
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["banana", "apple", "pear", "lemon", "clock"],
+        ["test"],
+        ["foo bar baz"],
+        ["plain ascii text"] * 200,
+        ["plain ascii text " * 50],
+        [f"plain ascii text {n}" for n in range(50)],
+        ["good", "bad", "ugly"],
+        [f"orbit {n}. moon{n % 3}" for n in range(300)],
+        [f"x {n}, {n + 1}" for n in range(300)],
+    ],
+)
+def test_no_language_is_known_of_a_few_words(texts: list[str]) -> None:
+    assert detect_languages(texts) == ()
+
+
+def test_short_texts_have_the_language_of_all() -> None:
+    """Each alone is taken for Pidgin, Catalan, Somali …; the sum is certain."""
+    rows = [
+        "lol i cant even",
+        "too expensive",
+        "never again thanks",
+        "waited two hours",
+        "good bad ugly",
+        "love it works",
+    ] * 10
+    assert detect_languages(rows) == (LanguageShare("en", 1.0),)
+    german = ["Haus Baum Straße", "zu teuer", "nie wieder danke", "zwei Stunden gewartet", "sehr gut"]
+    assert detect_languages(german) == (LanguageShare("de", 1.0),)
+
+
 def test_stop_words_per_language() -> None:
     english, german = stop_words(["en"]), stop_words(["de"])
     assert {"the", "and", "don't", "dont"} <= english

@@ -296,3 +296,104 @@ def test_what_is_kept_adds_to_the_words(text: str, keep: set[str]) -> None:
         for term in normalizer(raw):
             assert kind_of(raw) in keep or any(c.isalpha() for c in term) or "number" in keep
             assert term == term.strip()
+
+
+# ---------------------------------------------------------------- other forms of letters
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("oﬃce ﬁelds diﬀerent ﬂow eﬄuent ﬅ ﬆadt", "office fields different flow effluent st stadt"),
+        ("ＡＢＣ１２３ ｄｏｎ＇ｔ ｅ－ｍａｉｌ ＡＴ＆Ｔ", "abc123 don't e-mail at&t"),
+        ("𝐛𝐨𝐥𝐝 𝒾𝓉𝒶𝓁𝒾𝒸 𝔉𝔯𝔞𝔨𝔱𝔲𝔯 ℋ𝒾", "bold italic fraktur hi"),
+        ("Waſſer ĳs ǆep coŀlegi col·legi", "wasser ijs džep col·legi col·legi"),
+        ("ﻛﺘﺎﺏ ﷲ", "كتاب الله"),
+        ("ﬖﬓ", "վնմն"),
+        ("isn´t isn`t isn′t isnʼt isn‛t isn‘t isn’t geht´s", "isn't isn't isn't isn't isn't isn't isn't geht's"),
+        ("ﾃｽﾄ ｶﾞｽ", "テスト ガス"),
+        ("\x1b[31mred\x1b[0m \x1b[1;4mbold\x1b[m", "red bold"),
+        ("ftp://a.b/c see https://t.co/abc…more", "see more"),
+        # these are no other forms of letters
+        ("m² 1½ Ⅻx ®x", "m² ⅻx"),
+        ("`code`block “a” ´´quoted´´", "code`block quoted".replace("`", "'")),
+    ],
+)
+def test_plain_forms(text: str, words: str) -> None:
+    assert list(dict.fromkeys(terms_of(text))) == list(dict.fromkeys(words.split()))
+
+
+def test_kept_kinds_have_plain_forms_and_signs() -> None:
+    keep = Normalizer(keep=frozenset(("number", "hashtag", "url")))
+    pattern = "|".join([*keep_patterns(["number", "hashtag", "url"]), WORD_PATTERN])
+
+    def kept(text: str) -> list[str]:
+        return [term for raw in cut_tokens(pa.array([text]), pattern).types for term in keep(raw)]
+
+    assert kept("#ｔａｇ ＃ﬁne １２ https://ａ.b") == ["#tag", "#fine", "12", "https://ａ.b"]
+    assert kept("-5 +49-30-1 −3% 2-3 a-5 -5th x -.5") == ["-5", "+49-30-1", "-3%", "2-3", "a-5", "5th", "5"]
+
+
+# ---------------------------------------------------------------- Hebrew
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('צה"ל ארה״ב דו”ח ח"כ רמטכ"ל', ['צה"ל', 'ארה"ב', 'דו"ח', 'ח"כ', 'רמטכ"ל']),
+        ("צה&quot;ל צה''ל", ['צה"ל']),
+        ("ג'ירפה ג׳ורג׳ ג'ורג' עמ'", ["ג'ירפה", "ג'ורג'", "עמ'"]),
+        ('"שלום" אמר "דני"', ["שלום", "אמר", "דני"]),
+        ('שלום "abc"def 5"7', ["שלום", "abc", "def"]),
+        ('abc"שלום שלום"abc', ["abc", "שלום"]),
+    ],
+)
+def test_hebrew_acronyms_and_names(text: str, words: list[str]) -> None:
+    assert list(dict.fromkeys(terms_of(text))) == words
+
+
+def uax29(text: str) -> list[str]:
+    """The words of UAX #29 by its rules WB4–WB7c one after another, for Hebrew letters, Latin letters, marks and quotation marks."""
+
+    def kind(sign: str) -> str:
+        if "\u05d0" <= sign <= "\u05f2":
+            return "H"
+        if unicodedata.category(sign)[0] == "M":
+            return "M"
+        return {'"': "D", "'": "S", "\u05f4": "L"}.get(sign, "A" if sign.isalpha() else "O")
+
+    signs = [(sign, kind(sign)) for sign in text]
+    base: list[tuple[str, str]] = []  # WB4: marks belong to what is before them
+    for sign, of in signs:
+        if of == "M" and base:
+            base[-1] = (base[-1][0] + sign, base[-1][1])
+        else:
+            base.append((sign, of))
+    words, word = [], ""
+    for i, (sign, of) in enumerate(base):
+        before = base[i - 1][1] if i else ""
+        further = base[i - 2][1] if i > 1 else ""
+        after = base[i + 1][1] if i + 1 < len(base) else ""
+        joined = (
+            (before in ("A", "H") and of in ("A", "H"))  # WB5
+            or (before in ("A", "H") and of in ("L", "S") and after in ("A", "H"))  # WB6
+            or (further in ("A", "H") and before in ("L", "S") and of in ("A", "H"))  # WB7
+            or (before == "H" and of == "S")  # WB7a
+            or (before == "H" and of == "D" and after == "H")  # WB7b
+            or (further == "H" and before == "D" and of == "H")  # WB7c
+        )
+        if not joined:
+            words.append(word)
+            word = ""
+        word += sign
+    return [w for w in [*words, word] if any(kind(sign) in "AH" for sign in w)]
+
+
+@repeatable
+@given(
+    st.lists(st.sampled_from(["א", "ב", "ג\u05b0", "ש", '"', "'", "\u05f4", "a", "b", " "]), max_size=12).map("".join)
+)
+def test_cuts_of_hebrew_against_the_rules_of_unicode(text: str) -> None:
+    text = text.replace("''", "'")  # typed for gershayim, and taken as that here
+    found = cut_tokens(pa.array([text]), WORD_PATTERN).types
+    assert found == list(dict.fromkeys(uax29(text)))

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.kernels import scan
+from nlpkit.text.kinds import JOINERS
 from nlpkit.text.tokenize import (
     _PLAIN,
     RawTokens,
@@ -33,11 +34,14 @@ PIECES = [
     "&#1;", "&#x1f;", "&#X1F", "&#12345678;", "&#x1234567;", "&", ";", "'", "’", "‘", "-", "‐", "‑", "_", "%", "+", "\u00ad", "\u200c",
     "\u200d", "\u0308", "a", "Z", "é", "ß", "9", "½", "Ⅻ", "日", "本", "ア", "ภ", "न", "म", "😀", " ", "\n", "\u00a0", "\u3000", "ſ", "K",
     "don", "t", "#tag", "$12.40", "a_b", "\u2028", "\x00", "\x7f", "\U000323af", "\U000e0100", "\x92",
+    "ftp", "FTP://", "f", "\x1b", "\x1b[", "\x1b[1;31m", "\x1b[m", "[", "?", "…", "´", "`", "′", "＇", "＆", "－", "·", "א", "ג",
+    "ץ", "\ufb2a",
+    "\u05b0", "״", "”", "׳", "׃", 'צה"ל', "ג'",
 ]  # fmt: skip
 
 
 # Behind a run of ASCII letters and digits these end the word, and no address or abbreviation can begin before them.
-ENDS = ' \t\n\r\v\f,;!?"()[]{}<>=/*#$^`~|\\'
+ENDS = ' \t\n\r\v\f,;!?"()[]{}<>=/*#$^~|\\'
 
 
 def classes_of_engine() -> np.ndarray:
@@ -58,7 +62,7 @@ def classes_of_engine() -> np.ndarray:
             flags[ord(run[0]) : ord(run[-1]) + 1] |= flag  # the surrogates inside do not occur in UTF-8
     for inside, flag in (
         ("_\u00ad\u200c\u200d", scan.IN),
-        ("'’‘&-‐‑\x91\x92", scan.JOIN),
+        (JOINERS, scan.JOIN),
         ("._%+-", scan.LOCAL),
         ("_", scan.RUN),
         (ENDS, scan.ENDS),
@@ -99,7 +103,7 @@ def test_without_junk_the_rest_is_the_same(documents: list[str]) -> None:
     texts = pa.array(documents, pa.string())
     every, rest = scan_tokens(texts), scan_tokens(texts, junk=False)
     types = every.types
-    junk = [t[0] == "<" or "@" in t or "://" in t or t[:4].lower() == "www." for t in types]
+    junk = [t[0] in "<\x1b" or "@" in t or "://" in t or t[:4].lower() == "www." for t in types]
     expected = [
         [types[c] for c in every.codes[a:b] if not junk[c]]
         for a, b in zip(every.offsets, every.offsets[1:], strict=False)

@@ -107,3 +107,9 @@ def test_parts_that_are_none(parts: dict[str, str], parameter: str) -> None:
 def test_a_scheme_does_not_change() -> None:
     with pytest.raises(FrozenInstanceError):
         Scheme().tf = "log"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("letters", ["ntn", "bnc", "lpu", "axb", "Lfx", "dtn", "ltc"])
+def test_each_part_takes_its_smart_letter(letters: str) -> None:
+    tf, idf, norm = tuple(letters)
+    assert Scheme(tf, idf, norm) == parse_scheme(letters) == with_parts(Scheme(), tf=tf, idf=idf, norm=norm)

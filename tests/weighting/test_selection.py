@@ -65,6 +65,7 @@ def test_two_by_two_by_hand() -> None:
         "pmi-avg": [0.6 * ln(0.75 / 0.6) + 0.4 * ln(0.25 / 0.4), 0.6 * ln(6.6 / 7 / 0.6) + 0.4 * ln(0.4 / 7 / 0.4), 0],
         "pmi-max": [ln(0.75 / 0.6), ln(1 / 0.6), 0],
         "chi2": [chi2, 10, 0],
+        "chi2-presence": [0.36 * (1 / 2.4 + 1 / 1.6), 4, 0],
         "cramer-v": [math.sqrt(chi2 / 20), math.sqrt(0.5), 0],
         "cramer-v-usual": [math.sqrt(chi2 / 10), 1, 0],
     }
@@ -167,6 +168,7 @@ def test_equal_to_scikit_learn(J: int) -> None:
     table = table_of(counts, labels)
     matrix = sparse.csr_matrix(counts.astype(np.float64))  # f_classif makes float32 of int32
     np.testing.assert_allclose(scores("chi2-counts", table), chi2(matrix, labels)[0], rtol=1e-12)
+    np.testing.assert_allclose(scores("chi2-presence", table), chi2(matrix > 0, labels)[0], rtol=1e-12)
     np.testing.assert_allclose(scores("anova-f", table), f_classif(matrix, labels)[0], rtol=1e-12, atol=1e-12)
     expected = mutual_info_classif(counts > 0, labels, discrete_features=True)
     np.testing.assert_allclose(scores("mi", table), expected, atol=1e-14)

@@ -193,7 +193,8 @@ class CausalText:
         tokenizer = self._tokenizer
         if not prompt:
             return self._beginning()
-        read = tokenizer(prompt, return_special_tokens_mask=True, return_offsets_mapping=True)
+        # not verbose: of a prompt that is too long transformers would print its own warning
+        read = tokenizer(prompt, return_special_tokens_mask=True, return_offsets_mapping=True, verbose=False)
         ids, special, spans = read["input_ids"], read["special_tokens_mask"], read["offset_mapping"]
         unknown = [prompt[a:b] for i, (a, b) in zip(ids, spans, strict=False) if i == tokenizer.unk_token_id and b > a]
         if unknown and tokenizer.unk_token_id not in self._ends():

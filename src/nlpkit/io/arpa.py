@@ -98,7 +98,7 @@ def _levels(path: Path, lines: Iterator[tuple[int, str]]) -> list[ArpaLevel]:
     sizes: list[int] = []
     levels: list[ArpaLevel] = []
     for number, line in lines:
-        text = line.rstrip("\n")
+        text = line.rstrip("\r\n")
         if not text.strip():
             continue
         if text.startswith("ngram "):

@@ -140,12 +140,16 @@ def save_arpa(model: NgramModel, path: Path, *, force: bool = False) -> None:
 
 
 def load_arpa(path: Path) -> NgramModel:
-    """Return the model of an ARPA file; a word <unk> that it lacks has probability 0.
+    """Return the model of an ARPA file; a word <unk> that it lacks has probability 0, and <UNK> is taken for it, as by KenLM.
 
     Raises:
         InputError: it is no ARPA file, or an n-gram's context is missing.
     """
     levels = read_arpa(path)
+    words_in_file = {ngram[0] for ngram in levels[0].ngrams}
+    if UNKNOWN not in words_in_file and UNKNOWN.upper() in words_in_file:
+        for level in levels:
+            level.ngrams[:] = [tuple(UNKNOWN if word == UNKNOWN.upper() else word for word in g) for g in level.ngrams]
     others = [g[0] for g in levels[0].ngrams if g[0] not in SPECIAL]
     words = [*SPECIAL, *others]
     ids = {word: i for i, word in enumerate(words)}

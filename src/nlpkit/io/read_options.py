@@ -92,7 +92,7 @@ class ReadOptions:
     xml_fields: Annotated[
         Pairs,
         Param(
-            "Column of XML and where it stands in an element, such as text=revision/text or id=@id.",
+            "Column of XML and where it stands in an element, such as text=revision/text, id=@id or text=p|l.",
             ("xml_field",),
             metavar="COL=PATH",
             panel="More",

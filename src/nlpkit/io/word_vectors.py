@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nlpkit import reporting, wording
 from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.io.artifacts import parquet_shape, read_parquet
 from nlpkit.io.atomic import atomic_file
@@ -25,6 +29,9 @@ from nlpkit.words.vectors import WordVectors
 KIND = "embed-words"
 _FOREIGN = (".kv", ".model", ".npy", ".magnitude", ".pkl")
 _BINARY = ".bin"
+_FIELD_END = re.compile(r"[ \t]+")
+_ENDS = " \t\r\n"  # of a line; other white space may be a word
+_FIRST_LINES = 100  # of a text file, which say how many numbers a word has
 _LONGEST = 10_000  # bytes of a word or a head in a binary file
 
 
@@ -54,9 +61,9 @@ def load_word_vectors(path: Path, *, verify: bool = True) -> WordVectors:
     """Return all words of a file or a run with their vectors.
 
     A run of embed-words has counts, and n-grams if it is of fastText. A Parquet file has columns term (or word) and embedding, and
-    may have count. A text file has a word and its numbers a line, separated by spaces, and may begin with a line of two counts
-    (word2vec); a file whose name ends in .bin is word2vec's binary format. Both may be packed. A word that is there twice has
-    its first vector.
+    may have count. A text file has a word and its numbers a line, separated by spaces or tabs, and may begin with a line of two
+    counts (word2vec), which is warned of where there are not as many words; a file whose name ends in .bin is word2vec's binary
+    format. Both may be packed. A word that is there twice has its first vector.
 
     Raises:
         InputError: it does not exist, is of another format, is damaged, or has no words.
@@ -132,33 +139,64 @@ def _vectors_by_word(path: Path, place: Mapping[str, int] | None) -> dict[str, F
     with StoredBytes(Source(str(path), path.name, None)) as stored:
         pairs = _binary_pairs(stored, path) if is_binary else _text_pairs(stored, path, place)
         vectors: dict[str, Float32Array] = {}
+        damaged = 0
         for word, vector in pairs:
+            damaged += "\ufffd" in word
             if (place is None or word in place) and word not in vectors:
                 vectors[word] = vector
+    if damaged:
+        reporting.warn(
+            f"{path}: {wording.counted(damaged, 'word')} not in UTF-8: letters that cannot be read are \ufffd, and of words that become "
+            "one the first counts"
+        )
     return vectors
 
 
 def _text_pairs(stored: StoredBytes, path: Path, place: Mapping[str, int] | None) -> Iterator[tuple[str, Float32Array]]:
-    """Yield the words of a text file with their vectors; of words that are not in the place, nothing is looked at."""
-    size = 0
-    for number, line in enumerate(_lines(stored, path), start=1):
-        word, _, rest = line.rstrip().partition(" ")
-        if number == 1 and len(rest.split()) == 1 and word.isdecimal():
-            continue
+    """Yield the words of a text file with their vectors; of words that are not in the place, nothing is looked at.
+
+    The dimensions are those of the head or of most of the first lines. A word may hold spaces, as some of GloVe's do: its
+    numbers are the last fields of the line.
+    """
+    lines = iter(enumerate(_lines(stored, path), start=1))
+    first = list(islice(lines, _FIRST_LINES))
+    head = _FIELD_END.split(first[0][1].strip(_ENDS)) if first else []
+    announced = int(head[0]) if len(head) == 2 and all(number.isdecimal() for number in head) else None
+    if announced is None:
+        lengths = Counter(len(_FIELD_END.split(line.rstrip(_ENDS))) - 1 for _, line in first)
+        size = lengths.most_common(1)[0][0] if lengths else 0
+    else:
+        size, first = int(head[1]), first[1:]
+    count = 0
+    for number, line in chain(first, lines):
+        count += 1
+        line = line.rstrip(_ENDS).replace("\t", " ")
+        word, _, rest = line.partition(" ")
+        fields = rest.split()
+        if len(fields) > size and not _is_number(fields[-size - 1]):
+            word, *fields = line.rsplit(maxsplit=size)
         if place is not None and word not in place:
             continue
         try:
-            vector = np.array(rest.split(), np.float32)
+            vector = np.array(fields, np.float32)
         except ValueError:
-            raise InputError(
-                f"{path}:{number}: a word and its numbers were needed, found '{line[:60].rstrip()}'"
-            ) from None
-        size = size or len(vector)
+            raise InputError(f"{path}:{number}: a word and its numbers were needed, found '{line[:60]}'") from None
         if len(vector) != size or not size or not np.isfinite(vector).all():
             raise InputError(
-                f"{path}:{number}: '{word}' has {len(vector)} numbers that can be used, {size} were needed as before"
+                f"{path}:{number}: '{word}' has {len(vector)} numbers that can be used, {size} were needed as in "
+                f"{'other lines' if announced is None else 'line 1'}"
             )
         yield word, vector
+    if announced is not None and announced != count:
+        reporting.warn(f"{path} says that it has {announced:,} words and has {count:,}: is it cut off? Get it again")
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
 
 
 def _lines(stored: StoredBytes, path: Path) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Word lists of the user: words, one or several a line, patterns between slashes, # or | for comments."""
+"""Word lists of the user: a word on each line, patterns between slashes, # or | for comments."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.io.encoding import decode
 from nlpkit.io.sources import Source, StoredBytes
+from nlpkit.text.normalize import plain_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +21,19 @@ class WordList:
     patterns: tuple[str, ...]
 
 
-def read_word_list(path: Path, *, encoding: str | None = None) -> WordList:
+def read_word_list(path: Path, *, encoding: str | None = None, phrases: bool = False) -> WordList:
     r"""Return the words and patterns of a file, packed or not, in any encoding that corpora may have.
 
         # a comment, and what follows | is one too (as in the lists of the Snowball project)
-        the of and
+        the
         /\d+th/       a pattern that a whole term must match
 
+    Args:
+        phrases: a line may be several words, for terms with white space in them. Else it is refused: each of its words
+            would be left out wherever it stands.
+
     Raises:
-        InputError: the file cannot be read, or holds no text.
+        InputError: the file cannot be read, or holds no text; a line is several words.
         UsageError: a pattern is no regular expression; the message names file and line.
     """
     words: set[str] = set()
@@ -38,8 +43,19 @@ def read_word_list(path: Path, *, encoding: str | None = None) -> WordList:
         if len(text) > 2 and text.startswith("/") and text.endswith("/"):
             patterns.append(checked_pattern(text[1:-1], f"{path}:{number}"))
         elif not text.startswith("#"):
-            words |= {word.lower().replace("’", "'") for word in text.partition("|")[0].split()}
+            parts = text.partition("|")[0].split()
+            if len(parts) > 1 and not phrases:
+                raise InputError(f"{path}:{number}: {several_words(' '.join(parts))}")
+            words |= {plain_form(" ".join(parts).lower())} if parts else set()
     return WordList(frozenset(words), tuple(patterns))
+
+
+def several_words(entry: str) -> str:
+    """Return why an entry of a list of words is none, and what to do."""
+    return (
+        f"one word was needed, found '{entry}'; write each word on a line of its own, which leaves it out wherever it stands, or give "
+        "the phrase to `replace`, which deletes it as a whole"
+    )
 
 
 def numbered_lines(path: Path, *, encoding: str | None = None) -> Iterator[tuple[int, str]]:

@@ -93,8 +93,19 @@ def _tag(text: Any, i: int, end: int) -> int:
 
 
 @njit(nogil=True)
+def _colour(text: Any, i: int, end: int) -> int:
+    """Return where `\\x1b\\[[0-9;?]*[A-Za-z]` ends, 0 for no match."""
+    if i + 2 >= end or text[i + 1] != 91:
+        return 0
+    i += 2
+    while i < end and (48 <= text[i] <= 57 or text[i] == 59 or text[i] == 63):
+        i += 1
+    return i + 1 if i < end and 97 <= text[i] | 32 <= 122 else 0
+
+
+@njit(nogil=True)
 def _address(text: Any, i: int, end: int, classes: Any) -> int:
-    """Return where `([hH][tT]{2}[pP][sS]?://|[wW]{3}\\.)[^\\s<>"]+` ends, 0 for no match."""
+    """Return where `([hH][tT]{2}[pP][sS]?://|[fF][tT][pP]://|[wW]{3}\\.)[^\\s<>"…]+` ends, 0 for no match."""
     if i + 4 > end:
         return 0
     if text[i] | 32 == 119:  # w
@@ -102,18 +113,23 @@ def _address(text: Any, i: int, end: int, classes: Any) -> int:
             return 0
         i += 4
     else:
-        if text[i] | 32 != 104 or text[i + 1] | 32 != 116 or text[i + 2] | 32 != 116 or text[i + 3] | 32 != 112:
-            return 0
-        i += 4
-        if i < end and text[i] | 32 == 115:
-            i += 1
+        if text[i] | 32 == 102:  # f
+            if text[i + 1] | 32 != 116 or text[i + 2] | 32 != 112:
+                return 0
+            i += 3
+        else:
+            if text[i] | 32 != 104 or text[i + 1] | 32 != 116 or text[i + 2] | 32 != 116 or text[i + 3] | 32 != 112:
+                return 0
+            i += 4
+            if i < end and text[i] | 32 == 115:
+                i += 1
         if i + 3 > end or text[i] != 58 or text[i + 1] != 47 or text[i + 2] != 47:
             return 0
         i += 3
     first = i
     while i < end:
         code, width = _code(text, i)
-        if classes[code] & SPACE or code == 60 or code == 62 or code == 34:
+        if classes[code] & SPACE or code == 60 or code == 62 or code == 34 or code == 0x2026:
             break
         i += width
     return i if i > first else 0
@@ -207,6 +223,24 @@ def _entity(text: Any, i: int, end: int) -> int:
     return i + 1
 
 
+@njit(nogil=True, inline="always")
+def _is_hebrew(code: Any, classes: Any) -> Any:
+    """Say whether a code point is a Hebrew letter."""
+    return (0x5D0 <= code <= 0x5F2 or 0xFB1D <= code <= 0xFB4F) and classes[code] & LETTER != 0
+
+
+@njit(nogil=True)
+def _follows_hebrew(text: Any, i: int, classes: Any) -> bool:
+    """Say whether a Hebrew letter, with its marks, stands before byte i, which is within a word."""
+    while True:
+        i -= 1
+        while text[i] & 0xC0 == 0x80:
+            i -= 1
+        code, _ = _code(text, i)
+        if classes[code] & (IN | START) != IN or code == 95:
+            return bool(_is_hebrew(code, classes))
+
+
 @njit(nogil=True)
 def _word(text: Any, i: int, end: int, classes: Any) -> Any:
     """Return where a word ends (0 for no match), and whether there is an entity in it."""
@@ -229,10 +263,14 @@ def _word(text: Any, i: int, end: int, classes: Any) -> Any:
             if after:
                 i, entity = after, True
                 continue
-        if not classes[code] & JOIN or i + width >= end:
+        if (code == 39 or code == 0x2019 or code == 0x5F3) and _follows_hebrew(text, i, classes):
+            i += width
+            continue
+        is_tied = (code == 34 or code == 0x201D) and _follows_hebrew(text, i, classes)
+        if not (classes[code] & JOIN or is_tied) or i + width >= end:
             break
         code, next_width = _code(text, i + width)
-        if not classes[code] & START:
+        if not (_is_hebrew(code, classes) if is_tied else classes[code] & START):
             break
         i += width + next_width
     return i, entity
@@ -328,7 +366,9 @@ def scan_tokens(
                 flags, is_junk = classes[code], False
                 if first == 60:
                     after = _tag(text, i, end)
-                elif first | 32 == 104 or first | 32 == 119:
+                elif first == 27:
+                    after = _colour(text, i, end)
+                elif first | 32 == 104 or first | 32 == 119 or first | 32 == 102:
                     after = _address(text, i, end, classes)
                 if after == 0 and at_end and at_start <= i < at:
                     after = at_end

@@ -121,6 +121,7 @@ def strip_markup(texts: pl.Series) -> pl.Series:
     return texts
 
 
+_LONGEST_WORD = 64
 # A small letter, a hyphen at the end of a line, a small letter; not before a word that joins two compounds (Hin- \n und Rückfahrt)
 _LINE_END = re.compile(
     r"(?<=[^\W\d_])[-\u2010\u00ad][^\S\n]*\r?\n\s*(?!(?:and|or|und|oder|bzw|sowie|et|ou|y|o|e)\b)(?=[^\W\d_])"
@@ -131,7 +132,7 @@ def join_line_ends(texts: pl.Series) -> pl.Series:
     """Return texts (D,) in which words that a line end divides are whole: Men-/schen becomes Menschen.
 
     Only where a small letter follows the line end, and no word such as and or und: E-/Mail and Hin-/und Rückfahrt stay. A compound
-    whose own hyphen stands at the end of the line loses it.
+    whose own hyphen stands at the end of the line loses it, unless there are hyphens in both of its parts (state-of-/the-art).
     """
     broken = texts.str.contains(r"[-\x{2010}\x{00AD}][^\S\n]*\n").fill_null(False)
     if not broken.any():
@@ -141,7 +142,14 @@ def join_line_ends(texts: pl.Series) -> pl.Series:
 
 
 def _joined(text: str) -> str:
-    return _LINE_END.sub(lambda end: "" if text[end.end()].islower() else end[0], text)
+    def between(end: re.Match[str]) -> str:
+        if not text[end.end()].islower():
+            return end[0]
+        before = text[max(end.start() - _LONGEST_WORD, 0) : end.start()].split()[-1]
+        after = text[end.end() : end.end() + _LONGEST_WORD].split()[0]
+        return "-" if "-" in before and "-" in after.strip("-") else ""
+
+    return _LINE_END.sub(between, text)
 
 
 def compose(texts: pl.Series) -> pl.Series:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -13,6 +13,7 @@ from nlpkit.kernels.idtable import IdTable, new_table
 from nlpkit.kernels.phrases import count_window_pairs
 from nlpkit.metrics.association import dice, expected, log_dice, log_likelihood, npmi, pmi, t_score
 from nlpkit.parameters import Param
+from nlpkit.text.segment import is_piece, overlap
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
 if TYPE_CHECKING:
@@ -102,6 +103,26 @@ class PairTable:
     def __len__(self) -> int:
         """M."""
         return len(self.x)
+
+    def where(self, kept: BoolArray) -> PairTable:
+        """Return the pairs of a mask (M,), with the counts that they have."""
+        return PairTable(
+            self.x[kept], self.y[kept], self.n_xy[kept], self.n_left[kept], self.n_right[kept], self.n_x[kept], self.n_y[kept],
+            self.n_pairs, self.expected[kept], {name: of_all[kept] for name, of_all in self.scores.items()},
+        )  # fmt: skip
+
+
+def overlapping(pairs: PairTable, terms: Sequence[str]) -> BoolArray:
+    """Return which pairs (M,) are neighbouring pieces of a text without spaces, which share all characters but one.
+
+    They stand side by side because of how they were cut, not because the text has them together.
+    """
+    pieces = np.fromiter(map(is_piece, terms), bool, len(terms))
+    both: BoolArray = pieces[pairs.x] & pieces[pairs.y]
+    for m in np.flatnonzero(both).tolist():
+        x, y = terms[pairs.x[m]], terms[pairs.y[m]]
+        both[m] = overlap(x, y) or overlap(y, x)
+    return both
 
 
 class CollocationCounter:

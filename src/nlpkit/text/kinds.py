@@ -13,8 +13,14 @@ from nlpkit.errors import unknown_value
 
 KINDS = ("url", "email", "hashtag", "mention", "number", "emoji")
 
+# Between two parts of a word: don't, state-of-the-art, AT&T, col·legi; also accents and primes that are typed as apostrophes, full-width
+# signs, and Hebrew gershayim. U+0091 and U+0092 are what ‘ and ’ of Windows-1252 become in a text that was once read as Latin-1; no
+# text has these control characters otherwise.
+JOINERS = "'’‘‛´`′＇&＆-‐‑－·‧״\x91\x92"
+
 TAG_PATTERN = r"</?[A-Za-z][^<>]{0,300}>"  # HTML and XML
-URL_PATTERN = r"(?i:https?://|ftp://|www\.)[^\s<>\"]+"
+COLOUR_PATTERN = r"\x1b\[[0-9;?]*[A-Za-z]"  # of terminals
+URL_PATTERN = r"(?i:https?://|ftp://|www\.)[^\s<>\"…]+"  # … stands where an address was cut off
 EMAIL_PATTERN = r"[\p{L}\p{N}._%+\-]+@[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)+"
 
 _IN = r"[\p{L}\p{M}\p{N}_\x{00AD}\x{200C}\x{200D}]"
@@ -23,8 +29,9 @@ _HASHTAG = r"\B[#＃][\p{N}_]*[\p{L}\p{M}][\p{L}\p{M}\p{N}_\x{200C}\x{200D}]*"
 _MENTION = r"\B[@＠][\p{L}\p{N}_]+(?:[.\-][\p{L}\p{N}_]+)*(?:@[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)+)?"
 # Words that begin with digits (2nd, 24-hour, 1990s, 3D, 1.5-fold) come before numbers, which would cut them in two.
 _DIGIT_WORD = rf"\p{{N}}+(?:['’.,\-‐‑]\p{{N}}+)*(?:['’&\-‐‑]?[\p{{L}}_]){_IN}*(?:['’‘&\-‐‑][\p{{L}}\p{{N}}]{_IN}*)*"
-# 12, 1,000.50, 3:1, 01.02.2006, 2024-03-05, $12.40, 5€, 82%, $3.5bn
+# 12, 1,000.50, 3:1, 01.02.2006, 2024-03-05, $12.40, 5€, 82%, $3.5bn; -5 and +49-30-1 where nothing stands before the sign
 _NUMBER = (
+    r"\B[+\-−]\p{N}+(?:[.,:/'’\-–]\p{N}+)*(?:[%‰\p{Sc}]|\b)|"
     r"\p{Sc}\p{N}+(?:[.,:/'’\-–]\p{N}+)*(?i:(?:[kmbt]|mn|bn|tn|mio|mrd)\b)?"
     r"|\p{N}+(?:[.,:/'’\-–]\p{N}+)*[%‰\p{Sc}]?"
 )
@@ -75,13 +82,19 @@ def keep_patterns(keep: Iterable[str]) -> list[str]:
     names = check_kinds(keep)
     if not names:
         return []
-    return [TAG_PATTERN, URL_PATTERN, EMAIL_PATTERN, *(pattern for kind, pattern in _PATTERNS if kind in names)]
+    return [
+        TAG_PATTERN,
+        COLOUR_PATTERN,
+        URL_PATTERN,
+        EMAIL_PATTERN,
+        *(pattern for kind, pattern in _PATTERNS if kind in names),
+    ]
 
 
 def kind_of(raw: str) -> str:
     """Return the kind of a raw token: one of `KINDS`, "tag", or "word" for everything else."""
     first = raw[:1]
-    if first == "<":
+    if first in ("<", "\x1b"):
         return "tag"
     if "://" in raw or raw[:4].lower() == "www.":
         return "url"
@@ -104,9 +117,10 @@ def is_whole(entry: str, *, emoji: bool = False) -> bool:
 
 def _is_number(raw: str) -> bool:
     """Return whether a token is digits with marks between, before or after them; money may end in bn, m, k."""
-    first = raw[:1]
+    signless = raw[1:] if raw[:1] in "+-−" else raw
+    first = signless[:1]
     if first and unicodedata.category(first) == "Sc":
-        return raw[1:2].isnumeric()
+        return signless[1:2].isnumeric()
     return first.isnumeric() and not any(map(str.isalpha, raw))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import unicodedata
 import warnings
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, islice, pairwise
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param, names_in
@@ -19,6 +20,7 @@ from nlpkit.parameters import Param, names_in
 _UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_UNSPACED}][^\w\s]*|[^\s{_UNSPACED}]+")
 _LETTERS = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+_PARSE: Any = importlib.import_module("re._parser").parse  # what it returns knows how many characters can match
 _LEADING_FLAGS = re.compile(r"\(\?[aiLmsux]+\)")
 _CHARACTERS_PER_WORD = 16  # how far to look back at first
 WINDOW = 8
@@ -135,6 +137,13 @@ def compile_pattern(
     body = _LEADING_FLAGS.sub("", source, count=1) if _LEADING_FLAGS.match(source) else source
     closing = "\n)" if compiled.flags & re.VERBOSE else ")"  # a comment would swallow the bracket
     return _compile(rf"(?<!\w)(?:{body}{closing}(?!\w)", compiled.flags)
+
+
+def finds_places_alone(pattern: re.Pattern[str]) -> bool:
+    """Return whether all that a pattern can match is empty, as (?=a) and \\b are: it has no match to show."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return bool(_PARSE(pattern.pattern, pattern.flags).getwidth()[1] == 0)
 
 
 def find_spans(text: str, pattern: re.Pattern[str]) -> list[tuple[int, int]]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from math import exp
 from typing import Any
 
 from nlpkit.errors import InputError, UsageError
@@ -31,6 +32,9 @@ SAMPLE_DOCS = 300
 SAMPLE_CHARS = 1000
 MIN_SHARE = 0.1
 MIN_CHARS = 200
+MIN_LETTERS = 20  # of a text that votes alone
+FEW_WORDS = 20
+CERTAIN = 0.999  # of a vote
 _TAKEN_FOR = {"wuu": "zh"}  # headlines in Mandarin look like Wu to the model, which has read an encyclopedia in both
 
 
@@ -66,10 +70,20 @@ def _identifier() -> Any:
 
 
 def _classifier() -> Callable[[str], tuple[str, float]]:
-    """Return the function that names the language of a text, with its model loaded. Raises what `_identifier` does."""
+    """Return the function that names the language of a text and its probability, with its model loaded. Raises what `_identifier` does."""
     with _LOADING:
-        classifier: Callable[[str], tuple[str, float]] = _identifier().classify
-    return classifier
+        rank = _identifier().rank
+
+    def classify(text: str) -> tuple[str, float]:
+        ranked = rank(text)  # logarithms of what Bayes' theorem gives for each language, but for the same factor
+        weights: dict[str, float] = {}
+        for code, score in ranked:
+            known = _TAKEN_FOR.get(code, code)
+            weights[known] = weights.get(known, 0.0) + exp(score - ranked[0][1])
+        best = max(weights, key=weights.__getitem__)
+        return best, weights[best] / sum(weights.values())
+
+    return classify
 
 
 _LOADING = threading.Lock()
@@ -78,30 +92,60 @@ _LOADING = threading.Lock()
 def detect_languages(texts: Iterable[str]) -> tuple[LanguageShare, ...]:
     """Return the languages of a sample of texts, largest share of characters first; shares under 10 % are left out.
 
-    Each of the first 300 texts with at least 20 letters votes with its first 1000 characters (py3langid, the model of
-    Lui & Baldwin 2012). A corpus of very short texts votes as one text.
+    Each different one of the first 300 texts votes with its first 1000 characters (py3langid, the model of Lui & Baldwin 2012),
+    where its language is certain: it has at least 20 letters and the model gives it 99.9 %. The others vote together, if that is
+    certain then, or half of them are stop words of the language. Else none is known of a few words. A word that is repeated is no
+    further evidence.
     """
     from threadpoolctl import threadpool_limits
 
     classify = _classifier()
     weights: Counter[str] = Counter()
-    short: list[str] = []
+    unsure: list[str] = []
     with threadpool_limits(1, user_api="blas"):  # else it spins on every core for products of a few numbers
-        for text in islice(texts, SAMPLE_DOCS):
-            piece = text[:SAMPLE_CHARS]
+        for piece in dict.fromkeys(text[:SAMPLE_CHARS] for text in islice(texts, SAMPLE_DOCS)):
             letters = sum(map(str.isalpha, piece))
-            if letters >= 20:
-                code = classify(piece)[0]
+            code, certainty = classify(_distinct(piece)) if letters >= MIN_LETTERS else ("", 0.0)
+            if certainty >= CERTAIN:
                 weights[_TAKEN_FOR.get(code, code)] += letters
             elif letters:
-                short.append(piece)
-        if not weights and short:
-            code = classify(" ".join(short)[:SAMPLE_CHARS])[0]
-            weights[_TAKEN_FOR.get(code, code)] += 1
+                unsure.append(piece)
+        for piece in _together(unsure):
+            code, certainty = classify(piece)
+            if certainty >= CERTAIN or _are_stop_words(piece, code):
+                weights[_TAKEN_FOR.get(code, code)] += sum(map(str.isalpha, piece))
     total = sum(weights.values())
     ranked = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
     shares = tuple(LanguageShare(code, count / total) for code, count in ranked)
     return tuple(s for s in shares if s.share >= MIN_SHARE)
+
+
+def _distinct(text: str) -> str:
+    """Return a text, of few different words each once."""
+    words = dict.fromkeys(text.split())
+    return " ".join(words) if len(words) < FEW_WORDS else text
+
+
+def _are_stop_words(text: str, code: str) -> bool:
+    """Return whether a text has two different words or more, of which half are stop words of a language."""
+    words = {word for word in text.lower().split() if any(map(str.isalpha, word))}
+    return len(words) >= 2 and 2 * len(words & stop_words([code])) >= len(words)
+
+
+def _together(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the different words of texts in pieces of about SAMPLE_CHARS, without numbers and signs alone."""
+    piece: list[str] = []
+    size = 0
+    for word in dict.fromkeys(word for text in texts for word in text.split()):
+        if not any(map(str.isalpha, word)):
+            continue
+        piece.append(word)
+        size += len(word) + 1
+        if size >= SAMPLE_CHARS:
+            yield " ".join(piece)
+            piece, size = [], 0
+    if piece:
+        yield " ".join(piece)
 
 
 def foreign_language(texts: Iterable[str], known: Sequence[str]) -> LanguageShare | None:

@@ -35,7 +35,7 @@ class TokenOptions:
         str | tuple[str, ...],
         Param(
             "Words to leave out: auto (those of the language), none, codes such as en,de, or files with a word or a pattern "
-            "(/\\d+th/) on each line.",
+            "(/\\d+th/) on each line. A file adds to the list of the language; none,FILE is the file alone.",
             metavar="LIST",
         ),
         READ_LIST,
@@ -198,7 +198,11 @@ class CountOptions:
     ] = "auto"
     stop_words: Annotated[
         str | tuple[str, ...],
-        Param("Words to leave out: none, auto (those of the language), codes such as en,de, or files.", metavar="LIST"),
+        Param(
+            "Words to leave out: none, auto (those of the language), codes such as en,de, or files, which add to the list of the "
+            "language (none,FILE: the file alone).",
+            metavar="LIST",
+        ),
         READ_LIST,
     ] = "none"
     lower: Annotated[bool, Param("Turn texts into lower case.")] = True
@@ -273,6 +277,11 @@ class PreprocessOptions:
     vocab: tuple[str, ...] | None = None
     whole_words: frozenset[str] = frozenset()
     lists_must_match: bool = False
+
+    @property
+    def cuts_pieces(self) -> bool:
+        """Whether texts without spaces are cut into n-grams that overlap."""
+        return self.tokenizer == "words" and self.segment in ("auto", "ngrams")
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,13 @@ def _kinds(options: PreprocessOptions) -> list[Step]:
     segmentation = segments.get(options.segment, "pairs of Chinese and triples of Thai characters")
     if options.spacy is None:
         steps.append(("unspaced scripts", segmentation, "segment"))
-    steps.append(("Unicode", "NFC, plain apostrophes and hyphens, no invisible characters", ""))
+    steps.append(
+        (
+            "Unicode",
+            "NFC, plain apostrophes and hyphens, plain forms of ligatures and of letters in full width, no invisible characters",
+            "",
+        )
+    )
     steps.append(("short words", f"drop those under {options.min_length} characters", "min_length"))
     return steps
 

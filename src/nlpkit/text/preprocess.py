@@ -33,6 +33,7 @@ from nlpkit.text.ngrams import NgramVocabulary
 from nlpkit.text.normalize import TURKIC, lower_dotted
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, KEPT, NO_CATEGORY, RARE, REASONS, STOP, no_match, prune
+from nlpkit.text.segment import is_piece
 from nlpkit.text.stopwords import auto_stop, clitics, has_stop_words, stop_matcher, stop_words
 from nlpkit.text.tokenize import RawTokens
 from nlpkit.text.vocab import CountedTerms, EncodedBatch, Frequencies, Stage, Vocabulary, join_batches, prune_batch
@@ -362,11 +363,13 @@ class Preprocessor:
         return self._is_stop(term) or (not self.options.lower and self._is_stop(term.lower()))
 
     def _find_phrases(self, again: Replay, terms: list[str], cf: LongArray, stopped: BoolArray) -> PhraseTable:
-        """Return the phrases of the corpus; stop words neither begin nor end one."""
+        """Return the phrases of the corpus; neither stop words nor pieces of a text without spaces begin or end one."""
         from nlpkit.text.phrases import find_phrases
 
         assert self.options.phrases is not None
         connectors = frozenset(terms[i] for i in np.flatnonzero(stopped).tolist())
+        if self.options.cuts_pieces:
+            connectors |= frozenset(filter(is_piece, terms))
         return find_phrases(again, terms, self.options.phrases, cf=cf, connectors=connectors)
 
 

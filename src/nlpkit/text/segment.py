@@ -64,6 +64,19 @@ def ngrams(run: str) -> list[str]:
     return terms
 
 
+def is_piece(term: str) -> bool:
+    """Return whether `ngrams` may have cut a term: it is as many characters of Han or of South East Asian script as its pieces have."""
+    if len(term) not in (_HAN_N, _SOUTH_EAST_N):
+        return False
+    part = SCRIPTS.fullmatch(term)
+    return part is not None and (part[1] if len(term) == _HAN_N else part[4]) is not None
+
+
+def overlap(x: str, y: str) -> bool:
+    """Return whether y may be the piece after x, of which it has all characters but the first: 打电 电话."""
+    return len(x) == len(y) and x[1:] == y[:-1]
+
+
 def characters(run: str) -> list[str]:
     """Return every character of a run with the marks on it (lecture: treat each character as token)."""
     graphemes: list[str] = []

@@ -8,6 +8,7 @@ without spaces, stop words) is done once per distinct token in `normalize` and `
 from __future__ import annotations
 
 import itertools
+import re
 import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from nlpkit.errors import UsageError
 from nlpkit.kernels import scan
 from nlpkit.kernels.bytestable import bytes_rehash
 from nlpkit.kernels.terms import count_ids
-from nlpkit.text.kinds import EMAIL_PATTERN, TAG_PATTERN
+from nlpkit.text.kinds import COLOUR_PATTERN, EMAIL_PATTERN, JOINERS, TAG_PATTERN
 from nlpkit.text.unicode_runs import character_classes
 from nlpkit.types import ByteArray, IntArray, LongArray
 from nlpkit.widths import check_width
@@ -30,22 +31,27 @@ if TYPE_CHECKING:
 
 # Inside a word: letters, marks, digits, joiners of Indic and Persian script, and the invisible hyphen.
 _IN = r"[\p{L}\p{M}\p{N}_\x{00AD}\x{200C}\x{200D}]"
-# Between two parts of a word: don't, state-of-the-art, AT&T. U+0091 and U+0092 are what ‘ and ’ of Windows-1252 become in a text that
-# was once read as Latin-1; no text has these control characters otherwise.
-_JOIN = r"['’‘&\-‐‑\x{91}\x{92}]"
+_JOIN = f"[{re.escape(JOINERS)}]"
+# Hebrew, as UAX #29 has it in WB7a–c: a quotation mark between two letters (צה"ל), an apostrophe behind one (ג'ורג'). ” is typed for
+# gershayim, and ׳ is the sign for the apostrophe.
+_HEBREW = r"[\p{Hebrew}&&\p{L}][\p{M}\x{00AD}\x{200C}\x{200D}]*"
+_TIED = rf"{_HEBREW}(?:(?:[\"”]{_HEBREW})+['’׳]?|['’׳])"
 # Character entities: names and numbers.
 _ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
 # Parts of abbreviations, of which one at least is a single letter.
 _PARTS = r"(?:\p{L}{1,3}\.)"
-# Order matters: what is matched first is one token. The first three are junk that `normalize` throws away whole; a word
+_ON = rf"(?:{_IN}*{_TIED})*{_IN}*"  # what a part of a word goes on with
+# Order matters: what is matched first is one token. The first four are junk that `normalize` throws away whole; a word
 # takes the entities in it along (caf&eacute;, S&amp;P, one&nbsp;two), and `normalize` reads them.
 WORD_PATTERN = "|".join(
     [
         TAG_PATTERN,
-        r"(?:[hH][tT][tT][pP][sS]?://|[wW][wW][wW]\.)[^\s<>\"]+",  # addresses on the web
+        COLOUR_PATTERN,
+        r"(?:[hH][tT][tT][pP][sS]?://|[fF][tT][pP]://|[wW][wW][wW]\.)[^\s<>\"…]+",  # addresses on the web
         EMAIL_PATTERN,
         rf"{_PARTS}*\p{{L}}\.{_PARTS}+|{_PARTS}+\p{{L}}\.{_PARTS}*",  # U.S.A., Ph.D., M.Sc.
-        rf"(?:\p{{N}}+(?:[.,]\p{{N}}+)*|\p{{L}}|{_ENTITY}){_IN}*(?:{_ENTITY}{_IN}*|{_JOIN}[\p{{L}}\p{{N}}]{_IN}*)*",
+        rf"(?:\p{{N}}+(?:[.,]\p{{N}}+)*|{_TIED}|\p{{L}}|{_ENTITY}){_ON}"
+        rf"(?:{_ENTITY}{_ON}|{_JOIN}(?:{_TIED}|[\p{{L}}\p{{N}}]){_ON})*",
     ]
 )
 

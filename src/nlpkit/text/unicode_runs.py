@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 
 from nlpkit.kernels import scan
+from nlpkit.text.kinds import JOINERS
 from nlpkit.types import ByteArray
 
 _RUNS = (
@@ -55,5 +56,6 @@ def character_classes() -> ByteArray:
     starts = np.cumsum(np.frombuffer(data, "<u4", n), dtype=np.int64)
     lengths = np.diff(starts, append=0x110000)
     classes = np.repeat(np.frombuffer(data, np.uint8, n, 4 * n), lengths)
-    classes[0x91:0x93] |= scan.JOIN  # apostrophes of Windows-1252 that were read as Latin-1
+    classes[[ord(sign) for sign in JOINERS]] |= scan.JOIN
+    classes[ord("`")] &= 255 - scan.ENDS
     return classes

@@ -32,19 +32,25 @@ class WeightOptions:
     ] = None
     tf: Annotated[
         str | None,
-        Param("Term frequency: raw, binary, log, log1p, loglog, sqrt, augmented, logave or bm25.", metavar="NAME"),
+        Param(
+            "Term frequency: raw, binary, log, log1p, loglog, sqrt, augmented, logave or bm25, or a SMART letter.",
+            metavar="NAME",
+        ),
     ] = None
     idf: Annotated[
         str | None,
         Param(
             "Inverse document frequency: idf ln(M/df); plus1 ln(M/(df+1)); prob max{0, ln((M-df)/df)}; smooth and sklearn as "
-            "scikit-learn with and without smoothing; rsj, lucene and okapi of BM25; none.",
+            "scikit-learn with and without smoothing; rsj, lucene and okapi of BM25; none; or a SMART letter.",
             metavar="NAME",
         ),
     ] = None
     norm: Annotated[
         str | None,
-        Param("Normalisation of documents: none, l1, l2, pivoted-unique, pivoted-bytes or pivoted-l2.", metavar="NAME"),
+        Param(
+            "Normalisation of documents: none, l1, l2, pivoted-unique, pivoted-bytes or pivoted-l2, or a SMART letter.",
+            metavar="NAME",
+        ),
     ] = None
     bm25: Annotated[bool, Param("Weigh by BM25 as Lucene does, which is `scheme` bm25.")] = False
     k1: Annotated[float | None, Param("Saturation of term frequency in BM25.", panel="More")] = None
@@ -81,8 +87,8 @@ class SelectionOptions:
     select: Annotated[
         str | None,
         Param(
-            "Keep the N terms (or a share of them: 0.1) that tell the classes apart best by chi2, chi2-counts, cramer-v, "
-            "cramer-v-usual, mi, entropy, gini, gini-norm, pmi-avg, pmi-max, anova-f or anova-f-weights; without :N all terms "
+            "Keep the N terms (or a share of them: 0.1) that tell the classes apart best by chi2, chi2-counts, chi2-presence, "
+            "cramer-v, cramer-v-usual, mi, entropy, gini, gini-norm, pmi-avg, pmi-max, anova-f or anova-f-weights; without :N all terms "
             "stay.",
             metavar="SCORE:N",
         ),

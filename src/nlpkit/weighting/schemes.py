@@ -45,17 +45,18 @@ NORM = {
     "pivoted-bytes": "each document divided by {one_slope}·mean bytes + {slope}·bytes",
     "pivoted-l2": "each document divided by {one_slope}·mean L2 norm + {slope}·L2 norm",
 }
-_ALIASES = {"pivoted": "pivoted-unique", "cosine": "l2", "sublinear": "log", "t": "idf"}
+_ALIASES = {"pivoted": "pivoted-unique", "cosine": "l2", "sublinear": "log"}
 _SMART_TF = {"n": "raw", "b": "binary", "l": "log", "a": "augmented", "L": "logave", "d": "loglog"}
 _SMART_IDF = {"n": "none", "x": "none", "t": "idf", "f": "idf", "p": "prob"}
 _SMART_NORM = {"n": "none", "x": "none", "c": "l2", "u": "pivoted-unique", "b": "pivoted-bytes"}
+_LETTERS = {"tf": _SMART_TF, "idf": _SMART_IDF, "norm": _SMART_NORM}
 
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
     """A term weighting tf · idf / norm; the default is the lecture's, tf · ln(M / df) (L1417).
 
-    tf, idf, norm: names of TF, IDF, NORM. augment: a of `augmented` (Manning et al.: 0.5). slope: of the pivoted norms
+    tf, idf, norm: names of TF, IDF, NORM, or SMART letters. augment: a of `augmented` (Manning et al.: 0.5). slope: of the pivoted norms
     (Singhal, Buckley & Mitra 1996: 0.2 for `pivoted-unique`). k1, b: of BM25 (Robertson & Zaragoza 2009 §3.5: 1.2 … 2 and
     0.5 … 0.8; the defaults are Lucene's).
 
@@ -110,7 +111,7 @@ class Scheme:
 
 
 def _known(part: str, name: str, names: dict[str, str]) -> str:
-    full_name = _ALIASES.get(name, name)
+    full_name = _LETTERS[part].get(name) or _ALIASES.get(name, name)
     if full_name not in names:
         raise unknown_value(part, name, names)
     return full_name

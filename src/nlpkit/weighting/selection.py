@@ -105,6 +105,16 @@ def chi_squared_counts(table: Contingency) -> FloatArray:
     return chi2
 
 
+def chi_squared_presence(table: Contingency) -> FloatArray:
+    """Return χ² of the documents per class that hold a term against those expected by class size (V,), Σ_j (o_j - e_j)² / e_j.
+
+    The half of `chi_squared` that looks at presence: scikit-learn's `chi2(X > 0, y)`, as on a CountVectorizer(binary=True).
+    """
+    expected = _ratio(table.df * table.sizes[:, None].astype(np.float64), table.n_docs)
+    chi2: FloatArray = _ratio((table.present - expected) ** 2, expected).sum(axis=0)
+    return chi2
+
+
 def cramers_v_lecture(table: Contingency) -> FloatArray:
     """Return sqrt(χ² / (M · min{I, J})) (V,) with I = 2: the lecture's Cramér's V, which stays below 1."""
     return _cramers_v(table, min(2, _filled(table)))
@@ -150,6 +160,7 @@ SCORES = {
     for score in (
         FeatureScore("chi2", "χ² of presence × class", chi_squared, True),
         FeatureScore("chi2-counts", "χ² of counts as scikit-learn", chi_squared_counts, True, "counts"),
+        FeatureScore("chi2-presence", "χ² of presence alone as scikit-learn on 0 and 1", chi_squared_presence, True),
         FeatureScore("cramer-v", "Cramér's V, denominator M·min{I, J} (lecture)", cramers_v_lecture, True),
         FeatureScore("cramer-v-usual", "Cramér's V, denominator M·(min{I, J} - 1)", cramers_v, True),
         FeatureScore("mi", "mutual information = information gain (nats)", mutual_information, True),

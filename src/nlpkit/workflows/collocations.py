@@ -16,7 +16,7 @@ from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.text.collocations import CollocationCounter, CollocationOptions, PairTable
+from nlpkit.text.collocations import CollocationCounter, CollocationOptions, PairTable, overlapping
 from nlpkit.text.language import language_code
 from nlpkit.text.options import CountOptions, PreprocessOptions
 from nlpkit.text.stopwords import stop_matcher, stop_words
@@ -149,6 +149,13 @@ def collocations(
     pairs = counter.pairs(
         measure=options.measure, min_count=options.min_count, both_orders=options.both_orders, min_score=options.min_score
     )  # fmt: skip
+    pieces = overlapping(pairs, documents.terms)
+    if pieces.any():
+        reporting.warn(
+            f"{wording.counted(int(pieces.sum()), 'pair')} of pieces of one word left out: Chinese, Thai and other texts without spaces "
+            "are cut into pieces that overlap. Cut them into words first: nlpkit preprocess `segment=words`"
+        )
+        pairs = pairs.where(~pieces)
     return Collocations(
         pairs, pa.array(documents.terms, pa.string()), documents.cf, documents.n_docs, int(documents.cf.sum()),
         None if node is None else documents.terms[node], languages, options, words, stream,

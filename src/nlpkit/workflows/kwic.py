@@ -20,7 +20,16 @@ from nlpkit.io.spool import spool_in
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.metrics.retrieval import score_retrieval
 from nlpkit.parameters import with_settings
-from nlpkit.text.kwic import Hit, SearchOptions, context_key, find_hits, find_spans, find_word_hits, find_word_spans
+from nlpkit.text.kwic import (
+    Hit,
+    SearchOptions,
+    context_key,
+    find_hits,
+    find_spans,
+    find_word_hits,
+    find_word_spans,
+    finds_places_alone,
+)
 from nlpkit.text.places import Places
 from nlpkit.text.regex import limited
 from nlpkit.workflows.corpus import as_corpus, no_documents, warn_dropped
@@ -274,7 +283,12 @@ def search(
         UsageError: the pattern is empty or no regular expression; ColumnError: there is no such column of classes.
     """
     (options,) = with_settings((options,), settings, (SearchOptions,))
-    options.pattern(pattern)  # a bad pattern is told before anything is read
+    # a bad pattern is told before anything is read
+    if finds_places_alone(options.pattern(pattern)):
+        reporting.warn(
+            f"the pattern {pattern} matches places between letters and no letter, so there is nothing to show; put the letters outside of "
+            "(?=…), (?<=…) and \\b"
+        )
     with as_corpus(data).open() as stream:
         yield Concordance(stream, pattern, options, places=places)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -36,6 +37,8 @@ from nlpkit.workflows.tokens import cut_as_model, refuse_token_options, token_in
 
 COLUMNS = ("log10_prob", "n_words", "n_unknown", "perplexity")
 LN10 = np.log(10)
+_MARKS = frozenset(".,;:!?\"'’”»)]}…。，！？")
+_MANY_MARKED = 0.1  # of the unknown words: a warning
 UNSPACED = frozenset({"zh", "ja", "th"})
 
 
@@ -130,7 +133,15 @@ class LanguageModel(RunModel):
         options, execution = with_settings((options, execution), settings, (GenerateOptions, Execution))
         words = self.prompt_words(prompt or options.prompt)
         texts = generate(self.model, [self.model.ids[w] for w in words], options, seed=execution.seed)
-        return [(" ".join([*words, *(self.model.words[i] for i in one.words)]), one) for one in texts]
+        written = [(" ".join([*words, *(self.model.words[i] for i in one.words)]), one) for one in texts]
+        stuck = [text for text, one in written if not one.ended and len(one.words) < options.max_words]
+        if stuck or not written:
+            behind = (stuck[0] if stuck else " ".join(words)).split(" ")[1 - self.model.trie.order or None :]
+            reporting.warn(
+                f"{wording.counted(max(len(stuck), 1), 'text')} cannot go on: no word was ever seen after '{' '.join(behind)}', and this "
+                "model gives words that were not seen no probability; one that is smoothed does (`smoothing=kneser-ney`)"
+            )
+        return written
 
     def prompt_words(self, prompt: str) -> list[str]:
         """Return the words of a prompt. Raises UsageError: the model does not have one."""
@@ -264,6 +275,7 @@ class SentencePredictions(Predictions):
         self.fitted, self.execution = fitted, execution
         self._sums = PerplexitySums(closed=fitted.model.options.closed)
         self._documents = 0
+        self._marked: Counter[str] = Counter()  # unknown words of texts cut at blanks that end with a mark
 
     @property
     def perplexity(self) -> Perplexity:
@@ -296,6 +308,11 @@ class SentencePredictions(Predictions):
             scored = model.score(offsets, known[ids] if len(ids) else np.zeros(0, np.int32))
             columns = self._columns(scored, of_document, batch.num_rows)
             self._documents += batch.num_rows
+            if options is not None and options.tokenizer == "whitespace":
+                occurrences = np.bincount(ids, minlength=len(terms)).tolist()
+                for term, n, id in zip(terms, occurrences, known.tolist(), strict=True):
+                    if n and id == UNKNOWN_ID and term[-1] in _MARKS:
+                        self._marked[term] += n
             yield pa.RecordBatch.from_arrays(
                 [*(batch.column(name) for name in names), *columns.values()], names=[*names, *columns]
             )
@@ -320,16 +337,28 @@ class SentencePredictions(Predictions):
 
     def report(self) -> None:
         """Say how well the model predicts the documents."""
-        reporting.note(f"{wording.counted(self._documents, 'document')}: {described(self.perplexity)}")
+        closed = self.fitted.model.options.closed
+        reporting.note(f"{wording.counted(self._documents, 'document')}: {described(self.perplexity, closed=closed)}")
+        marked, n_unknown = self._marked.total(), self.perplexity.n_unknown
+        if marked and marked >= _MANY_MARKED * n_unknown:
+            reporting.warn(
+                f"{marked:,} of {wording.counted(n_unknown, 'unknown word')} end with a mark, such as '{next(iter(self._marked))}': "
+                "for an ARPA file texts are cut at blanks; cut them as its training texts were, with nlpkit preprocess"
+            )
 
 
-def described(measured: Perplexity) -> str:
-    """Return a perplexity and its definition in words."""
+def described(measured: Perplexity, *, closed: bool) -> str:
+    """Return a perplexity and its definition in words. closed: unknown words have no part in it."""
     p = measured
     value, without = ("infinite" if np.isinf(x) else f"{x:,.2f}" for x in (p.perplexity, p.without_unknown))
-    N = f"{wording.counted(p.n_words, 'word')} with the ends of {wording.counted(p.n_sentences, 'sentence')}"
+    counted = p.n_words - p.n_unknown if closed else p.n_words
+    N = f"{wording.counted(counted, 'word')} with the ends of {wording.counted(p.n_sentences, 'sentence')}"
     parts = [f"perplexity {value} = exp(−Σ log p / N), N = {N}"]
-    if p.n_unknown:
+    if p.n_unknown and closed:
+        share = p.n_unknown / p.n_words
+        unknown = wording.counted(p.n_unknown, "unknown word")
+        parts.append(f"{unknown} ({share:.1%} of all) left out, as the model has no {SPECIAL[UNKNOWN_ID]}")
+    elif p.n_unknown:
         parts.append(f"{p.n_unknown / p.n_words:.1%} of them unknown, {without} without these")
     if p.n_impossible:
         parts.append(f"{wording.counted(p.n_impossible, 'word')} of probability 0")

@@ -39,6 +39,7 @@ from nlpkit.workflows.saving import save_run
 
 KIND, KEY = "pretrain", "pretrain"
 WINDOW = 128  # tokens, where `max_tokens` is not given
+FEW_HELD_OUT = 20  # documents: their loss goes up and down by chance, so training does not end by it
 RECORDS = {
     "options": PretrainOptions, "training": ScheduleOptions, "hardware": HardwareOptions, "execution": Execution,
 }  # fmt: skip
@@ -234,9 +235,16 @@ def prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> P
             f"the tokenizer in {options.tokenizer} has fewer than two tokens beside the special ones: there is nothing to guess",
             parameter="tokenizer",
         )
+    schedule = training.applied_to(PLAN)
+    if len(held_out) < FEW_HELD_OUT and schedule.patience == ScheduleOptions().patience:
+        schedule = replace(schedule, patience=0)
+        reporting.note(
+            f"{wording.counted(len(held_out), 'document')} held out: too few to end training by, all epochs are run; hold out "
+            f"{FEW_HELD_OUT} or more with `holdout`, or give another `patience`"
+        )
     return PretrainJob(
         arch, arch_options, objective, objective_options, guessed, options, execution, device, precision, window,
-        training.applied_to(PLAN), tokenizer, sha256_of(tokenizer), texts, held_out, teacher, provenance, asdict(corpus.options), seconds,
+        schedule, tokenizer, sha256_of(tokenizer), texts, held_out, teacher, provenance, asdict(corpus.options), seconds,
     )  # fmt: skip
 
 

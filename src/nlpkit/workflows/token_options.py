@@ -56,7 +56,9 @@ def _token_options(tokens: TokenOptions) -> PreprocessOptions:
             "tokenizer", "`tokenizer=spacy`: name the pipeline instead, nlpkit preprocess `spacy=MODEL` (or auto)"
         )
     characters = tokenizer.startswith("chars")
-    stop, words, patterns = _stop_words("none" if characters and tokens.stop_words == "auto" else tokens.stop_words)
+    stop, words, patterns = _stop_words(
+        "none" if characters and tokens.stop_words == "auto" else tokens.stop_words, phrases=tokenizer == "regex"
+    )
     sizes = ngram_range(tokens.ngrams)
     if characters:
         _refuse(
@@ -259,22 +261,29 @@ def _refuse(asked: Mapping[str, object], why: str) -> None:
         raise _wrong(name, f"`{name}` {why}")
 
 
-def _stop_words(choice: str | Collection[str]) -> tuple[str, frozenset[str], tuple[str, ...]]:
-    """Return languages, words and patterns of a list of languages and files; a collection holds words and /patterns/."""
-    from nlpkit.io.wordlists import checked_pattern, read_word_list
+def _stop_words(choice: str | Collection[str], *, phrases: bool) -> tuple[str, frozenset[str], tuple[str, ...]]:
+    """Return languages, words and patterns of a list of languages and files; a collection holds words and /patterns/.
+
+    phrases: terms, and so the entries, may be several words.
+    """
+    from nlpkit.io.wordlists import checked_pattern, read_word_list, several_words
     from nlpkit.text.language import stop_list_code
+    from nlpkit.text.normalize import plain_form
 
     words: frozenset[str] = frozenset()
     patterns: list[str] = []
     if not isinstance(choice, str):
         marked = [word for word in choice if len(word) > 2 and word.startswith("/") and word.endswith("/")]
-        words = frozenset(word.lower().replace("’", "'") for word in choice if word not in marked)
+        words = frozenset(plain_form(word.lower()) for word in choice if word not in marked)
+        long = next((word for word in sorted(words) if len(word.split()) > 1 and not phrases), None)
+        if long is not None:
+            raise _wrong("stop_words", f"`stop_words`: {several_words(long)}")
         return "none", words, tuple(checked_pattern(word[1:-1], "`stop_words`") for word in marked)
     parts = [choice] if Path(choice).is_file() else [part.strip() for part in choice.split(",")]
     codes = []
     for part in parts:
         if Path(part).is_file():
-            listed = read_word_list(Path(part))
+            listed = read_word_list(Path(part), phrases=phrases)
             words |= listed.words
             patterns += listed.patterns
             continue

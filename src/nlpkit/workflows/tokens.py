@@ -239,13 +239,29 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
         out.append(f"{wording.counted(report.n_uncategorised_terms, 'term')} in no category")
     if report.n_phrases:
         reporting.note(f"{wording.counted(report.n_phrases, 'phrase')} joined")
+    unspaced = [s.code for s in report.languages if s.code in ("zh", "ja", "th", "lo", "my", "km")]
+    if options is not None and options.phrases is not None and options.cuts_pieces and unspaced:
+        reporting.warn(
+            f"no phrases of '{', '.join(unspaced)}' are joined: its texts are cut into pieces that overlap; `segment=words` cuts words"
+        )
     left_out = f"; left out: {', '.join(out)}" if out else ""  # numbers and short words are not counted
     reporting.note(
         f"{wording.counted(report.n_docs, 'document')}: {wording.counted(report.n_tokens, 'token')}, "
         f"{wording.counted(report.n_terms, 'different term')} (language: {languages}{left_out})"
     )
+    if options is not None and options.stop_words == "auto" and report.stop_word_languages:
+        n_given = len(options.extra_stop_words) + len(options.stop_patterns)
+        if n_given:
+            reporting.note(
+                f"stop words: the list of {', '.join(report.stop_word_languages)} and {n_given:,} of your own; "
+                "`stop_words=none,FILE` takes your own alone"
+            )
     if not report.n_stop_words and (options is None or options.stop_words == "auto"):
         _warn_listless([s.code for s in report.languages])
+        if not report.languages and report.n_terms and options is not None and options.language == "auto":
+            reporting.warn(
+                "no language can be told from so few words: common words stay in, words are cut as in any language; name it with `language`"
+            )
 
 
 def _warn_listless(codes: Sequence[str]) -> None:

@@ -30,7 +30,7 @@ def language_model(model: LanguageModel, target: str, arpa: Path | None) -> None
     words = f"{wording.counted(summary['words'], 'word')} with the ends of sentences, {wording.count(summary['vocabulary'])} different"
     reporting.note(f"{model.model.options.smoothing}, order {model.model.trie.order}: {words}")
     if model.held_out is not None:
-        reporting.note(f"held-out documents: {described(model.held_out)}")
+        reporting.note(f"held-out documents: {described(model.held_out, closed=model.model.options.closed)}")
     if arpa is not None:
         reporting.note(f"wrote {arpa}")
     reporting.note(f"wrote {target}{console.next_step('generate', target)}")

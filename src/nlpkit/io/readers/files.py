@@ -93,6 +93,8 @@ class FileInput:
             row = documents.read_document(
                 content, path, self._format, self._options, on_pages=self._notes.pages, on_detect=self._notes.encoding
             )
+            if unknown := row["text"].count("\0"):
+                self._notes.unknown(path, unknown)
         yield from_rows([row], [1], len(row["text"]), lines=[1])
 
     def _mailbox(self, chunks: Iterable[bytes]) -> Iterator[RowBlock]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from html.parser import HTMLParser
 from itertools import chain
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from xml.etree import ElementTree as ET
 
 from nlpkit.errors import ColumnError, InputError
@@ -25,9 +26,27 @@ _BLOCK_CHARS = 1 << 20
 _PIECE = 1 << 16  # characters given to the parser at once
 _SURVEY_CHARS = 4 << 20  # read to say which elements there are
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+# Elements at whose ends a word ends: those of HTML, DocBook and TEI that stand for lines, blocks or a change of page.
 _BREAKS = frozenset(
-    ("br", "hr", "p", "div", "li", "dd", "dt", "tr", "td", "th", "pre", "blockquote", "para", "head", "title")
+    re.findall(
+        r"\w+",
+        "br hr p div li dd dt tr td th pre blockquote para head title h1 h2 h3 h4 h5 h6 ul ol dl section article header footer "
+        "aside figcaption caption option body lb pb cb gb milestone fw space note l lg sp stage speaker s ab item row cell list "
+        "table figure opener closer salute signed dateline byline trailer epigraph argument postscript castitem titlepart",
+    )
 )
+_MILESTONES = frozenset(("lb", "pb", "cb", "gb", "milestone"))  # beside one that is within a word, they are too
+# Marks of editors on letters of a word (TEI, EpiDoc): one directly after another ends no word.
+_IN_WORDS = frozenset(
+    re.findall(r"\w+", "c g ex am unclear supplied surplus damage sic corr orig reg abbr expan add del subst")
+)
+# TEI elements that hold several forms of one place, with the names of their children in the order in which one is taken.
+_FORMS = {
+    "choice": ("reg", "corr", "expan", "orig", "sic", "abbr", "unclear", "seg", "ex", "am", "choice"),
+    "app": ("lem", "rdg", "rdggrp"),
+    "subst": ("add", "del"),
+}
+_BESIDE_FORMS = frozenset(("note", "wit", "witdetail", "witstart", "witend"))
 _UNCLOSED = frozenset(("br", "hr", "img", "wbr"))  # SGML elements without an end tag
 
 
@@ -43,8 +62,8 @@ def read_markup(
     """Yield one row per outermost element `record`, with a column per (column, path below the record).
 
     texts: the columns of the text, whose values of several matches are lines.
-    A path is 'a/b', 'a/@attribute', '@attribute' or '.', all text inside; its first step is looked for among the
-    children, then anywhere below. The values of several matches are joined, in the text by line breaks, elsewhere
+    A path is 'a/b', 'a|b' for elements of either name, 'a/@attribute', '@attribute' or '.', all text inside; its first step
+    is looked for among the children, then anywhere below. The values of several matches are joined, in the text by line breaks, elsewhere
     by '; '. Raises InputError when `record`
     is None or not there, listing the elements that are, ColumnError when none of the first records has the path of
     the text, and InputError with path:line:column for XML that is not well-formed.
@@ -159,11 +178,24 @@ class _Lenient(HTMLParser):
         self._open.clear()
 
 
+@dataclass(slots=True)
+class _Border:
+    """What lies between the last word and the next: nothing, a border, a border that white space shows already."""
+
+    after_end: bool = False  # nothing since an end tag
+    in_word: bool = False  # that end tag was of _IN_WORDS
+    broken: bool = False  # the next word is on another line
+    after_space: bool = True
+    space: str = ""  # the part of it that is not in the tree yet
+    joined: bool = False  # the next letter belongs to the last word
+
+
 class _Records:
     """The target that builds the tree of each record, and counts the elements outside of records.
 
     Words do not run together: a line break is put where one element directly follows another and around the
-    elements that break lines in HTML, unless there is white space already.
+    elements that break lines in HTML and TEI, unless there is white space already. An element with break="no" is within a
+    word, whatever white space stands around it (TEI, att.breaking). Of several forms of a place one is kept, see _FORMS.
     """
 
     def __init__(self, record: str) -> None:
@@ -172,39 +204,72 @@ class _Records:
         self._done: list[ET.Element] = []
         self._builder: ET.TreeBuilder | None = None
         self._depth = 0
-        self._after_end = False  # nothing since an end tag
-        self._broken = False  # the next word is on another line
-        self._after_space = True
+        self._border = _Border()
+        self._forms: list[_Form] = []
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        name = _local(tag)
+        name = _name(tag)
         if self._builder is None:
-            if name != self.record:
-                self.others[name] += 1
+            if name.local != self.record:
+                self.others[name.local] += 1
                 return
             self._builder = ET.TreeBuilder()
-            self._after_space = True
-        self._broken = self._broken or self._after_end or name.lower() in _BREAKS
-        self._after_end = False
+            self._border = _Border()
         self._depth += 1
-        self._builder.start(name, {_local(key): value for key, value in attributes.items()})
+        if self._forms and self._forms[-1].has(name, self._depth):
+            self._border = replace(self._forms[-1].before)
+        breaks = attributes.get("break")
+        if breaks == "no":
+            self._border = _Border(after_space=False, joined=True)
+        else:
+            border = self._border
+            if border.space:
+                self._give_space(self._builder)
+            if breaks == "yes" or not border.joined or name.block:
+                follows = border.after_end and not (border.in_word and name.in_word)
+                border.broken = border.broken or follows or name.breaks or breaks == "yes"
+                border.joined = False
+            border.after_end = False
+        if name.kind in _FORMS:
+            self._forms.append(_Form(name.kind, self._depth, replace(self._border)))
+        self._builder.start(name.local, {_local(key): value for key, value in attributes.items()} if attributes else {})
 
     def data(self, text: str) -> None:
         if self._builder is None or not text:
             return
-        if self._broken and not self._after_space and not text[0].isspace():
-            self._builder.data("\n")
-        self._builder.data(text)
-        self._after_end = self._broken = False
-        self._after_space = text[-1].isspace()
+        border = self._border
+        if border.joined:
+            text = text.lstrip()
+        letters = text.rstrip()
+        if letters:
+            if border.space:
+                self._give_space(self._builder)
+            if border.broken and not border.after_space and not text[0].isspace():
+                self._builder.data("\n")
+            self._builder.data(letters)
+            border.space = text[len(letters) :]
+        else:
+            border.space += text
+        if text:
+            border.after_space = text[-1].isspace()
+            border.after_end = border.broken = border.joined = False
+
+    def _give_space(self, builder: ET.TreeBuilder) -> None:
+        builder.data(self._border.space)
+        self._border.space = ""
 
     def end(self, tag: str) -> None:
         if self._builder is None:
             return
-        name = _local(tag)
-        self._builder.end(name)
-        self._after_end = True
-        self._broken = self._broken or name.lower() in _BREAKS
+        name, border = _name(tag), self._border
+        element = self._builder.end(name.local)
+        border.joined = border.joined and not name.block
+        border.after_end, border.in_word = not border.joined, name.in_word
+        border.broken = border.broken or (name.breaks and not border.joined)
+        if self._forms and self._forms[-1].depth == self._depth:
+            self._border = self._forms.pop().kept(element, border)
+        if self._forms and self._forms[-1].depth == self._depth - 1:
+            self._forms[-1].after.append(replace(self._border))
         self._depth -= 1
         if self._depth == 0:
             self._done.append(self._builder.close())
@@ -219,6 +284,48 @@ class _Records:
         return done
 
 
+@dataclass(slots=True)
+class _Form:
+    """An element of _FORMS that is open."""
+
+    kind: str
+    depth: int
+    before: _Border
+    after: list[_Border] = field(default_factory=list)  # after each of its children
+
+    def has(self, name: _Name, depth: int) -> bool:
+        """Say whether an element at a depth is one of the forms."""
+        return self.depth == depth - 1 and name.kind in _FORMS[self.kind]
+
+    def kept(self, element: ET.Element, border: _Border) -> _Border:
+        """Leave one child in the element, where all are forms, and return the border after it."""
+        names = [child.tag.lower() for child in element]
+        forms = [name for name in names if name in _FORMS[self.kind]]
+        if not forms or any(name not in _BESIDE_FORMS for name in names if name not in forms):
+            return border
+        kept = names.index(min(forms, key=_FORMS[self.kind].index))
+        element.text, element[kept].tail = None, None
+        element[:] = [element[kept]]
+        return self.after[kept]
+
+
+class _Name(NamedTuple):
+    """What the name of an element says."""
+
+    local: str
+    kind: str  # in lower case
+    breaks: bool
+    block: bool  # breaks and is no milestone
+    in_word: bool
+
+
+@lru_cache(1024)
+def _name(tag: str) -> _Name:
+    local = _local(tag)
+    kind = local.lower()
+    return _Name(local, kind, kind in _BREAKS, kind in _BREAKS - _MILESTONES, kind in _IN_WORDS)
+
+
 def _local(name: str) -> str:
     """Return a name without its namespace: {uri}page and mw:page are page."""
     return name.rpartition("}")[2].rpartition(":")[2]
@@ -229,22 +336,24 @@ def _local(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    steps: tuple[str, ...]
+    steps: tuple[tuple[str, ...], ...]  # the names of each, one or more
     attribute: str | None = None
 
 
 def _parse_path(where: str, lenient: bool) -> _Path:
     parts = [part for part in (where.lower() if lenient else where).split("/") if part not in ("", ".")]
     attribute = _local(parts.pop()[1:]) if parts and parts[-1].startswith("@") else None
-    return _Path(tuple(map(_local, parts)), attribute)
+    return _Path(tuple(tuple(map(_local, part.split("|"))) for part in parts), attribute)
 
 
 def _value(record: ET.Element, path: _Path, is_text: bool) -> str | None:
     elements = [record]
-    for number, step in enumerate(path.steps):
-        below = [child for element in elements for child in element if child.tag == step]
-        if not below and number == 0:
-            below = list(record.iter(step))
+    for number, names in enumerate(path.steps):
+        below = [child for element in elements for child in element if child.tag in names]
+        deeper = set(names) - {child.tag for child in below} if number == 0 else set()
+        if deeper:
+            children = set(map(id, below))
+            below = [element for element in record.iter() if element.tag in deeper or id(element) in children]
         elements = below
     if path.attribute is not None:
         values = [element.attrib[path.attribute].strip() for element in elements if path.attribute in element.attrib]

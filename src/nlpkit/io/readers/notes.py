@@ -11,11 +11,12 @@ log = logging.getLogger("nlpkit.io")
 
 
 class ReadingNotes:
-    """Reports the files whose encoding is a guess, and the PDFs that have pages without text."""
+    """Reports the files whose encoding is a guess, and the PDFs that have pages without text or letters that are not known."""
 
     def __init__(self) -> None:
         self._encodings: Counter[str] = Counter()
         self._files = self._pages = 0
+        self._with_unknown = self._unknown = 0
 
     def encoding(self, path: str, encoding: str) -> None:
         """Report how one file is read."""
@@ -30,6 +31,13 @@ class ReadingNotes:
         if self._files <= _REPORTED:
             log.warning("%s: %d of %d pages hold no text (pictures, or scanned)", path, empty, total)
 
+    def unknown(self, path: str, n: int) -> None:
+        """Report letters of a PDF of which its fonts do not say what they are: U+0000 in the text, which ends a word."""
+        self._with_unknown += 1
+        self._unknown += n
+        if self._with_unknown <= _REPORTED:
+            log.warning("%s: %d letters are not known (U+0000 in the text): its fonts do not name them", path, n)
+
     def summarize(self) -> None:
         """Report the files that were not named."""
         if self._encodings.total() > _REPORTED:
@@ -39,3 +47,5 @@ class ReadingNotes:
             )
         if self._files > _REPORTED:
             log.warning("%d files have %d pages without text (pictures, or scanned)", self._files, self._pages)
+        if self._with_unknown > _REPORTED:
+            log.warning("%d files have %d letters that are not known (U+0000)", self._with_unknown, self._unknown)
