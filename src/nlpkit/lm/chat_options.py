@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 
 LOCAL = "local"
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class LlmOptions:
     """Which language model is asked, and how.
 
