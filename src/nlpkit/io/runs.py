@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -208,9 +208,10 @@ class Run:
         """Return the path of one of its files, as it was written.
 
         Raises:
-            InputError: it is not there, or was changed since.
+            InputError: it is not there, lies elsewhere, or was changed since.
         """
         file = self.path / name
+        _check_inside(self.path, name)
         if not file.is_file() and name not in self.manifest["outputs"]:
             raise InputError(f"{self.path} is a run of kind '{self.manifest['kind']}', which has no {name}")
         if not file.is_file():
@@ -325,6 +326,8 @@ def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
     }.items():
         if not isinstance(manifest[key], kind):
             raise InputError(f"{path} is damaged: '{key}' is no {kind.__name__}; make the run again")
+    for name in manifest["outputs"]:
+        _check_inside(path.parent, name)
     needed = {"path": str, "rows": int, "sha256": str}
     for entry in manifest["inputs"]:
         if not isinstance(entry, dict) or not all(isinstance(entry.get(k), kind) for k, kind in needed.items()):
@@ -334,6 +337,21 @@ def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
         isinstance(made_in, dict) and all(isinstance(made_in.get(k), str) for k in ("folder", "from_run"))
     ):
         raise InputError(f"{path} is damaged: 'made_in' is no folder; make the run again")
+
+
+def _check_inside(run: Path, name: str) -> None:
+    """Refuse a file of a run that lies elsewhere, by its name or by a link: whoever made the run would choose what is read or written.
+
+    Raises:
+        InputError: it does.
+    """
+    leaves = not name or "\\" in name or PurePath(name).is_absolute() or ".." in PurePath(name).parts
+    try:
+        leaves = leaves or not (run / name).resolve().is_relative_to(run.resolve())
+    except (OSError, RuntimeError, ValueError):  # a circle of links, a NUL in a name
+        leaves = True
+    if leaves:
+        raise InputError(f"{run} is refused: its file '{name}' lies outside of the run directory; make the run again")
 
 
 def add_output(path: Path, names: Sequence[str]) -> None:
