@@ -151,7 +151,7 @@ class DatasetOptions(HeldOutOptions):
 
     def check(self) -> None:
         """Raise UsageError for options that contradict each other."""
-        super().check()
+        HeldOutOptions.check(self)
         if self.shots is not None and self.totals is not None:
             raise UsageError(
                 "`shots` and `totals` both say how many documents are learned from; keep one", parameter="totals"

@@ -118,7 +118,7 @@ class TrainingOptions(ScheduleOptions):
         """Raise UsageError for values that are out of range."""
         if self.class_weight not in ("none", "balanced"):
             raise unknown_value("class_weight", self.class_weight, ("none", "balanced"))
-        super().check()
+        ScheduleOptions.check(self)
 
     @property
     def balanced(self) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit import wording
-from nlpkit.errors import InputError, SchemaError, first_line
+from nlpkit.errors import InputError, SchemaError, UsageError, first_line
 from nlpkit.io.artifacts import BatchedTable, dropped_table, read_table, write_table
 from nlpkit.io.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
@@ -159,6 +159,16 @@ def _made_in(path: Path) -> dict[str, str] | None:
 
 
 _KINDS = {"documents": "run_documents"}
+# the types of values in model/config.json that are relied on, in runs of all kinds
+_CONFIG = {
+    "n_topics": int,
+    "eta": int | float,
+    "options": dict,
+    "tokens": dict,
+    "arrays": list,
+    "labels": list,
+    "classes": list,
+}
 _KEYS = (
     "schema_version", "nlpkit_version", "kind", "command_line", "parameters", "seed", "threads", "inputs", "results",
     "seconds", "peak_memory_mb", "outputs",
@@ -202,6 +212,11 @@ class Run:
         missing = [key for key in needed if key not in config]
         if missing:
             raise InputError(f"{file} has no '{missing[0]}'; the run directory is damaged, make it again")
+        other = [key for key, kind in _CONFIG.items() if not isinstance(config.get(key), kind | None)]
+        if other:
+            raise InputError(
+                f"the value of '{other[0]}' in {file} is of another type; the run directory is damaged, make it again"
+            )
         return config
 
     def file(self, name: str) -> Path:
@@ -263,8 +278,10 @@ class Run:
             ValueError,
             ArithmeticError,
             AttributeError,
+            RecursionError,
             pa.ArrowException,
             InputError,
+            UsageError,  # of options that the model was fitted with
         ) as error:
             if isinstance(error, InputError) and str(self.path) in str(error):
                 raise
