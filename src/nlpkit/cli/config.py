@@ -84,9 +84,11 @@ def check_environment() -> None:
     """Warn about variables NLPKIT_… that are no option of any command: a misspelt one would be ignored in silence."""
     if not has_variables():
         return
+    from nlpkit.lm.chat_options import KEYS
+
     known = {PREFIX + name.upper() for options in _TYPES.values() for name in options}
     for name in sorted(os.environ):
-        if name.startswith(PREFIX) and name not in known:
+        if name.startswith(PREFIX) and name not in known and name not in KEYS:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             reporting.warn(f"the environment variable {name} is no option of nlpkit and is ignored{hint}")

@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.posting import RefusedError, post
+from nlpkit.lm.chat_options import KEYS
 from nlpkit.lm.questions import LIKELY_TOKENS, Answer, json_object
 from nlpkit.plain import to_json
 
 TRIES = 4
 LONGEST_WAIT = 60.0
-KEYS = ("NLPKIT_LLM_KEY", "OPENAI_API_KEY")
 ANSWER_TOKENS = 200
 THINKING_TOKENS = (4096, 16384)  # of a model that thinks first: asked for when an answer was cut off
 MOST_BYTES = 16 * 2**20  # of an answer, with the probabilities of its tokens
@@ -259,8 +259,8 @@ class ChatModel:
                 "that address itself if you trust it",
                 parameter="llm",
             )
-        said = _without_key(error.said)
-        message = first_line(ValueError(said[:500]))
+        reply = _without_key(error.reply)
+        message = first_line(ValueError(reply[:500]))
         hints = {
             401: f"; put its key into the environment as {KEYS[0]}",
             403: f"; put its key into the environment as {KEYS[0]}",
@@ -268,7 +268,7 @@ class ChatModel:
             429: "; its limit of requests is reached: run the command again later, what was answered is kept",
         }
         return _NotTakenError(
-            f"{self.url} refused: {error.code} {message}{hints.get(error.code, '')}", error.code, said
+            f"{self.url} refused: {error.code} {message}{hints.get(error.code, '')}", error.code, reply
         )
 
     def _answer(self, content: bytes) -> Answer:
@@ -300,15 +300,15 @@ class ChatModel:
 class _NotTakenError(MissingError):
     """A server does not take a question as it is."""
 
-    def __init__(self, message: str, code: int, said: str) -> None:
+    def __init__(self, message: str, code: int, reply: str) -> None:
         super().__init__(message, parameter="llm")
-        self._code, self._said = code, said
+        self._code, self._reply = code, reply
 
     def parameter_named(self, sent: dict[str, Any]) -> str | None:
         """Return which of the parameters that were sent it names, None for none."""
         if self._code not in (400, 422):
             return None
-        return next((name for name in _CAN_CHANGE if name in sent and re.search(rf"\b{name}\b", self._said)), None)
+        return next((name for name in _CAN_CHANGE if name in sent and re.search(rf"\b{name}\b", self._reply)), None)
 
 
 def _is_unfinished(answer: Answer) -> bool:

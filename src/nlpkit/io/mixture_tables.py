@@ -226,8 +226,8 @@ def _size(dimension: str, sizes: Mapping[str, int]) -> int:
     """Return the size of a dimension: a letter, a number, K-1, T+1 or A*K. Raises KeyError for a letter without a size."""
     if "*" in dimension:
         return math.prod(sizes[letter] for letter in dimension.split("*"))
-    letter, more, less = dimension[0], dimension.partition("+")[2], dimension.partition("-")[2]
-    return int(dimension) if dimension.isdecimal() else sizes[letter] + int(more or 0) - int(less or 0)
+    letter, plus, minus = dimension[0], dimension.partition("+")[2], dimension.partition("-")[2]
+    return int(dimension) if dimension.isdecimal() else sizes[letter] + int(plus or 0) - int(minus or 0)
 
 
 def read_weights(run: Run) -> dict[str, Float32Array]:

@@ -16,18 +16,18 @@ REFUSAL_BYTES = 2000  # that are read of a refusal
 
 
 class RefusedError(Exception):
-    """A server answers with a code of 300 or more; said: the beginning of what it says, or the name of the code."""
+    """A server answers with a code of 300 or more; reply: the beginning of what it says, or the name of the code."""
 
-    def __init__(self, code: int, said: str, headers: Message) -> None:
+    def __init__(self, code: int, reply: str, headers: Message) -> None:
         """Take the parts of the answer."""
-        super().__init__(said)
-        self.code, self.said, self.headers = code, said, headers
+        super().__init__(reply)
+        self.code, self.reply, self.headers = code, reply, headers
 
 
 class _FollowsNothing(urllib.request.HTTPRedirectHandler):
     """Leaves an answer that sends on as it is: urllib would take the key along, to any host."""
 
-    def redirect_request(self, *args: Any, **more: Any) -> None:
+    def redirect_request(self, *args: Any, **options: Any) -> None:
         return None
 
 
@@ -71,8 +71,8 @@ def _read(request: urllib.request.Request, timeout: float, most_bytes: int) -> b
         opened = _opener.open(request, timeout=timeout)
     except urllib.error.HTTPError as error:
         with error:
-            said = error.read(REFUSAL_BYTES).decode("utf-8", "replace").strip()
-        raise RefusedError(error.code, said or str(error.reason), error.headers) from None
+            reply = error.read(REFUSAL_BYTES).decode("utf-8", "replace").strip()
+        raise RefusedError(error.code, reply or str(error.reason), error.headers) from None
     with opened as response:
         while piece := response.read1(PIECE):
             pieces.append(piece)

@@ -9,6 +9,7 @@ from nlpkit.errors import UsageError
 from nlpkit.parameters import Param, options
 
 LOCAL = "local"
+KEYS = ("NLPKIT_LLM_KEY", "OPENAI_API_KEY")  # variables of the environment that hold the key of a server
 
 
 @options

@@ -73,9 +73,9 @@ def _chain(
     problem = ""
     while True:
         asked.append(messages_for(problem))
-        given = model.answer(asked[-1])
-        answer = read(given)
-        if answer.problem and given.cut:
+        answered = model.answer(asked[-1])
+        answer = read(answered)
+        if answer.problem and answered.cut:
             answer = replace(answer, problem=CUT)  # type: ignore[type-var]
         if not answer.problem or len(asked) > attempts:
             return answer, asked
