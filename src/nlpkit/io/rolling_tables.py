@@ -180,7 +180,10 @@ def read_texts(run: Run) -> dict[int, str]:
     """Return the beginnings of texts of `state_tables`, by row of documents.parquet."""
     table = run.table("model/rolling_texts")
     with run.intact():
-        return dict(zip(table.column("document").to_pylist(), table.column("text").to_pylist(), strict=True))
+        texts = table.column("text").to_pylist()
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("texts that are none")
+        return dict(zip(numbers(table, "document", least=0).tolist(), texts, strict=True))
 
 
 _CONFIG = (
@@ -222,6 +225,8 @@ def read_state(run: Run, options: RollingOptions, seed: int) -> RollingState:
         chunks = tuple(Chunk(**_as_chunk(row)) for row in stored_chunks.to_pylist())
         terms, ids = tuple(strings(vocab, "term")), strings(names, "id")
         at, dates = numbers(documents, "document"), documents.column("date")
+        if not all(pa.types.is_integer(tokens.column(name).type) for name in ("chain_topic", "term_id")):
+            raise ValueError("topics and terms of tokens that are no whole numbers")
         z = numbers(tokens, "chain_topic", least=0, most=options.n_topics - 1)
         term_ids = numbers(tokens, "term_id", least=0, most=len(terms) - 1)
         fits = (
