@@ -142,6 +142,11 @@ def test_the_documented_key_is_known(monkeypatch: pytest.MonkeyPatch, caplog: py
     assert [record.getMessage().split()[3] for record in caplog.records] == ["NLPKIT_LLM_KEYS"]
 
 
+def test_a_number_of_threads_that_is_none(corpus: Path) -> None:
+    done = run_cli("stats", corpus, "-q", env={"NUMBA_NUM_THREADS": "0"}, code=2)
+    assert "NUMBA_NUM_THREADS=0 is no number of threads" in done.err
+
+
 # CVE-2026-68770: sentence-transformers before 6 imports what the modules.json of a local folder names
 @pytest.mark.parametrize(
     ("modules", "says"),

@@ -81,7 +81,16 @@ def has_variables() -> bool:
 
 
 def check_environment() -> None:
-    """Warn about variables NLPKIT_… that are no option of any command: a misspelt one would be ignored in silence."""
+    """Warn about variables NLPKIT_… that are no option of any command: a misspelt one would be ignored in silence.
+
+    Raises:
+        UsageError: a number of threads for Numba is none; Numba itself would end with an error of another kind.
+    """
+    threads = os.environ.get("NUMBA_NUM_THREADS", "1")
+    if not threads.strip().isdecimal() or int(threads) < 1:
+        raise UsageError(
+            f"the environment variable NUMBA_NUM_THREADS={threads} is no number of threads; give 1 or more, or unset it"
+        )
     if not has_variables():
         return
     from nlpkit.lm.chat_options import KEYS

@@ -19,8 +19,6 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
-from nlpkit.errors import UsageError
-
 _loading = threading.RLock()
 _here = threading.local()  # `plain`: a kernel runs as plain Python in this thread, and so do those that it calls
 _left = [20_000]  # elements that this process may still go over in plain Python, some .2 s
@@ -74,15 +72,8 @@ def njit(*, work: str | None = None, **options: Any) -> Callable[[Any], Any]:
 
 
 def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Any:
-    """Return what Numba makes of a copy of a function that sees Numba's functions where this one sees kernels.
-
-    Raises:
-        UsageError: Numba does not take a variable of the environment, such as NUMBA_NUM_THREADS=0.
-    """
-    try:
-        import numba
-    except ValueError as error:
-        raise UsageError(f"a variable NUMBA_… of the environment has a value that is none: {error}") from None
+    """Return what Numba makes of a copy of a function that sees Numba's functions where this one sees kernels."""
+    import numba
 
     importlib.import_module("nlpkit.kernels.intrinsics")
     names = dict(function.__globals__)
