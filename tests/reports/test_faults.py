@@ -142,6 +142,15 @@ def test_the_documented_key_is_known(monkeypatch: pytest.MonkeyPatch, caplog: py
     assert [record.getMessage().split()[3] for record in caplog.records] == ["NLPKIT_LLM_KEYS"]
 
 
+# file names are bytes on Linux: those that are no UTF-8 can be read, and are refused as an output
+def test_file_names_that_are_no_utf_8(corpus: Path, tmp_path: Path) -> None:
+    source = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.jsonl")
+    Path(source).write_bytes(corpus.read_bytes())
+    run_cli("preprocess", source, "-o", tmp_path / "out.parquet", "--min-df", 1, "-q")
+    done = run_cli("preprocess", corpus, "-o", os.fsdecode(os.fsencode(tmp_path) + b"/\xff.parquet"), "-q", code=2)
+    assert "the name is no UTF-8" in done.err
+
+
 def test_a_number_of_threads_that_is_none(corpus: Path) -> None:
     done = run_cli("stats", corpus, "-q", env={"NUMBA_NUM_THREADS": "0"}, code=2)
     assert "NUMBA_NUM_THREADS=0 is no number of threads" in done.err

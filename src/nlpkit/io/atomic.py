@@ -33,6 +33,10 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
         InputError: its parent directory does not exist or cannot be written.
     """
     parent = path.parent
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:  # Arrow takes no other name, and no manifest could have it
+        raise UsageError(f"cannot write {path}: the name is no UTF-8; give another -o") from None
     if not parent.is_dir():
         if parent.exists():
             raise InputError(f"cannot write {path}: {parent} is a file, not a directory; give another -o")

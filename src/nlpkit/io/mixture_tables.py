@@ -370,7 +370,5 @@ def read_model(run: Run) -> MixtureModel:
         columns = numbers(counts, "term_id", least=0, most=len(terms) - 1)
         values = numbers(counts, "count", least=0)
         topic_term = sparse.coo_array((values, (rows, columns)), shape=(K, len(terms))).tocsr()
-        if len(terms) and not topic_term.sum() > 0:
-            raise ValueError("no topic has a word")
     topic_term.sort_indices()
     return MixtureModel(terms, topic_term, alpha, eta)
