@@ -164,7 +164,7 @@ class ProcessActors(HostedActors):
             ActorLostError: one ended at once.
         """
         context = get_context("spawn")
-        self._processes: list[tuple[Any, Connection]] = []
+        self._processes: list[tuple[Any, Any]] = []  # with the end of a pipe, which is of another type on Windows
         for _ in range(max(1, min(processes, len(arguments)))):
             here, there = context.Pipe()
             process = context.Process(target=_serve, args=(there, build), daemon=True, name="nlpkit-worker")

@@ -24,6 +24,7 @@ import shlex
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
+from errno import ENOMEM
 from pathlib import Path
 from unicodedata import category
 
@@ -159,6 +160,33 @@ def unknown_value(parameter: str, value: object, known: Iterable[str], hint: str
         f"`{parameter}={value}` is not known; give {'one of ' * (len(names) > 1)}{', '.join(names)}{meant or hint}",
         parameter=parameter,
     )
+
+
+_SHORTAGES = (  # what libraries say, and the system to them, where there is no memory left, or no thread
+    "failed to map segment", "cannot allocate memory", "memory allocation", "can't allocate memory", "not enough memory", "out of memory",
+    "can't start new thread", "could not find/load shared object file", "resource temporarily unavailable", "bad_alloc",
+    "unable to allocate", "cannot enlarge memory", "insufficient memory", "paging file is too small",
+)  # fmt: skip
+
+
+def is_shortage(error: BaseException | None) -> bool:
+    """Return whether an error, or one that it came from, is a shortage of memory in the words of another library.
+
+    They say it in many ways: the linker, where it loads a library; a system without room for another thread; OpenBLAS, torch, Arrow.
+    """
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == ENOMEM):
+            return True
+        if isinstance(error, OSError | ImportError | RuntimeError) or type(error).__module__.startswith(
+            ("pyarrow", "polars", "pyo3")
+        ):
+            text = str(error).lower()
+            if any(words in text for words in _SHORTAGES):
+                return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def first_line(error: BaseException) -> str:

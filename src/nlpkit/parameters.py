@@ -1,26 +1,29 @@
 """Options as plain data: a record's fields carry their help and limits, and the command line unfolds them into its options.
 
-An option record is a frozen dataclass whose fields are annotated `Annotated[type, Param("A sentence.", min=1)]`. It lives in the
-package that it configures, and its defaults are stated nowhere else. Messages name a parameter between backticks, as Python
-writes it (`min_df`, `min_df=5`, `lower=False`); the command line shows it as the option it is there (--min-df 5, --no-lower).
+An option record is a class marked `@options`, whose fields are annotated `Annotated[type, Param("A sentence.", min=1)]`. It lives
+in the package that it configures, and its defaults are stated nowhere else. Types, limits and choices that a field declares are
+checked whenever a record is made. Messages name a parameter between backticks, as Python writes it (`min_df`, `min_df=5`,
+`lower=False`); the command line shows it as the option it is there (--min-df 5, --no-lower).
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from numbers import Integral, Real
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
-from nlpkit.errors import ROLES, UsageError
+from nlpkit.errors import ROLES, UsageError, unknown_value
 from nlpkit.wording import truncated
 
 MOST = 2**31 - 1  # of whole numbers
+_Record = TypeVar("_Record")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,9 @@ class Param:
 
     help: a sentence that stands alone. names: how the command line calls it where that is not the name of the field, the first
     being the one that is shown, and a single letter a short option. off: the name that switches a bool off where that is not
-    `no_<name>`; "" where there is none, as for a bool that is False by default. metavar: how its value is shown. panel: the
-    heading of the help under which it stands; default: that of its record (PANEL).
+    `no_<name>`; "" where there is none, as for a bool that is False by default. metavar: how its value is shown. min, max: the
+    least and the greatest number; above, below: bounds that the number itself must not reach. choices: the texts that it takes.
+    panel: the heading of the help under which it stands; default: that of its record (PANEL).
     """
 
     help: str
@@ -73,9 +77,40 @@ class Param:
     min: float | None = None
     max: float | None = None
     panel: str = ""
+    above: float | None = None
+    below: float | None = None
+    choices: Collection[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_transform(frozen_default=True)
+def options(kind: type[_Record]) -> type[_Record]:
+    """Make a class a record of options: a frozen dataclass that refuses values which its fields do not take.
+
+    A field takes the types of its annotation: a path also as text, several values also as a list, numbers also as those of NumPy.
+    A record's `__post_init__` comes after that, so that it sees nothing else.
+
+    Raises:
+        UsageError: when a record is made: a value is of another type, not a finite number, outside the limits, or no choice.
+    """
+    inherited = getattr(kind, "__post_init__", None)
+    further = getattr(inherited, "further", inherited)
+
+    def check(self: Any) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not field.default:
+                taken = _taken(type(self), field, value)
+                if taken is not value:
+                    object.__setattr__(self, field.name, taken)
+        if further is not None:
+            further(self)
+
+    check.further = further  # type: ignore[attr-defined]
+    kind.__post_init__ = check  # type: ignore[attr-defined]
+    return dataclass(frozen=True, slots=True)(kind)
+
+
+@options
 class Execution:
     """Settings of execution; the result of a computation depends on the seed alone."""
 
@@ -136,7 +171,7 @@ def _filled(record: Any, left: dict[str, Any]) -> Any:
     for one in fields(record):
         value = getattr(record, one.name)
         if one.name in left and not (is_dataclass(value) and not is_dataclass(left[one.name])):
-            changes[one.name] = _checked(type(record), one.name, left.pop(one.name))
+            changes[one.name] = left.pop(one.name)
         elif is_dataclass(value):
             inner = _filled(value, left)
             changes |= {} if inner is value else {one.name: inner}
@@ -144,36 +179,104 @@ def _filled(record: Any, left: dict[str, Any]) -> Any:
 
 
 @cache
-def _hints(record: type) -> dict[str, Any]:
-    """Return the annotations of a record's fields."""
-    return get_type_hints(record, include_extras=True)
+def _declared(record: type) -> dict[str, tuple[frozenset[Any], Param | None]]:
+    """Return the types that each field of a record takes, and its Param where it has one."""
+    declared = {}
+    for name, hint in get_type_hints(record, include_extras=True).items():
+        marks = getattr(hint, "__metadata__", ())
+        declared[name] = (_kinds(hint), next((mark for mark in marks if isinstance(mark, Param)), None))
+    return declared
 
 
-def _checked(record: type, name: str, value: Any) -> Any:
-    """Return the value of a field, unless its Param refuses it, as the command line refuses it: several as a tuple, files as paths.
+def _kinds(hint: Any) -> frozenset[Any]:
+    """Return the types of an annotation, those of a union one by one."""
+    if get_origin(hint) is Annotated:
+        return _kinds(get_args(hint)[0])
+    if get_origin(hint) in (Union, UnionType):
+        return frozenset().union(*map(_kinds, get_args(hint)))
+    return frozenset((hint,))
+
+
+def _taken(record: type, field: Field[Any], value: Any) -> Any:
+    """Return the value of a field as its record keeps it. Raises UsageError where the field does not take it."""
+    kinds, param = _declared(record)[field.name]
+    kept = _as_kind(field.name, kinds, value)
+    for one in kept if isinstance(kept, tuple) else (kept,):
+        if isinstance(one, int | float) and not isinstance(one, bool):
+            _check_number(field.name, one, param)
+        elif isinstance(one, str) and param is not None and param.choices is not None and one not in param.choices:
+            raise unknown_value(field.name, one, param.choices)
+    return kept
+
+
+def _as_kind(name: str, kinds: frozenset[Any], value: Any) -> Any:
+    """Return a value as one of the types that a parameter takes, itself where a type is none of the plain ones.
 
     Raises:
-        UsageError: it is no number where one is needed, or outside its limits.
+        UsageError: it is of another type.
     """
-    hint = _hints(record)[name]
-    param = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Param)), None)
-    if param is None:
+    if value is None and NoneType in kinds:
+        return None
+    several = next((kind for kind in kinds if get_origin(kind) is tuple), None)
+    if type(value).__name__ in ("bool", "bool_"):  # that of NumPy, too
+        if bool in kinds:
+            return bool(value)
+    elif isinstance(value, Integral) and not kinds.isdisjoint((int, float)):
+        return int(value)
+    elif isinstance(value, Real) and float in kinds:
+        return float(value)
+    elif isinstance(value, str) and not kinds.isdisjoint((str, Path)):
+        return value if str in kinds else Path(value)
+    elif isinstance(value, os.PathLike) and not kinds.isdisjoint((str, Path)):
+        return value if Path in kinds else os.fspath(value)
+    elif isinstance(value, list | tuple) and several is not None:
+        return _as_tuple(name, get_args(several), value)
+    if several is not None and value is not None and kinds == {several}:
+        return _as_tuple(name, get_args(several), (value,))
+    others = [get_origin(kind) or kind for kind in kinds if kind not in _PLAIN and kind is not several]
+    if any(kind is Any or not isinstance(kind, type) or isinstance(value, kind) for kind in others):
         return value
-    kind = get_args(hint)[0]
-    if get_origin(kind) is tuple and get_args(kind)[-1] is ...:
-        several = tuple(value) if isinstance(value, list | tuple) else (value,)
-        return tuple(map(Path, several)) if get_args(kind)[0] is Path else several
-    kinds = set(get_args(kind) or (kind,))
-    if isinstance(value, str) and kinds <= {Path, NoneType}:
-        return Path(value)
-    if not kinds <= {int, float, NoneType} or (value is None and NoneType in kinds):
-        return value
-    needed, noun = (Real, "number") if float in kinds else (Integral, "whole number")
-    is_number: bool = isinstance(value, needed)
-    if not is_number or value is True or value is False:
-        raise UsageError(f"`{name}` takes a {noun}, got {value!r}", parameter=name)
-    if param.min is not None and value < param.min:
-        raise UsageError(f"`{name}` must be at least {param.min:g}, got {value}", parameter=name)
-    if param.max is not None and value > param.max:
-        raise UsageError(f"`{name}` must be at most {param.max:g}, got {value}", parameter=name)
-    return value
+    raise UsageError(f"`{name}` takes {_needed(kinds)}, got {truncated(repr(value), 60)}", parameter=name)
+
+
+_PLAIN = {
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    Path: "a path",
+    NoneType: "None",
+}
+
+
+def _needed(kinds: Collection[Any]) -> str:
+    """Return in words what types a parameter takes."""
+    words = [word for kind, word in _PLAIN.items() if kind in kinds and not (kind is int and float in kinds)]
+    words += ["several of them"] * any(get_origin(kind) is tuple for kind in kinds)
+    words += sorted(kind.__name__ for kind in kinds if isinstance(kind, type) and kind not in _PLAIN)
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _as_tuple(name: str, items: tuple[Any, ...], values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return several values as a tuple; where all are of one type, as that type. Raises UsageError where one is not."""
+    if items[-1] is not ... or get_origin(items[0]) is tuple:  # pairs, which the record itself reads
+        return tuple(values)
+    return tuple(_as_kind(name, _kinds(items[0]), value) for value in values)
+
+
+def _check_number(name: str, value: float, param: Param | None) -> None:
+    """Raise UsageError for a number that is not finite or outside of its limits; a seed may be as large as it likes."""
+    if not math.isfinite(value):
+        raise UsageError(f"`{name}` takes a finite number, got {value}", parameter=name)
+    limits = param or Param("")
+    most = MOST if limits.max is None and isinstance(value, int) and name != "seed" else limits.max
+    refused = {
+        "at least": (limits.min, limits.min is not None and value < limits.min),
+        "above": (limits.above, limits.above is not None and value <= limits.above),
+        "at most": (most, most is not None and value > most),
+        "below": (limits.below, limits.below is not None and value >= limits.below),
+    }
+    for words, (bound, is_refused) in refused.items():
+        if is_refused:
+            shown = f"{bound:,}" if isinstance(bound, int) else f"{bound:g}"
+            raise UsageError(f"`{name}` must be {words} {shown}, got {value}", parameter=name)

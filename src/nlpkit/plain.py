@@ -10,8 +10,12 @@ from typing import Any
 
 
 def to_json(value: Any, *, indent: int | None = None) -> str:
-    """Return JSON that every reader takes: NaN and infinity, which JSON does not have, become null; arrays become lists."""
-    return json.dumps(_json_value(value), ensure_ascii=False, indent=indent, allow_nan=False)
+    """Return JSON that every reader takes: NaN and infinity, which JSON does not have, become null; arrays become lists.
+
+    Bytes of file names that are no UTF-8, which Python has as lone surrogates, are escaped.
+    """
+    text = json.dumps(_json_value(value), ensure_ascii=False, indent=indent, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def shell_line(*words: object) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def count(n: float) -> str:
@@ -34,6 +37,20 @@ def listed(names: Sequence[object], most: int, *, between: str = ", ") -> str:
 def truncated(text: str, width: int) -> str:
     """Return a text of at most `width` characters; one that is longer ends in dots."""
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+
+
+def visible(text: str) -> str:
+    r"""Return text as a person may be shown it: what would steer a terminal, turn the direction of a line or break it as \x1b, \u202e.
+
+    Line ends and tabs stay. (The characters are those of category Cc, lone surrogates, U+2028, U+2029, and those of the Unicode
+    property Bidi_Control.)
+    """
+    return _STEERING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def visible_json(text: str) -> str:
+    """Return JSON whose strings have such characters as JSON escapes them."""
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def learned_from(files: Sequence[str], model: object) -> str:

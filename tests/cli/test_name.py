@@ -179,7 +179,10 @@ def test_a_model_on_this_machine(fitted: Path, tmp_path: Path, monkeypatch: pyte
         3,
         3,
     )  # it was never trained, so it answers nonsense, and nothing is renamed
-    assert (nk.name_topics(fitted, **asked).calls, len(list((tmp_path / "cache").iterdir()))) == (0, 3)
+    assert (nk.name_topics(fitted, **asked).calls, len(list((tmp_path / "cache").iterdir()))) == (
+        3,
+        0,
+    )
     answer = LocalModel(tmp_path / "model", answer_tokens=4, with_tokens=True).complete([{"content": "river bank"}])
     assert 1 <= len(answer.tokens) <= 4
     for token, likely in answer.tokens:

@@ -200,7 +200,7 @@ def test_latent_topics_are_told_apart(rows: Path) -> None:
         ("slda --label-col label --response binary", 3, "has 4: take classes"),
         ("slda --label-col label --response real", 3, "needs numbers; column 'label' has '"),
         ("slda --response ordinal", 2, "--response"),
-        ("slda --alpha 0", 2, "--alpha 0: a prior is a number above 0"),
+        ("slda --alpha 0", 2, "--alpha must be above 0, got 0"),
         ("author-topic", 3, "has no column 'author'"),
         ("author-topic --author-col writers --separator=", 2, "--separator is empty"),
         ("labeled-lda --label-col lable", 3, "has no column 'lable'"),

@@ -237,3 +237,27 @@ def test_the_corpus_of_a_run_that_was_no_file_cannot_be_put_back(path: str, sour
     run = open_run(write(tmp_path / "run", inputs=[InputInfo(path, 1, "ab" * 32, "utf-8")]))
     with pytest.raises(InputError, match=rf"fitted to {source}, which it does not hold; write .* and fit to that$"):
         corpus_of(run)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../stolen.txt", "../../.bashrc", "/etc/passwd", "model/../../x", "..\\x", "", "..", "link", "folder/x", "a\0b"],
+)
+def test_a_run_whose_files_lie_elsewhere_is_refused(
+    name: str, tmp_path: Path
+) -> None:  # nlpkit#53: Zip Slip, tarfile's filter "data"
+    run = write(tmp_path / "run")
+    (tmp_path / "stolen.txt").write_text("secret")
+    (run / "link").symlink_to(tmp_path / "stolen.txt")
+    (run / "folder").symlink_to(tmp_path)
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["outputs"][name] = hashlib.sha256(b"secret").hexdigest()
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="lies outside of the run directory"):
+        open_run(run)
+    del manifest["outputs"][name]
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(
+        InputError, match="lies outside of the run directory"
+    ):  # also where only model/config.json names it
+        open_run(run, verify=False).file(name)

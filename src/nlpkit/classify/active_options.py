@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.classify.options import confidence_level
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import READ, WRITTEN, Param, names_in
+from nlpkit.parameters import READ, WRITTEN, Param, names_in, options
 
 ENTROPY, MARGIN, LEAST_CONFIDENT = "entropy", "margin", "least-confident"
 RANDOM, DIVERSE, CORE_SET, BADGE = "random", "diverse", "core-set", "badge"
@@ -38,7 +37,7 @@ def check_strategies(names: list[str]) -> tuple[str, ...]:
     return tuple(map(check_strategy, names))
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ActiveOptions:
     """Options of the choice of texts to label next.
 
@@ -130,7 +129,7 @@ class ActiveOptions:
         return names_in(self.labels)
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ActiveCurveOptions:
     """Options of the comparison of strategies on a corpus that is labelled.
 
@@ -151,10 +150,12 @@ class ActiveCurveOptions:
     batch_size: Annotated[int, Param("Number of texts that are labelled in a round.", metavar="N", min=1)] = 16
     seeds: Annotated[int, Param("Number of repetitions, each with its own test documents.", metavar="N", min=1)] = 5
     test_share: Annotated[
-        float, Param("Share of the documents that the classifiers are scored on.", metavar="SHARE", min=0, max=1)
+        float, Param("Share of the documents that the classifiers are scored on.", metavar="SHARE", above=0, below=1)
     ] = 0.3
     model: Annotated[str, Param("Classifier on the vectors: logreg, or nb (of tfidf only).", metavar="NAME")] = "logreg"
-    cost: Annotated[float, Param("Inverse strength of regularisation of logreg.", ("cost", "C"), metavar="N")] = 10.0
+    cost: Annotated[
+        float, Param("Inverse strength of regularisation of logreg.", ("cost", "C"), metavar="N", above=0)
+    ] = 10.0
     vectors: Annotated[
         str,
         Param("Vectors of the texts: embedding (the column, else made now) or tfidf (of the tokens).", metavar="NAME"),
@@ -174,13 +175,6 @@ class ActiveCurveOptions:
             raise UsageError(
                 "`model=nb` takes no negative numbers, which embeddings have; add `vectors=tfidf`", parameter="model"
             )
-        if not 0 < self.test_share < 1:
-            raise UsageError(
-                f"`test_share={self.test_share:g}`: a share between 0 and 1 is needed, such as 0.3",
-                parameter="test_share",
-            )
-        if not 0 < self.cost < float("inf"):
-            raise UsageError(f"`cost={self.cost:g}`: a number above 0 is needed, such as 10", parameter="cost")
         if self.plot is not None and self.plot.suffix.lower() not in PICTURES:
             raise UsageError(f"`plot={self.plot}`: a picture is one of {' '.join(PICTURES)}", parameter="plot")
         confidence_level(self.ci)

@@ -170,7 +170,7 @@ def _fit(
         validation_fraction=HELD_OUT,
         max_iter=epochs if early else min(epochs, FEW_EPOCHS),
         alpha=0.0001 if early else FEW_DECAY,
-        random_state=seed,
+        random_state=seed % 2**32,
     )
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the model says it

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
@@ -10,7 +9,7 @@ from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.search import values_of
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.evaluation.options import VOTES, AnnotatorsBy, check_annotators_by
-from nlpkit.parameters import READ, READ_LIST, Param, names_in
+from nlpkit.parameters import READ, READ_LIST, Param, names_in, options
 from nlpkit.text.options import TextOptions
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def confidence_level(ci: float) -> float | None:
     return None if ci == 0 else check_level(ci)
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class SplitOptions:
     """Options that choose the documents the model learns from and those it is scored on."""
 
@@ -89,7 +88,7 @@ class SplitOptions:
             raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ClassifierOptions:
     """Kind and parameters of the classifier."""
 
@@ -310,7 +309,7 @@ class ClassifierOptions:
         return names
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ClassifierTextOptions(TextOptions):
     """Options of cutting texts for a classifier; stop words stay, since they separate classes (lecture L1935)."""
 
@@ -347,7 +346,7 @@ class ClassifierTextOptions(TextOptions):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ClassifierReportOptions:
     """Options of the report on a classifier."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.classify.options import confidence_level
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import READ_LIST, Param
+from nlpkit.parameters import READ_LIST, Param, options
 from nlpkit.text.options import TextOptions
 
 SCORES = ("sum", "mean", "polarity")
@@ -21,7 +21,7 @@ def is_package(lexicon: str) -> bool:
     return lexicon.partition(":")[0] in PACKAGES
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class SentimentOptions:
     """Options of sentiment scoring: the lexicon, the score, and the classes that the scores become."""
 
@@ -155,7 +155,7 @@ class SentimentOptions:
         return ",".join(Path(part).name for part in self.names.split(","))
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class SentimentTextOptions:
     """Options of cutting texts into the words that a lexicon is compared with."""
 

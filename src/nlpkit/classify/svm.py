@@ -64,7 +64,7 @@ def _fit(X: Features, y: IntArray, *, C: float, balanced: bool, max_iter: int, s
     from sklearn.svm import LinearSVC
 
     machine = LinearSVC(
-        C=C, class_weight="balanced" if balanced else None, max_iter=max_iter, random_state=seed, dual="auto"
+        C=C, class_weight="balanced" if balanced else None, max_iter=max_iter, random_state=seed % 2**32, dual="auto"
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the model says it

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.classify.options import confidence_level
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.lm.chat_options import LlmOptions
-from nlpkit.parameters import READ, READ_LIST, Param
+from nlpkit.parameters import READ, READ_LIST, Param, options
 
 COSINE, NLI, PROMPT = "cosine", "nli", "prompt"
 WAYS = (COSINE, NLI, PROMPT)
@@ -24,7 +23,7 @@ TEMPLATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ZeroShotOptions(LlmOptions):
     """The labels, by their names or descriptions, and what gives them: an encoder, an NLI model, a masked or a causal language model.
 

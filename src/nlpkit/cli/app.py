@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -20,7 +21,7 @@ from nlpkit.cli import config, console
 from nlpkit.cli.catalogue import Commands, command_panels
 from nlpkit.cli.help import HelpGroup
 from nlpkit.cli.renamed import new_spelling
-from nlpkit.errors import EXIT_BUG, InputError, NlpkitError, OutOfMemoryError, UsageError
+from nlpkit.errors import EXIT_BUG, InputError, NlpkitError, OutOfMemoryError, UsageError, is_shortage
 from nlpkit.interrupts import Ended, catch_ending_signals
 
 
@@ -66,12 +67,10 @@ class NlpkitGroup(HelpGroup):
             reason = "interrupted" if came == signal.SIGINT else f"ended by {signal.Signals(came).name}"
             self._fail(f"{reason}; {str(stopped) or 'nothing was written'}", 128 + came)
         except MemoryError as error:
-            lines = str(error).splitlines()
-            self._fail(
-                f"out of memory{': ' + lines[0] if lines else ''}; try --limit N, or see --dry-run",
-                OutOfMemoryError.exit_code,
-            )
+            self._short_of_memory(error)
         except OSError as error:
+            if is_shortage(error):
+                self._short_of_memory(error)
             if error.errno is None:
                 self._bug(error)
             where = f"{error.filename}: " if error.filename is not None else "cannot read or write: "
@@ -80,6 +79,8 @@ class NlpkitGroup(HelpGroup):
             if _is_typers(error):  # usage errors, --help, exit
                 self._usage(error, words)
                 raise
+            if is_shortage(error):
+                self._short_of_memory(error)
             number = re.search(r"\(os error (\d+)\)", str(error))
             if number is not None:  # of libraries written in Rust, such as safetensors on a full disk
                 self._fail(f"cannot read or write: {os.strerror(int(number[1]))}", InputError.exit_code)
@@ -101,6 +102,13 @@ class NlpkitGroup(HelpGroup):
             self._fail(renamed, UsageError.exit_code)
         see = f" See: {command} -h" if message.endswith("?") else f"; see: {command} -h"
         self._fail(f"{message[:1].lower()}{message[1:]}{see}", UsageError.exit_code)
+
+    def _short_of_memory(self, error: Exception) -> None:
+        reason = str(error).partition("\n")[0].partition(" from resource location")[0]
+        self._fail(
+            f"out of memory{': ' + reason if reason else ''}; try --limit N, or see --dry-run",
+            OutOfMemoryError.exit_code,
+        )
 
     @staticmethod
     def _fail(message: str, code: int) -> None:
@@ -204,12 +212,21 @@ def main() -> None:
     gc.set_threshold(100_000, 20, 100)  # a corpus is many small objects and few cycles: a twentieth of the time
     _prepare_streams()
     catch_ending_signals()
+    _spare_memory()
     threading.excepthook = _report_thread_error
     try:
         app(prog_name="nlpkit")
     finally:
         _let_go_of_pipes()
         gc.freeze()  # the process ends: without it, a quarter of a second goes into a last search for cycles
+
+
+def _spare_memory() -> None:
+    """Let OpenBLAS take one thread where memory is limited: each reserves tens of megabytes, and without them it ends the process."""
+    with suppress(ImportError, OSError):
+        resource: Any = import_module("resource")  # which Windows has not
+        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _report_thread_error(ended: threading.ExceptHookArgs) -> None:

@@ -81,12 +81,23 @@ def has_variables() -> bool:
 
 
 def check_environment() -> None:
-    """Warn about variables NLPKIT_… that are no option of any command: a misspelt one would be ignored in silence."""
+    """Warn about variables NLPKIT_… that are no option of any command: a misspelt one would be ignored in silence.
+
+    Raises:
+        UsageError: a number of threads for Numba is none; Numba itself would end with an error of another kind.
+    """
+    threads = os.environ.get("NUMBA_NUM_THREADS", "1")
+    if not threads.strip().isdecimal() or int(threads) < 1:
+        raise UsageError(
+            f"the environment variable NUMBA_NUM_THREADS={threads} is no number of threads; give 1 or more, or unset it"
+        )
     if not has_variables():
         return
+    from nlpkit.lm.chat_options import KEYS
+
     known = {PREFIX + name.upper() for options in _TYPES.values() for name in options}
     for name in sorted(os.environ):
-        if name.startswith(PREFIX) and name not in known:
+        if name.startswith(PREFIX) and name not in known and name not in KEYS:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             reporting.warn(f"the environment variable {name} is no option of nlpkit and is ignored{hint}")

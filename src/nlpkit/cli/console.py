@@ -58,7 +58,7 @@ class _StderrHandler(logging.Handler):
 
 
 def _write(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)  # noqa: T201
+    print(wording.visible(line), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def error(message: str) -> None:
@@ -79,13 +79,14 @@ def next_step(*words: object) -> str:
 
 
 def out(text: str) -> None:
-    """Print a line of the result on stdout."""
-    sys.stdout.write(text + "\n")
+    """Print a line of the result on stdout; what comes from a corpus steers no terminal (see `wording.visible`)."""
+    sys.stdout.write(wording.visible(text) + "\n")
 
 
 def emit_json(value: dict[str, Any]) -> None:
-    """Print one JSON object on stdout."""
-    sys.stdout.write(to_json(value) + "\n")
+    """Print one JSON object on stdout, on a terminal with escapes for what would steer it, which JSON reads as the same."""
+    text = to_json(value)
+    sys.stdout.write((wording.visible_json(text) if sys.stdout.isatty() else text) + "\n")
 
 
 def table(
@@ -102,16 +103,20 @@ def table(
     """Print a table for people on stdout. `right` names the columns of numbers; without column names there is no head.
 
     Where there is a noun for the rows, at most --show of them are printed, the largest if there are sizes, and a line tells
-    that `rest` (a file, an option) has the others. Rows `after` them are always printed.
+    that `rest` (a file, an option) has the others. Rows `after` them are always printed. What comes from a corpus steers no
+    terminal (see `wording.visible`).
     """
     kept = shown_rows(len(rows), sizes) if noun else range(len(rows))
     fixed = os.environ.get("COLUMNS") or ("" if sys.stdout.isatty() else "120")
     width = int(fixed) if fixed.isdecimal() and int(fixed) else shutil.get_terminal_size().columns
-    head, lines = table_lines(columns, [*(rows[i] for i in kept), *after], right=right, width=width)
+    shown = [[wording.visible(cell) for cell in row] for row in (columns, *(rows[i] for i in kept), *after)]
+    numbers = [wording.visible(name) for name in right]
+    head, lines = table_lines(shown[0], shown[1:], right=numbers, width=width)
     if sys.stdout.isatty():
         head = [f"\x1b[1m{line}\x1b[0m" for line in head[:-1]] + head[-1:]
     omitted = [] if len(kept) == len(rows) else [rest_line(len(kept), len(rows), noun, rest, largest=sizes is not None)]
-    sys.stdout.write("\n".join([*([title] if title else []), *head, *lines, *omitted]) + "\n\n")
+    around = [wording.visible(line) for line in ([title] if title else [])], [wording.visible(line) for line in omitted]
+    sys.stdout.write("\n".join([*around[0], *head, *lines, *around[1]]) + "\n\n")
 
 
 def shown_rows(n: int, sizes: Sequence[float] | None = None) -> list[int]:
@@ -173,11 +178,12 @@ def progress(label: str, total: int | None, percent: bool) -> Iterator[reporting
     amount = (TaskProgressColumn(),) if percent else (MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
     columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total, rate="")
+        task = bar.add_task(wording.visible(label), total=total, rate="")
 
         def update(done: int, label: str | None = None, /) -> None:
             speed = bar.tasks[task].speed
-            bar.update(task, completed=done, description=label, rate=f"{speed:,.0f}/s" if speed else "")
+            named = None if label is None else wording.visible(label)
+            bar.update(task, completed=done, description=named, rate=f"{speed:,.0f}/s" if speed else "")
 
         yield update
 

@@ -19,7 +19,7 @@ from nlpkit import reporting
 from nlpkit.cli import config, console, light, spelling
 from nlpkit.cli.help import HelpGroup, command_class
 from nlpkit.errors import UsageError
-from nlpkit.parameters import MOST, READ, WRITTEN, Execution, Files, Param
+from nlpkit.parameters import MOST, READ, WRITTEN, Execution, Files, Param, options
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ Inputs = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class RunFlags(Execution):
     """How a command runs and what it says."""
 
@@ -67,7 +67,7 @@ class RunFlags(Execution):
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class OutputFlags:
     """Where a command writes."""
 

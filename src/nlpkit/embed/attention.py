@@ -10,13 +10,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from nlpkit.errors import InputError, MissingError, UsageError, first_line, missing_extra
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 from nlpkit.types import Float32Array, FloatArray
 
 LONGEST = 256  # tokens: the page has a map of T × T for each head
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class AttentionOptions:
     """How much of a text is looked at, and where the model is looked for."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -147,6 +148,9 @@ def folder_problem(folder: Path) -> str | None:
         if (folder / "manifest.json").is_file() and (folder / "model").is_dir():
             return _problem_of_run(folder)
         return "is no model: it has neither modules.json nor config.json"
+    code = _foreign_code(folder)
+    if code:
+        return code
     weights = weight_files(folder)
     folders = [folder, *(path for path in folder.iterdir() if path.is_dir() and path.name not in _OTHER_FORMATS)]
     for place in folders:
@@ -158,6 +162,24 @@ def folder_problem(folder: Path) -> str | None:
                 "use a model that has model.safetensors"
             )
     return None if weights else "has no weights (*.safetensors)"
+
+
+def _foreign_code(folder: Path) -> str | None:
+    """Return the reason why the modules of a model cannot be loaded, or None: sentence-transformers before 6 runs code beside a model."""
+    file = folder / "modules.json"
+    if not file.is_file():
+        return None
+    try:
+        types = [module["type"] for module in json.loads(file.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        return f"has a modules.json that lists no modules ({type(error).__name__})"
+    foreign = next((kind for kind in types if not str(kind).startswith("sentence_transformers.")), None)
+    if foreign is None:
+        return None
+    return (
+        f"has a module of the type '{foreign}', which is code of the model's own, and nlpkit runs none; use a model whose modules are "
+        "all of sentence_transformers"
+    )
 
 
 def weight_files(folder: Path) -> list[Path]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import FOLDER_WRITTEN, READ, Param
+from nlpkit.parameters import FOLDER_WRITTEN, READ, Param, options
 
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
@@ -18,7 +18,7 @@ LEAST_SAMPLE = 100
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class EncoderOptions:
     """Options of embeddings: the model and its settings."""
 
@@ -132,7 +132,7 @@ class EncoderOptions:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class SbertOptions(EncoderOptions):
     """Options of embeddings for a command whose purpose is to embed."""
 
@@ -150,7 +150,7 @@ METHODS = ("sbert", "doc2vec", "mean-words")
 DTYPES = ("float32", "float16", "int8", "binary")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class DocumentMethodOptions:
     """The kind of vectors that documents get."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, cast
 
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.lm.chat_options import LOCAL, LlmOptions
-from nlpkit.parameters import MOST, READ, WRITTEN, Param, names_in
+from nlpkit.parameters import MOST, READ, WRITTEN, Param, names_in, options
 
 COMPATS = ("gensim", "octis", "tomotopy", "palmetto")
 ENCODER = "encoder"  # the value of `vectors` that stands for a sentence encoder
@@ -37,7 +36,7 @@ def check_annotators_by(by: str, annotators: object) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class IntervalOptions:
     """Which intervals scores have."""
 
@@ -52,7 +51,7 @@ class IntervalOptions:
         return None if self.ci == 0 else check_level(self.ci)
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class EvaluationOptions(IntervalOptions):
     """Which scores are made, and by which definition; and how targets that are tables or files of topics are read.
 
@@ -122,7 +121,7 @@ class EvaluationOptions(IntervalOptions):
     particles: Annotated[
         int, Param("Number of particles of the left-to-right estimator of perplexity.", min=1, panel=DEFINITION)
     ] = 100
-    beta: Annotated[float, Param("Weight of recall against precision in F scores.", panel=DEFINITION)] = 1.0
+    beta: Annotated[float, Param("Weight of recall against precision in F scores.", panel=DEFINITION, above=0)] = 1.0
     label_noise: Annotated[
         str | float | None,
         Param(
@@ -172,8 +171,6 @@ class EvaluationOptions(IntervalOptions):
             raise unknown_value("absent", self.absent, ("worst", "skip"))
         if self.method not in ("completion", "left-to-right"):
             raise unknown_value("method", self.method, ("completion", "left-to-right"))
-        if not 0 < self.beta < float("inf"):
-            raise UsageError(f"`beta={self.beta:g}`: a number above 0 is needed", parameter="beta")
         if self.compat is not None and self.absent != "worst":
             raise UsageError("`absent` is ours, `compat` theirs; leave one of them out", parameter="absent")
         if self.ci_over not in ("topics", "documents"):
@@ -286,7 +283,7 @@ class EvaluationOptions(IntervalOptions):
             )
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class AgreementOptions:
     """How the labels of coders are measured. order: labels from low to high, with commas or as a sequence."""
 
@@ -307,7 +304,7 @@ class AgreementOptions:
         return names_in(self.order)
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class JudgeOptions(LlmOptions):
     """Options of a language model that answers a task for people.
 
@@ -342,7 +339,7 @@ class JudgeOptions(LlmOptions):
             raise UsageError("`llm=local` always answers alike; leave `judges` out", parameter="judges")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class GateOptions:
     """Bounds that scores must keep, and how a CI job is told of them."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from nlpkit.embed.options import DEFAULT_ENCODER
 from nlpkit.errors import UsageError
-from nlpkit.parameters import READ, Param
+from nlpkit.parameters import READ, Param, options
 
 _PAIR, _NEGATIVE, _ANSWERS = ("pair_col",), ("pair_col", "negative_col"), ("chosen_col", "rejected_col")
 READS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # of each objective the columns beside the text, and those that it needs
@@ -20,7 +19,7 @@ MEANINGS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class TrainEncoderOptions:
     """Base and objective of encoder training."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -11,7 +10,7 @@ from nlpkit.embed.options import DEFAULT_ENCODER
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.evaluation.options import VOTES, AnnotatorsBy, check_annotators_by
 from nlpkit.finetune.quantization import CODES, Quantization
-from nlpkit.parameters import FOLDER_WRITTEN, READ, Param, names_in
+from nlpkit.parameters import FOLDER_WRITTEN, READ, Param, names_in, options
 
 if TYPE_CHECKING:
     from nlpkit.finetune.methods import Method
@@ -28,7 +27,7 @@ def _plain_source(source: Any) -> str | None:
     return None if source is None else str(source) if isinstance(source, str | Path) else "(in memory)"
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class HeldOutOptions:
     """Documents that decide when to stop, and those the model is scored on: files, corpora, or rows by a column."""
 
@@ -74,7 +73,7 @@ class HeldOutOptions:
         return f"the {split} documents" + (f" of `split={self.split}`" if self.split is not None else "")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class DatasetOptions(HeldOutOptions):
     """Documents that are learned from, their labels, and the documents the model is scored on."""
 
@@ -155,7 +154,7 @@ class DatasetOptions(HeldOutOptions):
 
     def check(self) -> None:
         """Raise UsageError for options that contradict each other."""
-        super(DatasetOptions, self).check()
+        HeldOutOptions.check(self)
         if self.shots is not None and self.totals is not None:
             raise UsageError(
                 "`shots` and `totals` both say how many documents are learned from; keep one", parameter="totals"
@@ -262,7 +261,7 @@ class DatasetOptions(HeldOutOptions):
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class FinetuneOptions:
     """The model that is fine-tuned, the method, and the report."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ MEAN_RATE, MEAN_MANY_CLASSES_RATE = 2e-3, 5e-3  # of a head on the mean of the t
 POOLED = ("full", "head", "peft", "adapter")  # families of methods whose networks have a new head
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ScheduleOptions:
     """Length and rates of training; None: the method or the objective decides."""
 
@@ -84,7 +84,7 @@ class ScheduleOptions:
         return replace(schedule, max_steps=self.max_steps, patience=self.patience, **changes)
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class TrainingOptions(ScheduleOptions):
     """Settings of fine-tuning; what is None comes from the method. `class_weight="balanced"`: classes weigh alike."""
 
@@ -118,7 +118,7 @@ class TrainingOptions(ScheduleOptions):
         """Raise UsageError for values that are out of range."""
         if self.class_weight not in ("none", "balanced"):
             raise unknown_value("class_weight", self.class_weight, ("none", "balanced"))
-        super(TrainingOptions, self).check()
+        ScheduleOptions.check(self)
 
     @property
     def balanced(self) -> bool:
@@ -182,7 +182,7 @@ class TrainingOptions(ScheduleOptions):
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class HardwareOptions:
     """Where a model is trained, and whether the hub is asked for it."""
 

@@ -46,7 +46,9 @@ def footer_block(
 
 def with_footer(schema: pa.Schema, block: dict[str, Any]) -> pa.Schema:
     """Return a schema that carries the block, its keys in a fixed order."""
-    return schema.with_metadata({FOOTER_KEY: json.dumps(block, sort_keys=True, ensure_ascii=False).encode()})
+    return schema.with_metadata(
+        {FOOTER_KEY: json.dumps(block, sort_keys=True, ensure_ascii=False).encode("utf-8", "backslashreplace")}
+    )
 
 
 def read_footer(path: Path) -> dict[str, Any] | None:

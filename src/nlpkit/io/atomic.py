@@ -40,6 +40,10 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
         InputError: its parent directory does not exist or cannot be written.
     """
     parent = path.parent
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:  # Arrow takes no other name, and no manifest could have it
+        raise UsageError(f"cannot write {path}: the name is no UTF-8; give another -o") from None
     if not parent.is_dir():
         if parent.exists():
             raise InputError(f"cannot write {path}: {parent} is a file, not a directory; give another -o")
@@ -222,6 +226,9 @@ def _remove_leftovers(path: Path) -> None:
 
 
 def _alive(process: int) -> bool:
+    """Return whether a process of this machine runs; on Windows every one counts as running, since signal 0 is Ctrl-C there."""
+    if os.name == "nt":
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -232,5 +239,5 @@ def _alive(process: int) -> bool:
 
 
 def _sync(path: Path) -> None:
-    with path.open("rb") as file:
+    with path.open("rb+") as file:  # Windows needs a file that can be written
         os.fsync(file.fileno())

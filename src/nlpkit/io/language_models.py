@@ -16,6 +16,7 @@ import pyarrow as pa
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.arpa import ZERO, ArpaLevel, read_arpa, write_arpa
 from nlpkit.io.artifacts import BatchedTable
+from nlpkit.io.run_reading import strings
 from nlpkit.io.runs import Run, RunTables
 from nlpkit.lm.model import NgramModel
 from nlpkit.lm.options import NgramModelOptions
@@ -98,7 +99,7 @@ def read_model(run: Run) -> NgramModel:
             smoothed = Smoothed(ngrams.column("log10_prob").to_numpy() * LN10, weight * LN10)
         trie = Trie(last, starts.astype(np.int32), levels.astype(np.int64))
         counts = ngrams.column("count").to_numpy().astype(np.int32)
-        return NgramModel(options, words.column("word").to_pylist(), trie, counts, smoothed)
+        return NgramModel(options, strings(words, "word"), trie, counts, smoothed)
 
 
 def check_arpa(options: NgramModelOptions) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from nlpkit.io.artifacts import parquet_shape
 from nlpkit.io.documents import TEXT_HASH
 from nlpkit.io.layer_tables import path_columns, read_paths
 from nlpkit.io.run_reading import numbers, strings
@@ -22,6 +24,28 @@ from nlpkit.topics.mixtures.diagnostics import DIAGNOSTICS
 from nlpkit.topics.mixtures.model import MainTopics, MixtureModel
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
+# the dimensions of the further parameters of each kind: K topics, V terms, D documents; another letter is one size in all of a run
+_CONTENT = {"baseline": "V", "topic": "K V", "level": "A V", "weights": "A", "topic_level": "A*K V"}
+_SHAPES: Mapping[str, Mapping[str, str]] = {
+    "nmf": {"idf": "V"},
+    "gsdmm": {"sizes": "K"},
+    "biterm": {"shares": "K"},
+    "hlda": {"tree": "K 3"},
+    "slda": {"coefficients": "K C", "intercept": "C"},
+    "author-topic": {"authors": "A K"},
+    "dtm": {"pairs": "N 2", "paths": "N T", "rest": "K T", "period_bounds": "T+1", "period_tokens": "T K"},
+    "stm": {
+        "eta": "D K-1", "noise": "K-1 K-1", "sigma": "K-1 K-1", "gamma": "P K-1", "mean": "K-1", "average_mean": "K-1",
+        "average_covariance": "K-1 K-1", **{f"content_{name}": shape for name, shape in _CONTENT.items()},
+    },
+}  # fmt: skip
+_WITHOUT_ETA = ("plsa", "nmf", "stm", "dtm", "ctm", "etm", "fastopic")
+_NOT_ALWAYS = (
+    "gamma",
+    "mean",
+    *(f"content_{name}" for name in _CONTENT),
+)  # of stm with covariates, without, with content
+_NOT_NEGATIVE = ("idf", "sizes", "shares", "authors", "period_tokens", "content_baseline", "content_weights")
 _COLUMNS = {"tokens": "n_tokens", "exclusivity": "mallet_exclusivity"}  # names that mean something else in a run
 
 
@@ -153,16 +177,57 @@ def array_table(values: FloatArray) -> pa.Table:
 
 
 def read_arrays(run: Run) -> dict[str, FloatArray]:
-    """Return the further parameters of a model by name. Raises InputError where the run directory is damaged."""
-    arrays: dict[str, FloatArray] = {}
-    for name in run.model_config("n_topics").get("arrays", ()):
-        column = run.table(f"model/{name}").column("value").combine_chunks()
-        with run.intact():
-            is_matrix = pa.types.is_fixed_size_list(column.type)
-            flat = pa.table({"value": column.flatten() if is_matrix else column})
-            values = numbers(flat, "value").astype(np.float64)
-            arrays[name] = values.reshape(len(column), -1) if is_matrix else values
+    """Return the further parameters of a model by name, of the shapes that its kind has them in.
+
+    Raises:
+        InputError: the run directory is damaged.
+    """
+    config, shapes = run.model_config("n_topics"), _SHAPES.get(run.manifest["kind"], {})
+    with run.intact():
+        names = list(config.get("arrays", []))
+        unknown = [name for name in names if name not in shapes]
+        if unknown:
+            raise ValueError(f"a model of kind '{run.manifest['kind']}' has no {unknown[0]}")
+        missing = [name for name in shapes if name not in names and name not in _NOT_ALWAYS]
+        if missing:
+            raise ValueError(f"{missing[0]} is missing")
+        arrays = {name: _as_array(name, run.table(f"model/{name}").column("value").combine_chunks()) for name in names}
+        sizes = {"K": int(config["n_topics"])}
+        sizes |= {letter: parquet_shape(run.file(file))[0] for letter, file in _COUNTED.items()}
+        for name, array in arrays.items():
+            _check_shape(name, array.shape, shapes[name], sizes)
     return arrays
+
+
+_COUNTED = {"V": "vocab.parquet", "D": "documents.parquet"}
+
+
+def _as_array(name: str, column: pa.Array) -> FloatArray:
+    is_matrix = pa.types.is_fixed_size_list(column.type)
+    if column.null_count:
+        raise ValueError(f"{name} has rows without a value")
+    flat = pa.table({"value": column.flatten() if is_matrix else column})
+    values = numbers(flat, "value", least=0 if name in _NOT_NEGATIVE else -math.inf).astype(np.float64)
+    return values.reshape(len(column), column.type.list_size) if is_matrix else values
+
+
+def _check_shape(name: str, shape: tuple[int, ...], declared: str, sizes: dict[str, int]) -> None:
+    """Refuse an array of another shape; a letter that has no size yet gets that of the array. Raises ValueError."""
+    dimensions = declared.split()
+    for size, dimension in zip(shape, dimensions, strict=False):
+        if dimension.isalpha():
+            sizes.setdefault(dimension, size)
+    needed = tuple(_size(dimension, sizes) for dimension in dimensions)
+    if shape != needed:
+        raise ValueError(f"{name} has the shape {shape}, where {needed} was needed")
+
+
+def _size(dimension: str, sizes: Mapping[str, int]) -> int:
+    """Return the size of a dimension: a letter, a number, K-1, T+1 or A*K. Raises KeyError for a letter without a size."""
+    if "*" in dimension:
+        return math.prod(sizes[letter] for letter in dimension.split("*"))
+    letter, plus, minus = dimension[0], dimension.partition("+")[2], dimension.partition("-")[2]
+    return int(dimension) if dimension.isdecimal() else sizes[letter] + int(plus or 0) - int(minus or 0)
 
 
 def read_weights(run: Run) -> dict[str, Float32Array]:
@@ -275,8 +340,11 @@ def read_fitted_texts(run: Run) -> FittedTexts:
 
 def read_left_out(run: Run) -> frozenset[str] | None:
     """Return the terms of the texts of a run that did not become terms of its model, None where it does not hold them."""
-    there = (run.path / "model" / "left_out.parquet").is_file()
-    return frozenset(run.table("model/left_out").column("term").to_pylist()) if there else None
+    if not (run.path / "model" / "left_out.parquet").is_file():
+        return None
+    table = run.table("model/left_out")
+    with run.intact():
+        return frozenset(strings(table, "term"))
 
 
 def read_alpha(run: Run, K: int) -> FloatArray:
@@ -305,7 +373,8 @@ def read_model(run: Run) -> MixtureModel:
         terms = tuple(strings(vocab, "term"))
         K, eta = int(config["n_topics"]), float(config["eta"])
         alpha = read_alpha(run, K)
-        if not (eta >= _least_prior(run) and eta < np.inf):
+        least = 0.0 if run.manifest["kind"] in _WITHOUT_ETA else float(np.finfo(float).tiny)
+        if not least <= eta < np.inf:
             raise ValueError(f"eta {eta:g}")
         rows = numbers(counts, "topic", least=0, most=K - 1)
         columns = numbers(counts, "term_id", least=0, most=len(terms) - 1)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError
 from nlpkit.io.readers.roles import Roles
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 
 Pairs = tuple[tuple[str, str], ...]
 SELECTING = ("where", "keep_if", "sample")  # which documents are used
 _OF_THE_WORK = ("words_col", "text_needed", "columns", "batch_rows")  # what a command reads, not how the user wants it
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ReadOptions:
     """Options of reading inputs.
 

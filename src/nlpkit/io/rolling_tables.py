@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -180,7 +181,10 @@ def read_texts(run: Run) -> dict[int, str]:
     """Return the beginnings of texts of `state_tables`, by row of documents.parquet."""
     table = run.table("model/rolling_texts")
     with run.intact():
-        return dict(zip(table.column("document").to_pylist(), table.column("text").to_pylist(), strict=True))
+        texts = table.column("text").to_pylist()
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("texts that are none")
+        return dict(zip(numbers(table, "document", least=0).tolist(), texts, strict=True))
 
 
 _CONFIG = (
@@ -217,9 +221,13 @@ def read_state(run: Run, options: RollingOptions, seed: int) -> RollingState:
     names = run.table("documents", ["id"])
     with run.intact():
         lengths = numbers(documents, "n_tokens", least=0).astype(np.int64)
+        if not stored_chunks.schema.equals(CHUNKS_SCHEMA):
+            raise ValueError("columns of the chunks")
         chunks = tuple(Chunk(**_as_chunk(row)) for row in stored_chunks.to_pylist())
         terms, ids = tuple(strings(vocab, "term")), strings(names, "id")
         at, dates = numbers(documents, "document"), documents.column("date")
+        if not all(pa.types.is_integer(tokens.column(name).type) for name in ("chain_topic", "term_id")):
+            raise ValueError("topics and terms of tokens that are no whole numbers")
         z = numbers(tokens, "chain_topic", least=0, most=options.n_topics - 1)
         term_ids = numbers(tokens, "term_id", least=0, most=len(terms) - 1)
         fits = (
@@ -230,6 +238,7 @@ def read_state(run: Run, options: RollingOptions, seed: int) -> RollingState:
             and last.num_rows == chunks[-1].n + chunks[-1].n_discarded
             and dates.type == pa.date32()
             and not dates.null_count
+            and _follow_each_other(chunks, dates.to_numpy().astype("datetime64[D]"))
         )
         if not fits:
             raise ValueError("tables of the rolling model")
@@ -245,6 +254,23 @@ def read_state(run: Run, options: RollingOptions, seed: int) -> RollingState:
             chunks=chunks,
             last=with_used_terms(token_table(last.column("tokens"))),
         )
+
+
+def _follow_each_other(chunks: Sequence[Chunk], dates: np.ndarray) -> bool:
+    """Return whether chunks are numbered, one period after the other, and hold all dates, which ascend."""
+    days = [day for chunk in chunks for day in (chunk.start_date, chunk.end_date)]
+    numbers_of = [number for chunk in chunks for number in (chunk.n, chunk.n_discarded, chunk.n_vocab, chunk.n_tokens)]
+    if (
+        None in days
+        or None in numbers_of
+        or min(numbers_of) < 0
+        or [chunk.chunk_id for chunk in chunks] != list(range(len(chunks)))
+    ):
+        return False
+    ascending = all(a <= b for a, b in pairwise(days)) and all(a.end_date < b.start_date for a, b in pairwise(chunks))
+    first, last = np.datetime64(days[0]), np.datetime64(days[-1])
+    inside = not len(dates) or bool(dates[0] >= first and dates[-1] <= last)
+    return ascending and inside and bool((np.diff(dates) >= np.timedelta64(0)).all())
 
 
 def plain_columns(table: pa.Table) -> pa.Table:

@@ -10,13 +10,13 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
 
 from nlpkit import wording
-from nlpkit.errors import InputError, SchemaError, first_line
+from nlpkit.errors import InputError, SchemaError, UsageError, first_line
 from nlpkit.io.artifacts import BatchedTable, dropped_table, read_table, write_table
 from nlpkit.io.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
@@ -159,6 +159,16 @@ def _made_in(path: Path) -> dict[str, str] | None:
 
 
 _KINDS = {"documents": "run_documents"}
+# the types of values in model/config.json that are relied on, in runs of all kinds
+_CONFIG = {
+    "n_topics": int,
+    "eta": int | float,
+    "options": dict,
+    "tokens": dict,
+    "arrays": list,
+    "labels": list,
+    "classes": list,
+}
 _KEYS = (
     "schema_version", "nlpkit_version", "kind", "command_line", "parameters", "seed", "threads", "inputs", "results",
     "seconds", "peak_memory_mb", "outputs",
@@ -202,15 +212,21 @@ class Run:
         missing = [key for key in needed if key not in config]
         if missing:
             raise InputError(f"{file} has no '{missing[0]}'; the run directory is damaged, make it again")
+        other = [key for key, kind in _CONFIG.items() if not isinstance(config.get(key), kind | None)]
+        if other:
+            raise InputError(
+                f"the value of '{other[0]}' in {file} is of another type; the run directory is damaged, make it again"
+            )
         return config
 
     def file(self, name: str) -> Path:
         """Return the path of one of its files, as it was written.
 
         Raises:
-            InputError: it is not there, or was changed since.
+            InputError: it is not there, lies elsewhere, or was changed since.
         """
         file = self.path / name
+        _check_inside(self.path, name)
         if not file.is_file() and name not in self.manifest["outputs"]:
             raise InputError(f"{self.path} is a run of kind '{self.manifest['kind']}', which has no {name}")
         if not file.is_file():
@@ -262,8 +278,10 @@ class Run:
             ValueError,
             ArithmeticError,
             AttributeError,
+            RecursionError,
             pa.ArrowException,
             InputError,
+            UsageError,  # of options that the model was fitted with
         ) as error:
             if isinstance(error, InputError) and str(self.path) in str(error):
                 raise
@@ -327,6 +345,8 @@ def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
     }.items():
         if not isinstance(manifest[key], kind):
             raise InputError(f"{path} is damaged: '{key}' is no {kind.__name__}; make the run again")
+    for name in manifest["outputs"]:
+        _check_inside(path.parent, name)
     needed = {"path": str, "rows": int, "sha256": str}
     for entry in manifest["inputs"]:
         if not isinstance(entry, dict) or not all(isinstance(entry.get(k), kind) for k, kind in needed.items()):
@@ -336,6 +356,21 @@ def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
         isinstance(made_in, dict) and all(isinstance(made_in.get(k), str) for k in ("folder", "from_run"))
     ):
         raise InputError(f"{path} is damaged: 'made_in' is no folder; make the run again")
+
+
+def _check_inside(run: Path, name: str) -> None:
+    """Refuse a file of a run that lies elsewhere, by its name or by a link: whoever made the run would choose what is read or written.
+
+    Raises:
+        InputError: it does.
+    """
+    leaves = not name or "\\" in name or PurePath(name).is_absolute() or ".." in PurePath(name).parts
+    try:
+        leaves = leaves or not (run / name).resolve().is_relative_to(run.resolve())
+    except (OSError, RuntimeError, ValueError):  # a circle of links, a NUL in a name
+        leaves = True
+    if leaves:
+        raise InputError(f"{run} is refused: its file '{name}' lies outside of the run directory; make the run again")
 
 
 def add_output(path: Path, names: Sequence[str]) -> None:

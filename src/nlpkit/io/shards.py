@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError
 from nlpkit.io.footers import SHARD
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 from nlpkit.wording import counted
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def parse_share(text: str) -> Share:
     return Share(int(parts[1]), int(parts[2]))
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ShardOptions:
     """Options of work that several processes or machines share."""
 

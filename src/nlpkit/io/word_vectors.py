@@ -20,6 +20,7 @@ from nlpkit.io.atomic import atomic_file
 from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.encoding import decode
 from nlpkit.io.readers.blocks import lines_with_ends
+from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import open_run
 from nlpkit.io.sources import COMPRESSED, Source, StoredBytes, missing_path, split_suffix
 from nlpkit.types import BoolArray, Float32Array
@@ -90,9 +91,18 @@ def _of_run(path: Path, *, verify: bool) -> WordVectors:
         config, subwords = run.model_config("method"), None
         if "buckets" in config:
             grams = run.table("model/ngrams")
-            ids = grams.column("bucket").to_numpy().astype(np.int32)
+            shortest, longest, buckets = (config[name] for name in ("shortest", "longest", "buckets"))
+            if (
+                not all(type(n) is int for n in (shortest, longest, buckets))
+                or not 1 <= shortest <= longest
+                or buckets < 1
+            ):
+                raise ValueError(f"parts of words of {shortest} to {longest} letters in {buckets} buckets")
+            ids = numbers(grams, "bucket", least=0, most=buckets - 1).astype(np.int32)
             matrix = embedding_matrix(grams.column("embedding"), unit=False)
-            subwords = Subwords(config["shortest"], config["longest"], config["buckets"], ids, matrix)
+            if matrix.shape[1:] != known.vectors.shape[1:]:
+                raise ValueError(f"parts of words in {matrix.shape[1]} dimensions, words in {known.vectors.shape[1]}")
+            subwords = Subwords(shortest, longest, buckets, ids, matrix)
         vectors = WordVectors(known.words, known.vectors, known.counts, subwords)
         vectors.check(f"{path}/words.parquet")
     return vectors

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 
 LOCAL = "local"
+KEYS = ("NLPKIT_LLM_KEY", "OPENAI_API_KEY")  # variables of the environment that hold the key of a server
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class LlmOptions:
     """Which language model is asked, and how.
 

@@ -8,10 +8,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import UsageError
 from nlpkit.lm.model import NgramModel
 from nlpkit.lm.trie import END_ID, START_ID, UNKNOWN_ID
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 from nlpkit.types import FloatArray
 
 DRAWN = ("sample", "top-k", "top-p", "temperature")
@@ -19,7 +19,7 @@ DECODE = (*DRAWN, "greedy", "beam")
 TOP_K, TOP_P = 50, 0.9  # of `decode=top-k` and `decode=top-p` without a number
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class GenerateOptions:
     """How texts are continued.
 
@@ -34,13 +34,14 @@ class GenerateOptions:
         str,
         Param(
             "Way of choosing words: sample (drawn), top-k, top-p or temperature (drawn with that bound), greedy (the likeliest each time) "
-            "or beam (the likeliest texts of several kept)."
+            "or beam (the likeliest texts of several kept).",
+            choices=DECODE,
         ),
     ] = "sample"
     texts: Annotated[int, Param("Number of texts.", metavar="N", min=1)] = 5
     max_words: Annotated[int, Param("Most words of a text, those of the prompt apart.", metavar="N", min=1)] = 50
     temperature: Annotated[
-        float, Param("sample: below 1 likelier words are drawn more often, above 1 less often.", min=0)
+        float, Param("sample: below 1 likelier words are drawn more often, above 1 less often.", min=0.01)
     ] = 1.0
     top_k: Annotated[int | None, Param("sample: draw among the N likeliest words only.", metavar="N", min=1)] = None
     top_p: Annotated[
@@ -53,13 +54,6 @@ class GenerateOptions:
 
     def __post_init__(self) -> None:
         """Check the values against each other."""
-        if self.decode not in DECODE:
-            raise unknown_value("decode", self.decode, DECODE)
-        if not 0.01 <= self.temperature < float("inf"):
-            raise UsageError(
-                f"`temperature={self.temperature:g}`: 0.01 or more is needed; `decode=greedy` takes the likeliest word each time",
-                parameter="temperature",
-            )
         if not self.drawn:
             for name in ("temperature", "top_k", "top_p"):
                 if getattr(self, name) not in (None, 1.0):

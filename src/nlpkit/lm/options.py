@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Param
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Param, options
 
 SMOOTHING = ("kneser-ney", "witten-bell", "backoff", "add-k", "mle")
 UNITS = ("sentence", "paragraph", "document")
 LAPLACE = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class NgramModelOptions:
     """What a language model counts and how it smooths.
 
@@ -30,7 +29,8 @@ class NgramModelOptions:
         str,
         Param(
             "Smoothing: kneser-ney (modified, interpolated), witten-bell, backoff (absolute discounting, shorter n-grams only where one "
-            "is unseen), add-k (of the full order), or mle (none: unseen n-grams have probability 0)."
+            "is unseen), add-k (of the full order), or mle (none: unseen n-grams have probability 0).",
+            choices=SMOOTHING,
         ),
     ] = "kneser-ney"
     add: Annotated[
@@ -50,16 +50,12 @@ class NgramModelOptions:
         bool,
         Param("Closed vocabulary: no probability for unknown words, which are left out of the perplexity."),
     ] = False
-    unit: Annotated[str, Param("What begins with <s> and ends with </s>: sentence, paragraph or document.")] = (
-        "sentence"
-    )
+    unit: Annotated[
+        str, Param("What begins with <s> and ends with </s>: sentence, paragraph or document.", choices=UNITS)
+    ] = "sentence"
 
     def __post_init__(self) -> None:
         """Check the values against each other."""
-        if self.smoothing not in SMOOTHING:
-            raise unknown_value("smoothing", self.smoothing, SMOOTHING)
-        if self.unit not in UNITS:
-            raise unknown_value("unit", self.unit, UNITS)
         if self.add is not None and self.smoothing != "add-k":
             raise UsageError(f"`add` is of `smoothing=add-k`, not of {self.smoothing}; leave it out", parameter="add")
         if self.discount is not None and self.smoothing not in ("kneser-ney", "backoff"):

@@ -11,7 +11,8 @@ from typing import Any
 Messages = list[dict[str, str]]  # role and content of each
 
 CHARACTERS_A_TOKEN = 4
-THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)  # what a model thinks first is no part of its answer
+# what a model thinks first is no part of its answer; its beginning may be in the prompt, its end may be cut off
+THOUGHT = re.compile(r"\A.*</think(?:ing)?>|<think(?:ing)?>.*\Z", re.DOTALL)
 LIKELY_TOKENS = 20  # those whose probability is asked for in the place of a token: as many as OpenAI's protocol gives
 
 
@@ -20,11 +21,12 @@ class Answer:
     """An answer to a question.
 
     tokens: its tokens, where their probabilities were asked for: each with the likeliest ones in its place and the logarithm of the
-    probability of each (natural).
+    probability of each (natural). cut: it ended because it was as long as answers may be.
     """
 
     text: str
     tokens: tuple[tuple[str, Mapping[str, float]], ...] = ()
+    cut: bool = False
 
 
 def conversation(

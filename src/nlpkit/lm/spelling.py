@@ -16,7 +16,7 @@ from nlpkit.kernels.spelling import words_within
 from nlpkit.lm.model import NgramModel, fit
 from nlpkit.lm.options import NgramModelOptions
 from nlpkit.lm.trie import SPECIAL, UNKNOWN_ID, NgramCounter
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 from nlpkit.types import FloatArray, IntArray, LongArray
 
 LETTERS = 26  # that an edit chooses among
@@ -25,7 +25,7 @@ LETTER_ORDER = 5
 LN10 = float(np.log(10))
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class SpellOptions:
     """What is taken for an error, and for what it may stand.
 
@@ -36,7 +36,7 @@ class SpellOptions:
     PANEL: ClassVar[str] = "Spelling"
 
     error: Annotated[
-        float, Param("Probability that a word is mistyped; a second edit has it again.", metavar="P", min=0, max=1)
+        float, Param("Probability that a word is mistyped; a second edit has it again.", metavar="P", above=0, below=1)
     ] = 0.05
     max_distance: Annotated[
         int, Param("Most edits between a word and its correction: 1 or 2.", metavar="N", min=1, max=2)
@@ -51,11 +51,6 @@ class SpellOptions:
     apply: Annotated[bool, Param("Write the documents with a column 'corrected' instead of the table of errors.")] = (
         False
     )
-
-    def __post_init__(self) -> None:
-        """Check the rate."""
-        if not 0 < self.error < 1:
-            raise UsageError(f"`error={self.error:g}`: a probability between 0 and 1 is needed", parameter="error")
 
 
 @dataclass(frozen=True, slots=True)

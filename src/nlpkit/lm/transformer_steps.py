@@ -14,14 +14,14 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from nlpkit.errors import InputError
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 from nlpkit.types import FloatArray
 
 PAD = "PAD"
 NORMS = ("population", "sample")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class TransformerOptions:
     """Sizes and numbers of an example; what an example file says comes before these."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from nlpkit.embed.pooling import MODES
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import READ, Param
+from nlpkit.parameters import READ, Param, options
 
 TYPES = ("bpe", "wordpiece", "unigram")
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -18,7 +17,7 @@ OBJECTIVES: dict[str, dict[str, int | float | str | bool]] = {  # with their opt
 LEAST_VOCABULARY = len(SPECIAL) + 2
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class TokenizerOptions:
     """Kind and size of a tokenizer of subwords."""
 
@@ -49,7 +48,7 @@ class TokenizerOptions:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class PretrainOptions:
     """Architecture, objective and tokenizer of a language model that is trained from scratch."""
 

@@ -55,7 +55,7 @@ def draw_cloud(frequencies: Mapping[str, float], *, seed: int, font: Path | None
             "give one that has with `font=FILE`, say a Noto Sans CJK"
         )
     cloud = WordCloud(
-        width=1200, height=800, margin=6, max_words=MAX_WORDS, font_path=choice.path, random_state=seed,
+        width=1200, height=800, margin=6, max_words=MAX_WORDS, font_path=choice.path, random_state=seed % 2**32,
         background_color="white", color_func=_colour, prefer_horizontal=0.95, relative_scaling=0.5, min_font_size=10,
     )  # fmt: skip
     cloud.generate_from_frequencies(drawn)

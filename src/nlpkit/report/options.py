@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import READ, Param
+from nlpkit.parameters import READ, Param, options
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ReportOptions:
     """Options of the report: what of the documents goes into the file.
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 from nlpkit.report.figures import STYLES
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class PlotOptions:
     """Options of a picture: size, style, and what of the run it shows.
 
@@ -24,7 +22,7 @@ class PlotOptions:
     height: Annotated[float | None, Param("Height in cm; default: by what is drawn.", metavar="CM", min=2, max=200)] = (
         None
     )
-    style: Annotated[str, Param("Look: plain, serif or dark.", metavar="NAME")] = "plain"
+    style: Annotated[str, Param("Look: plain, serif or dark.", metavar="NAME", choices=STYLES)] = "plain"
     topics: Annotated[
         int | None,
         Param(
@@ -47,15 +45,8 @@ class PlotOptions:
         int, Param("Number of documents in the map; of more, a sample stratified by topic.", metavar="N", min=1)
     ] = 50_000
 
-    def __post_init__(self) -> None:
-        """Check the style."""
-        if self.style not in STYLES:
-            raise unknown_value("style", self.style, tuple(STYLES))
-        if self.topic is not None and self.topic < 0:
-            raise UsageError("`topic` is the number of a topic, 0 or larger", parameter="topic")
 
-
-@dataclass(frozen=True, slots=True)
+@options
 class WordPictureOptions:
     """Options of a picture of words.
 
@@ -70,9 +61,4 @@ class WordPictureOptions:
     height: Annotated[
         float | None, Param("Height in cm; default: three quarters of the width.", metavar="CM", min=2, max=200)
     ] = None
-    style: Annotated[str, Param("Look: plain, serif or dark.", metavar="NAME")] = "plain"
-
-    def __post_init__(self) -> None:
-        """Check the style."""
-        if self.style not in STYLES:
-            raise unknown_value("style", self.style, tuple(STYLES))
+    style: Annotated[str, Param("Look: plain, serif or dark.", metavar="NAME", choices=STYLES)] = "plain"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import UsageError
 from nlpkit.kernels.idtable import IdTable, new_table
 from nlpkit.kernels.phrases import count_window_pairs
 from nlpkit.metrics.association import dice, expected, log_dice, log_likelihood, npmi, pmi, t_score
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 from nlpkit.text.segment import is_piece, overlap
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
@@ -31,7 +31,7 @@ NODE_WINDOW = 5
 SORTED_BY = ("count", *(name.replace("_", "-") for name in MEASURES))
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class CollocationOptions:
     """Options of collocations: which pairs are counted, and how they are sorted.
 
@@ -56,7 +56,10 @@ class CollocationOptions:
     ] = None
     any_order: Annotated[bool, Param("Count x y and y x as one pair; with `node` always.", off="")] = False
     measure: Annotated[
-        str, Param("Sort by g2, pmi, npmi, t, dice, log-dice or count.", ("measure", "sort"), metavar="NAME")
+        str,
+        Param(
+            "Sort by g2, pmi, npmi, t, dice, log-dice or count.", ("measure", "sort"), metavar="NAME", choices=SORTED_BY
+        ),
     ] = "g2"
     min_count: Annotated[int, Param("Least number of occurrences of a pair.", min=1)] = 5
     min_score: Annotated[float | None, Param("Least value of the measure.", metavar="X")] = None
@@ -64,8 +67,6 @@ class CollocationOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without documents."""
-        if self.measure not in SORTED_BY:
-            raise unknown_value("measure", self.measure, SORTED_BY)
         if self.node is not None and not self.node.strip():
             raise UsageError("`node` is empty; give a word", parameter="node")
 

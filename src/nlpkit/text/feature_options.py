@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from nlpkit.parameters import Files, Param
+from nlpkit.parameters import Files, Param, options
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class TextFeatureOptions:
     """Which features there are, and which columns of the input stay beside them."""
 

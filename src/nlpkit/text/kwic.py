@@ -8,13 +8,12 @@ import unicodedata
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, islice, pairwise
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Param, names_in
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Param, names_in, options
 
 # A word of a context: what stands between spaces; in scripts without spaces each character.
 _UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
@@ -27,7 +26,7 @@ WINDOW = 8
 SORTED_BY = ("document", "left", "right", "match")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class SearchOptions:
     """Options of a search: the expression, the context that is shown, and the classes to score for.
 
@@ -63,7 +62,11 @@ class SearchOptions:
         None
     )
     sort: Annotated[
-        str, Param("Order of the hits: document, or by the words to the left or right of the match, or by the match.")
+        str,
+        Param(
+            "Order of the hits: document, or by the words to the left or right of the match, or by the match.",
+            choices=SORTED_BY,
+        ),
     ] = "document"
     show_cols: Annotated[
         str | tuple[str, ...] | None,
@@ -79,8 +82,6 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without documents."""
-        if self.sort not in SORTED_BY:
-            raise unknown_value("sort", self.sort, SORTED_BY)
         if self.width is not None and self.window is not None:
             raise UsageError("`window` counts words of context and `width` characters; keep one", parameter="width")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from nlpkit.parameters import READ, READ_LIST, Param
+from nlpkit.parameters import READ, READ_LIST, Param, options
 
 if TYPE_CHECKING:
     from nlpkit.text.clean import Cleaner
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------- what a person gives
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class TokenOptions:
     """Options of tokenisation, shared by every command that tokenises.
 
@@ -76,7 +76,7 @@ class TokenOptions:
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class TopicTokenOptions(TokenOptions):
     """Token options where all documents are available: words that occur in too many can be left out."""
 
@@ -86,7 +86,7 @@ class TopicTokenOptions(TokenOptions):
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class TextOptions(TopicTokenOptions):
     """All options of the way from texts to tokens."""
 
@@ -161,7 +161,7 @@ class TextOptions(TopicTokenOptions):
     ] = False
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class DocumentTextOptions(TextOptions):
     """Options of `preprocess`: also what makes columns, or terms that are no words."""
 
@@ -186,7 +186,7 @@ class DocumentTextOptions(TextOptions):
     ] = False
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class CountOptions:
     """Options of counting when the documents have no tokens yet: all words count, unless stop words are left out."""
 

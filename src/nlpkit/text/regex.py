@@ -43,7 +43,8 @@ def limited(pattern: str, n_chars: int, where: str = "a text") -> Iterator[None]
     Raises:
         PatternTooSlowError: the time is over.
     """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    set_timer, alarm, timer = (getattr(signal, name, None) for name in ("setitimer", "SIGALRM", "ITIMER_REAL"))
+    if set_timer is None or alarm is None or threading.current_thread() is not threading.main_thread():
         yield
         return
     seconds = SECONDS + SECONDS_PER_CHARACTER * n_chars
@@ -54,13 +55,13 @@ def limited(pattern: str, n_chars: int, where: str = "a text") -> Iterator[None]
             "(x+)+ try every way to divide a text: write it without them"
         )
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(alarm, stop)
+    set_timer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        set_timer(timer, 0)
+        signal.signal(alarm, before)
 
 
 @lru_cache(maxsize=64)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 
 if TYPE_CHECKING:
     from nlpkit.text.duplicates import DuplicateSpec
     from nlpkit.text.units import Unit
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class RowOptions:
     """Options that divide documents into rows and leave repeated ones out."""
 

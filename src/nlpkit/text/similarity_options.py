@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import READ, Param
+from nlpkit.parameters import READ, Param, options
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class SimilarityOptions:
     """Options of word similarity: the measure, and the words among which the nearest are searched."""
 

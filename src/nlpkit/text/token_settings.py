@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.text.languages import has_code
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.wording import listed
@@ -31,8 +32,26 @@ def options_from(settings: Mapping[str, Any] | None, model: str) -> PreprocessOp
     """Return options that cut new texts as those of a model were cut; all words stay.
 
     Raises:
-        InputError: it is not known how, or it takes more than options.
+        InputError: it is not known how, it takes more than options, or the settings are damaged.
     """
+    try:
+        options = _options_from(settings, model)
+        for field in fields(options):
+            default = "" if field.name == "pattern" else 0.0 if field.name == "auto_stop" else field.default
+            value = getattr(options, field.name)
+            kind = int | float if type(default) in (int, float) else type(default)
+            if default is not None and not isinstance(value, kind | None if field.default is None else kind):
+                raise TypeError(field.name)
+        if tuple(map(type, options.ngrams)) != (int, int):
+            raise TypeError("ngrams")
+    except (TypeError, AttributeError, LookupError, ValueError, UsageError) as error:
+        raise InputError(
+            f"{model} is damaged: how its tokens were made is not said rightly ({error}); make it again"
+        ) from None
+    return options
+
+
+def _options_from(settings: Mapping[str, Any] | None, model: str) -> PreprocessOptions:
     hint = "give the new documents a column 'tokens' made in the same way"
     if settings is None:
         raise InputError(f"{model} does not say how its tokens were made; {hint}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import TABLE_WRITTEN, WRITTEN, Param, names_in
+from nlpkit.errors import UsageError
+from nlpkit.parameters import TABLE_WRITTEN, WRITTEN, Param, names_in, options
 from nlpkit.topics.options import NumberOfTopics
 from nlpkit.topics.similar_options import VECTORS
 
@@ -18,7 +17,7 @@ SQUARES = ("kmeans", "ward", "gmm")  # methods of means, which minimise squared 
 SCALES = ("none", "standard", "minmax", "robust")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ClusterOptions:
     """Options of clustering: the vectors, how they are scaled, the method, and the number of clusters.
 
@@ -33,6 +32,7 @@ class ClusterOptions:
         Param(
             "Method: kmeans, kmedoids (PAM), a linkage (ward, average, complete or single), hdbscan or gmm.",
             metavar="NAME",
+            choices=METHODS,
         ),
     ] = "kmeans"
     k: Annotated[
@@ -44,7 +44,11 @@ class ClusterOptions:
     ] = "auto"
     by: Annotated[
         str,
-        Param("Vectors to cluster: embedding (the column, else made now) or tfidf (of the tokens).", metavar="NAME"),
+        Param(
+            "Vectors to cluster: embedding (the column, else made now) or tfidf (of the tokens).",
+            metavar="NAME",
+            choices=VECTORS,
+        ),
     ] = "embedding"
     feature_cols: Annotated[
         str | tuple[str, ...] | None,
@@ -56,10 +60,11 @@ class ClusterOptions:
             "Distance: cosine, euclidean or manhattan (of kmedoids, hdbscan and the linkages but ward); default: cosine, of "
             "feature columns euclidean.",
             metavar="NAME",
+            choices=METRICS,
         ),
     ] = None
     scale: Annotated[
-        str, Param("Scaling of each dimension first: none, standard, minmax or robust.", metavar="NAME")
+        str, Param("Scaling of each dimension first: none, standard, minmax or robust.", metavar="NAME", choices=SCALES)
     ] = "none"
     min_cluster_size: Annotated[int | None, Param("HDBSCAN: least documents of a cluster; default: 5.", min=2)] = None
     tree: Annotated[
@@ -73,11 +78,6 @@ class ClusterOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without documents."""
-        for name, known in (("method", METHODS), ("by", VECTORS), ("scale", SCALES)):
-            if getattr(self, name) not in known:
-                raise unknown_value(name, getattr(self, name), known)
-        if self.metric is not None and self.metric not in METRICS:
-            raise unknown_value("metric", self.metric, METRICS)
         self.number()
         if self.method == "hdbscan" and str(self.k) != "auto":
             raise UsageError(

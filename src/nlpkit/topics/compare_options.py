@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 from nlpkit.topics.options import NumberOfTopics
 
 MODELS = (
@@ -21,7 +20,7 @@ LABELLED = ("ami", "purity")
 STEPS = 5  # numbers of topics of a range without steps
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class CompareOptions:
     """Which models are fitted, how often, and what they are scored by."""
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 from nlpkit.topics.options import TopicCount
 from nlpkit.weighting.schemes import PRESETS, Scheme
 
@@ -15,15 +13,7 @@ LOSSES = ("frobenius", "kullback-leibler")  # of NMF
 WEIGHTS = ("tfidf", "counts")
 
 
-def _check_priors(options: Any, *names: str) -> None:
-    """Raise UsageError for priors that are there and not above 0."""
-    for name in names:
-        prior = getattr(options, name)
-        if prior is not None and not 0 < prior < float("inf"):
-            raise UsageError(f"`{name}={prior:g}`: a prior is a number above 0", parameter=name)
-
-
-@dataclass(frozen=True, slots=True)
+@options
 class PlsaOptions:
     """Options of pLSA."""
 
@@ -35,7 +25,11 @@ class PlsaOptions:
         float, Param("End when the log-likelihood rises by less than this share of itself in a step.", min=0.0)
     ] = 1e-5
     start: Annotated[
-        str, Param("Start of the steps: svd (NNDSVDa of the counts, as of NMF; the seed hardly matters) or random.")
+        str,
+        Param(
+            "Start of the steps: svd (NNDSVDa of the counts, as of NMF; the seed hardly matters) or random.",
+            choices=STARTS,
+        ),
     ] = "svd"
     tempered: Annotated[
         bool,
@@ -44,17 +38,12 @@ class PlsaOptions:
         ),
     ] = False
 
-    def __post_init__(self) -> None:
-        """Raise UsageError for a start that is not known."""
-        if self.start not in STARTS:
-            raise unknown_value("start", self.start, STARTS)
-
     def in_force(self) -> dict[str, Any]:
         """Return the options for footers."""
         return {name: getattr(self, name) for name in ("iterations", "tolerance", "start", "tempered")}
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class NmfOptions:
     """Options of NMF."""
 
@@ -64,22 +53,19 @@ class NmfOptions:
     loss: Annotated[
         str,
         Param(
-            "Loss between the matrix and its factors: frobenius, or kullback-leibler, whose optimum is that of pLSA."
+            "Loss between the matrix and its factors: frobenius, or kullback-leibler, whose optimum is that of pLSA.",
+            choices=LOSSES,
         ),
     ] = "frobenius"
     weights: Annotated[
         str | None,
-        Param("Matrix: tfidf (the numbers of TfidfVectorizer) or counts; default: tfidf, counts for kullback-leibler."),
+        Param(
+            "Matrix: tfidf (the numbers of TfidfVectorizer) or counts; default: tfidf, counts for kullback-leibler.",
+            choices=WEIGHTS,
+        ),
     ] = None
     iterations: Annotated[int, Param("Most steps of the solver.", min=1)] = 400
     tolerance: Annotated[float, Param("End when a step improves the fit by less than this share.", min=0.0)] = 1e-4
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for values that are not known."""
-        if self.loss not in LOSSES:
-            raise unknown_value("loss", self.loss, LOSSES)
-        if self.weights is not None and self.weights not in WEIGHTS:
-            raise unknown_value("weights", self.weights, WEIGHTS)
 
     @property
     def matrix(self) -> str:
@@ -96,7 +82,7 @@ class NmfOptions:
         return {"loss": self.loss, "weights": self.matrix, "iterations": self.iterations, "tolerance": self.tolerance}
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class GsdmmOptions:
     """Options of GSDMM."""
 
@@ -109,23 +95,23 @@ class GsdmmOptions:
             ("k", "num_topics"),
         ),
     ] = 100
-    alpha: Annotated[float, Param("Prior of each topic, in documents: the larger, the more topics stay.")] = 0.1
+    alpha: Annotated[float, Param("Prior of each topic, in documents: the larger, the more topics stay.", above=0)] = (
+        0.1
+    )
     eta: Annotated[
         float,
-        Param("Prior of each word in a topic: the smaller, the more documents of a topic agree.", ("eta", "beta")),
+        Param(
+            "Prior of each word in a topic: the smaller, the more documents of a topic agree.", ("eta", "beta"), above=0
+        ),
     ] = 0.1
     iterations: Annotated[int, Param("Passes over the documents.", ("iterations", "sweeps"), min=1)] = 50
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for priors that are not above 0."""
-        _check_priors(self, "alpha", "eta")
 
     def in_force(self) -> dict[str, Any]:
         """Return the options for footers."""
         return {name: getattr(self, name) for name in ("alpha", "eta", "iterations")}
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class BitermOptions:
     """Options of the biterm topic model."""
 
@@ -135,13 +121,9 @@ class BitermOptions:
     window: Annotated[
         int, Param("Two words are a biterm where both stand among so many words in a row of one text.", min=2)
     ] = 15
-    alpha: Annotated[float | None, Param("Prior of each topic, in biterms; default: 50 / k.")] = None
-    eta: Annotated[float, Param("Prior of each word in a topic.", ("eta", "beta"))] = 0.01
+    alpha: Annotated[float | None, Param("Prior of each topic, in biterms; default: 50 / k.", above=0)] = None
+    eta: Annotated[float, Param("Prior of each word in a topic.", ("eta", "beta"), above=0)] = 0.01
     iterations: Annotated[int, Param("Passes over the biterms.", ("iterations", "sweeps"), min=1)] = 200
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for priors that are not above 0."""
-        _check_priors(self, "alpha", "eta")
 
     def in_force(self) -> dict[str, Any]:
         """Return the options for footers."""
@@ -152,7 +134,7 @@ class BitermOptions:
         return 50.0 / n_topics if self.alpha is None else self.alpha
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class HdpOptions:
     """Options of the hierarchical Dirichlet process."""
 
@@ -161,17 +143,19 @@ class HdpOptions:
     alpha: Annotated[
         float | None,
         Param(
-            "Concentration of the topics of a document: the larger, the more topics it has; default: drawn with the topics."
+            "Concentration of the topics of a document: the larger, the more topics it has; default: drawn with the topics.",
+            above=0,
         ),
     ] = None
     gamma: Annotated[
         float | None,
         Param(
-            "Concentration of the topics of the corpus: the larger, the more there are; default: drawn with the topics."
+            "Concentration of the topics of the corpus: the larger, the more there are; default: drawn with the topics.",
+            above=0,
         ),
     ] = None
     eta: Annotated[
-        float, Param("Prior of each word in a topic: the smaller, the more topics there are.", ("eta", "beta"))
+        float, Param("Prior of each word in a topic: the smaller, the more topics there are.", ("eta", "beta"), above=0)
     ] = 0.1
     iterations: Annotated[int, Param("Passes over the tokens.", ("iterations", "sweeps"), min=1)] = 200
     initial_topics: Annotated[
@@ -187,10 +171,6 @@ class HdpOptions:
         ),
     ] = 0.001
 
-    def __post_init__(self) -> None:
-        """Raise UsageError for priors that are not above 0."""
-        _check_priors(self, "alpha", "gamma", "eta")
-
     def priors(self) -> str:
         """Return the priors for people."""
         alpha, gamma = (
@@ -205,23 +185,21 @@ class HdpOptions:
         return {name: getattr(self, name) for name in names}
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class HldaOptions:
     """Options of hierarchical LDA."""
 
     PANEL: ClassVar[str] = "Model"
 
     depth: Annotated[int, Param("Levels of the tree, the root among them.", min=2, max=16)] = 3
-    alpha: Annotated[float, Param("Dirichlet prior of each level in a document.")] = 1.0
-    gamma: Annotated[float, Param("Concentration of the branches: the larger, the more branches a topic has.")] = 1.0
+    alpha: Annotated[float, Param("Dirichlet prior of each level in a document.", above=0)] = 1.0
+    gamma: Annotated[
+        float, Param("Concentration of the branches: the larger, the more branches a topic has.", above=0)
+    ] = 1.0
     eta: Annotated[
-        float, Param("Prior of each word in a topic: the smaller, the more topics there are.", ("eta", "beta"))
+        float, Param("Prior of each word in a topic: the smaller, the more topics there are.", ("eta", "beta"), above=0)
     ] = 0.5
     iterations: Annotated[int, Param("Passes over the documents.", ("iterations", "sweeps"), min=1)] = 200
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for priors that are not above 0."""
-        _check_priors(self, "alpha", "gamma", "eta")
 
     def priors(self) -> str:
         """Return the priors for people."""

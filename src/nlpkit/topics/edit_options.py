@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from nlpkit.parameters import READ, Param
+from nlpkit.parameters import READ, Param, options
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class EditOptions:
     """Options of an edit: what happens to edits that do not apply, and where the documents of the fit are."""
 
@@ -17,7 +16,7 @@ class EditOptions:
 
     strict: Annotated[bool, Param("Refuse edits that do not apply to the run, instead of leaving them out.")] = False
     documents: Annotated[
-        Path | None,
+        Path | Any | None,
         Param("Documents of the fit, where the run does not find them itself: they are elsewhere now, or came by stdin.", metavar="FILE"),
         READ,
     ] = None  # fmt: skip

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class GuidedOptions:
     """What is known of the documents or the topics before a fit."""
 

@@ -315,6 +315,23 @@ class HldaFitter(TokenFitter):
     options: HldaOptions
     seeds: int = 1
 
+    def check(self, fit: MixtureFit) -> None:
+        """Look whether the topics are a tree: parents one level above. Raises ValueError."""
+        parent, level, documents = fit.arrays["tree"].T
+        is_root = parent == -1
+        above = np.where(is_root, 0, parent).astype(np.int64)
+        if not (
+            is_root.sum() == 1
+            and is_root[0]
+            and np.array_equal(level, np.round(level))
+            and ((above >= 0) & (above < len(parent))).all()
+            and (level[is_root] == 0).all()
+            and (level[~is_root] == level[above[~is_root]] + 1).all()
+            and level.max() < self.options.depth
+            and documents.min() >= 0
+        ):
+            raise ValueError("tree of topics")
+
     def fit_tokens(
         self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
         keeper: Keeper | None = None,

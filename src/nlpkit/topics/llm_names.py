@@ -59,13 +59,15 @@ def read_answer(text: str, source: TopicSource, taken: Sequence[str]) -> NameAns
     if answer is None or not isinstance(answer.get("name"), str):
         return NameAnswer(problem="it is not the JSON object that was asked for")
     name = " ".join(answer["name"].split()).strip(" .\"'")
-    evidence = answer["evidence"] if isinstance(answer.get("evidence"), str) else ""
+    evidence = answer.get("evidence")
     if not name:
         return NameAnswer(problem="the name is empty")
     if len(name) > LONGEST:
         return NameAnswer(problem=f"the name is longer than {LONGEST} characters")
     if name.casefold() in {other.casefold() for other in taken}:
         return NameAnswer(problem=f"the name '{name}' is taken")
+    if not isinstance(evidence, str) or not evidence.strip():
+        return NameAnswer(problem="there is no evidence: a passage of the documents was needed")
     shown = [_plain(text) for text in (source.documents or [" ".join(source.words)])]
     passage = _plain(evidence)
     if len(passage) < 3 or not any(passage in text for text in shown):

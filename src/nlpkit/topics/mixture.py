@@ -32,7 +32,7 @@ class MixtureFits(Fits):
         variance = (spread + within) / (sizes + 1)
         mixture = GaussianMixture(
             k, covariance_type="diag", max_iter=ITERATIONS, reg_covar=LEAST_VARIANCE, means_init=centers,
-            weights_init=sizes.ravel() / len(rows), precisions_init=1 / variance, random_state=self.seed,
+            weights_init=sizes.ravel() / len(rows), precisions_init=1 / variance, random_state=self.seed % 2**32,
         )  # fmt: skip
         with threadpool_limits(1):
             labels = mixture.fit(self.points).predict(self.points)

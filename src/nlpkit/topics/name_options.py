@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError
 from nlpkit.lm.chat_options import LlmOptions
-from nlpkit.parameters import READ, Param
+from nlpkit.parameters import READ, Param, options
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class NameOptions(LlmOptions):
     """Options of naming topics: by whom, and what is shown of a topic.
 

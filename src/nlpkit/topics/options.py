@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 
 NOVELTY_QUANTILE = 0.95
 FIT_ALL_UP_TO, FIT_SAMPLE, FITTED_PER_TOPIC = 100_000, 20_000, 50  # different documents
@@ -81,7 +81,7 @@ class NumberOfTopics:
         return cls(within=Range(*numbers))
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class BertopicOptions:
     """Options of fitting topics on embeddings; names and defaults are BERTopic's where it has the option.
 

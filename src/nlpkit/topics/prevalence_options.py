@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.metrics.bootstrap import check_level
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 
 MEMBERSHIPS = ("auto", "main", "mixed")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class PrevalenceOptions:
     """Options of shares of topics: over which periods, by which columns, and how documents count.
 

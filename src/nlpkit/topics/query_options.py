@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Param
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Param, options
 
 TUNINGS = ("cell", "global", "evolving", "distinctive")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class TopicWordOptions:
     """Options of the words of topics in periods and groups.
 
@@ -35,16 +34,12 @@ class TopicWordOptions:
             "Words of a cell by c-tf-idf: cell (its own documents), global (averaged with the topic as a whole), evolving (also with "
             "the period before, as BERTopic has it), or distinctive (by keyness against the other cells of the topic).",
             metavar="NAME",
+            choices=TUNINGS,
         ),
     ] = "evolving"
 
-    def __post_init__(self) -> None:
-        """Check the name."""
-        if self.terms not in TUNINGS:
-            raise unknown_value("terms", self.terms, TUNINGS)
 
-
-@dataclass(frozen=True, slots=True)
+@options
 class TopicQueryOptions:
     """A question to the topics of a run, at most one.
 

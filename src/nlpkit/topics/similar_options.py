@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import READ, Param
+from nlpkit.errors import UsageError
+from nlpkit.parameters import READ, Param, options
 
 VECTORS = ("embedding", "tfidf")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class SimilarOptions:
     """Options of document similarity: what is looked for, by which vectors, and by which distance.
 
@@ -37,7 +36,11 @@ class SimilarOptions:
     ] = None
     by: Annotated[
         str,
-        Param("Vectors to compare: embedding (the column, else made now) or tfidf (of the tokens).", metavar="NAME"),
+        Param(
+            "Vectors to compare: embedding (the column, else made now) or tfidf (of the tokens).",
+            metavar="NAME",
+            choices=VECTORS,
+        ),
     ] = "embedding"
     metric: Annotated[str, Param("Measure: cosine, euclidean, manhattan or minkowski.", metavar="NAME")] = "cosine"
     p: Annotated[float | None, Param("Exponent of `metric` minkowski: 1 is manhattan, 2 euclidean.")] = None
@@ -47,11 +50,7 @@ class SimilarOptions:
     ] = 10
 
     def __post_init__(self) -> None:
-        """Check the names; the metric is checked by `topics.distances.Metric`."""
-        if self.by not in VECTORS:
-            raise unknown_value("by", self.by, VECTORS)
-        if self.pairs is not None and not self.pairs == self.pairs:
-            raise UsageError("`pairs` takes a number, such as 0.9", parameter="pairs")
+        """Check `pairs`; the metric is checked by `topics.distances.Metric`."""
         if self.pairs is not None and (self.ids or self.texts):
             raise UsageError("`pairs` compares all documents with each other; leave the query out", parameter="pairs")
         if self.pairs is not None and self.metric == "cosine" and not -1 <= self.pairs <= 1:

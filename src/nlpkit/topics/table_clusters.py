@@ -180,13 +180,13 @@ class _Engine:
         if self.method == "gmm":
             from sklearn.mixture import GaussianMixture
 
-            model = GaussianMixture(k, covariance_type="diag", random_state=self.seed, max_iter=300)
+            model = GaussianMixture(k, covariance_type="diag", random_state=self.seed % 2**32, max_iter=300)
             return np.asarray(model.fit_predict(self.points.astype(np.float64)), np.int32)
         if not sparse.issparse(self.points):
             return self._means.fit(k)[0]
         from sklearn.cluster import KMeans
 
-        return np.asarray(KMeans(k, n_init=STARTS, random_state=self.seed).fit(self.points).labels_, np.int32)
+        return np.asarray(KMeans(k, n_init=STARTS, random_state=self.seed % 2**32).fit(self.points).labels_, np.int32)
 
     def dense_groups(self) -> IntArray:
         """Return the clusters of HDBSCAN, -1 for none."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 
 WEIGHTINGS = ("ctfidf", "importance", "keyness")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ClassTermOptions:
     """Options of class terms: the classes, and the weighting of their terms.
 

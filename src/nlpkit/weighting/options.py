@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import TABLE_WRITTEN, Param
+from nlpkit.parameters import TABLE_WRITTEN, Param, options
 
 if TYPE_CHECKING:
     from nlpkit.weighting.schemes import Scheme
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 _NEEDS = {"k1": ("tf", "bm25"), "b": ("tf", "bm25"), "slope": ("norm", "pivoted"), "augment": ("tf", "augmented")}
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class WeightOptions:
     """Options of term weighting; the default is tf · ln(M / df)."""
 
@@ -78,7 +77,7 @@ class WeightOptions:
         return with_parts(scheme, k1=self.k1, b=self.b, slope=self.slope, augment=self.augment)
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class SelectionOptions:
     """Options of feature selection: the features to keep, and the classes they are kept for."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 
 _NETWORK: dict[str, object] = {
     "window": 5,
@@ -30,7 +30,7 @@ METHODS: dict[str, dict[str, object]] = {
 OF_GENSIM = tuple(name for name, values in METHODS.items() if "workers" in values)
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class WordEmbeddingOptions:
     """Options of word embeddings. What is None has the default of the method (METHODS), see `in_force`."""
 

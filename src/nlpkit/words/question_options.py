@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class VectorOptions:
     """Which words of the vectors take part, and how words are looked up."""
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 
 TARGETS = ("auto", "run", "mallet", "pyldavis", "octis", "lines", "table", "newick")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ConvertOptions:
     """What a topic model becomes, and how a file of topics is read."""
 

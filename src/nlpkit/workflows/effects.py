@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import UsageError
 from nlpkit.io.mixture_tables import read_arrays
+from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run, open_run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.report.effect_figure import COLUMNS, draw_effects
@@ -109,7 +110,8 @@ def effect_data(run: Any, options: EffectOptions, *, verify: bool) -> EffectData
         raise UsageError(f"the model was fitted without covariates; {hint}", parameter="prevalence")
     formula = parse_formula(text)
     documents, arrays = opened.table("documents"), read_arrays(opened)
-    filled = np.asarray(documents.column("topic").to_numpy()) >= 0
+    with opened.intact():
+        filled = numbers(documents, "topic", least=-1) >= 0
     rows = documents.filter(pa.array(filled))
     values = covariates_of(rows, formula, where=str(opened.path))
     design = fit_design(formula, values)

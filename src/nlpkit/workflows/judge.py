@@ -20,7 +20,7 @@ from nlpkit.io.tables import check_table, save_table
 from nlpkit.io.tasks import read_key, with_texts
 from nlpkit.metrics.intrusion_design import RATING
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.workflows.language_models import language_model, planned_questions, usable_answer
+from nlpkit.workflows.language_models import language_model, planned_questions, say_cached, usable_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,8 @@ def judge_task(
     seeds = [execution.seed + n for n in range(len(models))]
     calls, cached = sum(model.calls for model in models), sum(model.cached for model in models)
     judgements = Judgements(task, coders, answers, seeds, calls, cached)
+    if not calls:
+        say_cached(models[0])
     if judgements.failed:
         n, first = len(judgements.failed), next(i for i, one in enumerate(answers) if one.problem)
         reporting.warn(

@@ -63,6 +63,8 @@ def label_predictor(kind: str, fit: MixtureFit, config: Mapping[str, Any]) -> La
     alpha = fit.model.alpha
     if kind == "slda":
         regression = Regression(fit.arrays["coefficients"], fit.arrays["intercept"])
+        if len(regression.intercept) != (len(config["classes"]) or 1):
+            raise ValueError(f"{len(regression.intercept)} regressions for {len(config['classes'])} classes")
         return LabelPredictor(tuple(config["classes"]), alpha, regression)
     if kind == "labeled-lda":
         topics = [k for k, name in enumerate(config["topic_names"]) if name]

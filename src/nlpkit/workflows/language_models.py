@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from nlpkit import reporting
 from nlpkit.embed.causal import LocalModel
 from nlpkit.io.chat import ANSWER_TOKENS, AnswersQuestions, ChatModel, KeptAnswers, usual_cache
 from nlpkit.lm.chat_options import LOCAL, LlmOptions
 from nlpkit.lm.questions import Answer, Messages, question_tokens
 
+CUT = "it was cut off at its greatest length, before it was complete; the model may think too long before it answers"
 SHORT_ANSWER = 10  # tokens of an answer such as {"label": "politics"}
 
 
@@ -51,12 +54,38 @@ def usable_answer(
     Raises:
         MissingError, InputError: see `nlpkit.io.chat.ChatModel.complete`.
     """
-    answer = read(model.answer(messages_for("")))
-    for _ in range(attempts):
-        if not answer.problem:
-            break
-        answer = read(model.answer(messages_for(answer.problem)))
+    answer, asked = _chain(model, messages_for, read, attempts)
+    if answer.problem:
+        from_before = sum(model.forget(messages) for messages in asked)
+        if from_before:
+            answer, asked = _chain(model, messages_for, read, attempts)
+    if answer.problem:
+        for messages in asked:
+            model.forget(messages)
     return answer
+
+
+def _chain(
+    model: KeptAnswers, messages_for: Callable[[str], Messages], read: Callable[[Answer], Read], attempts: int
+) -> tuple[Read, list[Messages]]:
+    """Return what is read from the last answer, and all that was asked."""
+    asked: list[Messages] = []
+    problem = ""
+    while True:
+        asked.append(messages_for(problem))
+        answered = model.answer(asked[-1])
+        answer = read(answered)
+        if answer.problem and answered.cut:
+            answer = replace(answer, problem=CUT)  # type: ignore[type-var]
+        if not answer.problem or len(asked) > attempts:
+            return answer, asked
+        problem = answer.problem
+
+
+def say_cached(model: KeptAnswers) -> None:
+    """Say so where nothing was asked, because all answers were kept before."""
+    if model.cached and not model.calls:
+        reporting.note(f"nothing was asked: all answers were given before, and are kept in {model.folder}")
 
 
 def planned_questions(model: KeptAnswers, questions: Iterable[Messages]) -> dict[str, int]:

@@ -28,7 +28,7 @@ from nlpkit.parameters import Execution
 from nlpkit.types import LongArray
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.encoders import open_encoder
-from nlpkit.workflows.language_models import language_model, planned_questions, usable_answer
+from nlpkit.workflows.language_models import language_model, planned_questions, say_cached, usable_answer
 
 
 class AnsweredLabels:
@@ -90,6 +90,7 @@ class AnsweredLabels:
         """Say what was asked, and warn of documents without a label."""
         asked = wording.counted(self._model.calls, "question")
         reporting.note(f"{asked} asked, {wording.count(self._model.cached)} answered before")
+        say_cached(self._model)
         if self._unusable:
             reporting.warn(
                 f"{wording.counted(self._unusable, 'document has', 'documents have')} no label, because no answer could be used; "

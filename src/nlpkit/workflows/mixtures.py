@@ -404,4 +404,6 @@ def load_topics(path: Path, execution: Execution) -> FittedTopics:
         fitter = make(options)
         fitter = restored(fitter, run.model_config("options"))
     fit = MixtureFit(read_model(run), None, arrays=read_arrays(run), weights=read_weights(run))
-    return FittedTopics(run, fitter, fit)
+    with run.intact():
+        fitter.check(fit)
+        return FittedTopics(run, fitter, fit)

@@ -22,7 +22,7 @@ from nlpkit.topics.edits import Edits
 from nlpkit.topics.llm_names import TopicSource, messages_for, read_answer
 from nlpkit.topics.name_options import NameOptions
 from nlpkit.workflows.edit import edit, names_by_people, open_topic_run, topics_of_run
-from nlpkit.workflows.language_models import language_model, usable_answer
+from nlpkit.workflows.language_models import language_model, say_cached, usable_answer
 from nlpkit.workflows.phrase_names import names_from_phrases
 
 
@@ -135,6 +135,7 @@ def name_topics(
             taken = [*kept.values(), *(one.name for one in names if not one.problem)]
             names.append(_ask(model, source, topics[source.topic].name, taken, options))
             update(1)
+    say_cached(model)
     return _kept_where_missing(TopicNames(opened, names, model.calls, model.cached))
 
 

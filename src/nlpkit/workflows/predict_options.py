@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Annotated, Any, ClassVar
 
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
-from nlpkit.parameters import READ, Param
+from nlpkit.parameters import READ, Param, options
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class PredictOptions:
     """What a prediction looks at and gives. `encoder`: how texts are embedded, by models that need it."""
 

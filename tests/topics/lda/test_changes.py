@@ -257,11 +257,11 @@ def test_driving_words_equal_leaving_words_out() -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"change_span": 0}, "`change_span=0`: a number of at least 1"),
+        ({"change_span": 0}, "`change_span` must be at least 1"),
         ({"samples": 0}, "samples"),
         ({"n_words": 0}, "n_words"),
         ({"change_mixture": 1.5}, "1.5"),
-        ({"change_level": 0.0}, "`change_level=0"),
+        ({"change_level": 0.0}, "`change_level` must be above 0"),
     ],
 )
 def test_options_that_cannot_be_meant(option: dict[str, Any], message: str) -> None:

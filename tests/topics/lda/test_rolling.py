@@ -328,7 +328,7 @@ def test_chunks_added_later_give_what_one_run_gives(options: dict[str, Any], sha
 def test_many_small_updates_give_what_one_run_gives(seed: int, cuts: Sequence[int], chunks: str) -> None:
     corpus = planted(60, seed, words=4)
     corpus = corpus[np.argsort(corpus.dates, kind="stable")]
-    options = RollingOptions(k=2, init="20", chunks=chunks, memory="month", memory_fallback=9, vocab_abs=1, sweeps=0)
+    options = RollingOptions(k=2, init="20", chunks=chunks, memory="month", memory_fallback=9, vocab_abs=1, sweeps=1)
     state = corpus[range(40)].fit(options).state
     for begin, stop in zip([40, *sorted(cuts)], [*sorted(cuts), 60], strict=True):
         state = corpus[range(begin, stop)].update(state).state
@@ -385,10 +385,10 @@ def test_a_chunk_without_memory_is_named_before_anything_is_sampled() -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"vocab_abs": -1}, "`vocab_abs=-1`: a number of at least 0"),
-        ({"doc_abs": -1}, "doc_abs=-1"),
-        ({"memory_fallback": -5}, "memory_fallback=-5"),
-        ({"vocab_rel": 1.5}, "`vocab_rel=1.5`: a share from 0 to 1"),
+        ({"vocab_abs": -1}, "`vocab_abs` must be at least 0"),
+        ({"doc_abs": -1}, "`doc_abs` must be at least 0"),
+        ({"memory_fallback": -5}, "`memory_fallback` must be at least 0"),
+        ({"vocab_rel": 1.5}, "`vocab_rel` must be at most 1"),
         ({"chunks": "fortnight"}, "`chunks` 'fortnight' is no length of time"),
         ({"memory": "long"}, "`memory` 'long' is no length of time"),
         ({"init": "2020-02-30"}, "`init` '2020-02-30' is no day of the calendar"),

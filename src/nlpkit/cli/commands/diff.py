@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.cli import console
 from nlpkit.cli.options import Argument, OutputFlags, RunFlags
-from nlpkit.parameters import READ, TABLE_WRITTEN, Param
+from nlpkit.parameters import READ, TABLE_WRITTEN, Param, options
 from nlpkit.topics.diff_options import DiffOptions
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class OverlapTable:
     """The table of all pairs."""
 

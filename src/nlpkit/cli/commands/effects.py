@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.cli import console
 from nlpkit.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
-from nlpkit.parameters import READ, WRITTEN, Param
+from nlpkit.parameters import READ, WRITTEN, Param, options
 from nlpkit.topics.stm.effect_options import EffectOptions
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class PlotFlags:
     """The picture of effects."""
 

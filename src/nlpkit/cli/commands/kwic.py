@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -10,12 +9,12 @@ from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Argument, Inputs, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.parameters import WRITTEN, Param
+from nlpkit.parameters import WRITTEN, Param, options
 from nlpkit.plain import shell_line
 from nlpkit.text.kwic import SearchOptions
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class PlotFlags:
     """The picture of a search."""
 

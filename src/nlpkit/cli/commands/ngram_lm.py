@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -10,11 +9,11 @@ from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.lm.options import NgramModelOptions
-from nlpkit.parameters import WRITTEN, Param
+from nlpkit.parameters import WRITTEN, Param, options
 from nlpkit.text.options import CountOptions
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class FitOptions:
     """What is measured and written beside the model."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -12,12 +12,12 @@ from nlpkit.cli.parts import divided
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.shards import ShardOptions
-from nlpkit.parameters import TABLE_WRITTEN, WRITTEN, Param
+from nlpkit.parameters import TABLE_WRITTEN, WRITTEN, Param, options
 from nlpkit.text.options import DocumentTextOptions
 from nlpkit.text.rows import RowOptions
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class PreviewOptions:
     """What else is shown or written."""
 

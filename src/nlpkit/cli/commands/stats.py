@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.parameters import WRITTEN, Param
+from nlpkit.parameters import WRITTEN, Param, options
 from nlpkit.text.options import CountOptions
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class StatisticsOptions:
     """What is counted, shown and drawn."""
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.cli import console
 from nlpkit.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
-from nlpkit.parameters import READ, TABLE_WRITTEN, Param
+from nlpkit.parameters import READ, TABLE_WRITTEN, Param, options
 from nlpkit.topics.prevalence_options import PrevalenceOptions
 from nlpkit.topics.query_options import TopicQueryOptions, TopicWordOptions
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class SideTables:
     """Further tables of topics in cells."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import unicodedata
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from nlpkit import wording
 from nlpkit.values import python_values
 
 _ID_CELLS = 24
@@ -58,12 +58,8 @@ class Lines:
 
 
 def plain(text: str) -> str:
-    """Return text on one line, without the characters that steer a terminal or turn the direction of a line."""
-    text = re.sub(r"\s+", " ", text)
-    return "".join("\ufffd" if unicodedata.category(c) == "Cc" or c in _TURNING else c for c in text)
-
-
-_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+    """Return text on one line, which steers no terminal."""
+    return wording.visible(re.sub(r"\s+", " ", text))
 
 
 def crop(text: str, cells: int, *, keep_end: bool = False) -> str:

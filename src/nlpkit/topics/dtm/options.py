@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from nlpkit.errors import UsageError
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 from nlpkit.topics.lda.chunks import parse_span
 from nlpkit.topics.options import TopicCount
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class DtmOptions:
     """Options of a dynamic topic model.
 
@@ -32,9 +30,13 @@ class DtmOptions:
     ] = "year"
     chain_variance: Annotated[
         float,
-        Param("Variance of the step of a word from one period to the next: the larger, the faster topics drift."),
+        Param(
+            "Variance of the step of a word from one period to the next: the larger, the faster topics drift.", above=0
+        ),
     ] = 0.05
-    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.")] = None
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.", above=0)] = (
+        None
+    )
     iterations: Annotated[
         int, Param("Most steps of expectation maximisation.", ("iterations", "em_max_iter"), min=1)
     ] = 50
@@ -44,10 +46,6 @@ class DtmOptions:
 
     def __post_init__(self) -> None:
         """Raise UsageError for values that are out of their range."""
-        for name in ("alpha", "chain_variance"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < float("inf"):
-                raise UsageError(f"`{name}={value:g}`: a number above 0 is needed", parameter=name)
         parse_span(self.every, "every")
 
     def each_alpha(self, n_topics: int) -> float:

@@ -150,7 +150,7 @@ def _run(
 
 def fit_state(tokens: TokenTable, assignments: IntArray, alpha: FloatArray, eta: float) -> LdaFit:
     """Return the fit that a state is, made elsewhere: topics (N,) of the tokens and the priors."""
-    options = LdaOptions(len(alpha), eta=eta, sweeps=0)
+    options = LdaOptions(len(alpha), eta=eta)  # of which only the priors count
     sampler = make_sampler(tokens, options, start=assignments)
     sampler.set_priors(alpha, eta)
     return _result(sampler, ChainState([_point(sampler)]), options, tokens, None, None)
@@ -185,10 +185,7 @@ def check_options(options: LdaOptions) -> None:
     if options.scheme not in SCHEMES:
         raise unknown_value("scheme", options.scheme, SCHEMES)
     for name, value, least in (
-        ("sweeps", options.n_sweeps, 1),
         ("trace_every", options.trace_every, 1),
-        ("thin", options.thin, 1),
-        ("optimize_interval", options.optimize_interval, 0),
         ("burn_in", options.samples_from, 0),
     ):
         if value < least:

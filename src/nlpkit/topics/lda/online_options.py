@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Param
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Param, options
 from nlpkit.topics.options import TopicCount
 
 ALL = "all"
 STARTS = ("gibbs", "random")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class LdaOnlineOptions:
     """Options of LDA by variational Bayes, batch by batch or on the whole corpus.
 
@@ -24,16 +23,19 @@ class LdaOnlineOptions:
     PANEL: ClassVar[str] = "Model"
 
     k: TopicCount = "auto"
-    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.")] = None
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.", above=0)] = (
+        None
+    )
     eta: Annotated[
         float | None,
-        Param("Dirichlet prior of each word in a topic; default: 1 / k.", ("eta", "beta")),
+        Param("Dirichlet prior of each word in a topic; default: 1 / k.", ("eta", "beta"), above=0),
     ] = None
     start: Annotated[
         str,
         Param(
             "Topics to begin with: gibbs (50 sweeps of Gibbs sampling, over at most 10,000 documents) or random, as scikit-learn and "
-            "gensim begin."
+            "gensim begin.",
+            choices=STARTS,
         ),
     ] = "gibbs"
     batch_size: Annotated[
@@ -55,28 +57,19 @@ class LdaOnlineOptions:
         Param(
             "Power by which the weight of a batch, (tau0 + t)^-kappa, falls; not for one batch.",
             ("kappa", "learning_decay"),
+            above=0.5,
+            max=1,
         ),
     ] = 0.7
     tau0: Annotated[
         float,
-        Param("Batches by which the first ones are slowed down; not for one batch.", ("tau0", "learning_offset")),
+        Param(
+            "Batches by which the first ones are slowed down; not for one batch.", ("tau0", "learning_offset"), min=1
+        ),
     ] = 10.0
 
     def __post_init__(self) -> None:
         """Raise UsageError for values that are out of their range."""
-        for name in ("alpha", "eta"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < float("inf"):
-                raise UsageError(f"`{name}={value:g}`: a prior is a number above 0", parameter=name)
-        if self.start not in STARTS:
-            raise unknown_value("start", self.start, STARTS)
-        if not 0.5 < self.kappa <= 1:
-            raise UsageError(
-                f"`kappa={self.kappa:g}`: a number above 0.5, at most 1, is needed, or the topics do not settle",
-                parameter="kappa",
-            )
-        if not 1 <= self.tau0 < float("inf"):
-            raise UsageError(f"`tau0={self.tau0:g}`: a number of at least 1 is needed", parameter="tau0")
         if self.batch_size != ALL and not str(self.batch_size).isdecimal():
             raise UsageError(
                 f"`batch_size={self.batch_size}`: a number of documents is needed, or {ALL}", parameter="batch_size"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, Self
 
 from nlpkit.actors import ProcessActors, RayActors, Start
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Execution, Param
+from nlpkit.parameters import Execution, Param, options
 from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.topics.options import TopicCount
 
@@ -24,7 +24,7 @@ _IN_FORCE = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class LdaOptions:
     """Options of fitting LDA.
 
@@ -37,13 +37,15 @@ class LdaOptions:
     PANEL: ClassVar[str] = "Model"
 
     k: TopicCount = "auto"
-    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.")] = None
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.", above=0)] = (
+        None
+    )
     alpha_sum: Annotated[
-        float | None, Param("Sum of alpha over the topics, as MALLET counts it; give it in place of alpha.")
+        float | None, Param("Sum of alpha over the topics, as MALLET counts it; give it in place of alpha.", above=0)
     ] = None
     eta: Annotated[
         float | None,
-        Param("Dirichlet prior of each word in a topic; default: 1 / k.", ("eta", "beta")),
+        Param("Dirichlet prior of each word in a topic; default: 1 / k.", ("eta", "beta"), above=0),
     ] = None
     sweeps: Annotated[
         int | None,
@@ -139,7 +141,7 @@ class LdaOptions:
         return {name: getattr(self, name) for name in _IN_FORCE}
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class GuideOptions:
     """Knowledge given before a fit."""
 
@@ -164,7 +166,7 @@ class GuideOptions:
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class PrototypeOptions:
     """LDAPrototype: of many chains the one that is most like the others (Rieger et al. 2024)."""
 
@@ -186,7 +188,7 @@ class PrototypeOptions:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class WorkerOptions:
     """Where the shards of ad-lda are sampled; the result does not depend on it."""
 
@@ -229,7 +231,7 @@ def check_workers(workers: WorkerOptions, scheme: str) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class DescriptionOptions(TermOptions):
     """Options that add tables to an LDA run."""
 
@@ -256,14 +258,10 @@ class HasPriors(Protocol):
 
 
 def check_priors(options: HasPriors) -> None:
-    """Refuse priors that are not above 0, and alpha in two ways.
+    """Refuse alpha in two ways.
 
     Raises:
         UsageError: there is one.
     """
     if options.alpha is not None and options.alpha_sum is not None:
         raise UsageError("`alpha` is each, `alpha_sum` the sum of all; give one of them", parameter="alpha_sum")
-    for name in ("alpha", "alpha_sum", "eta"):
-        value = getattr(options, name)
-        if value is not None and not 0 < value < float("inf"):
-            raise UsageError(f"`{name}` must be above 0, got {value:g}", parameter=name)

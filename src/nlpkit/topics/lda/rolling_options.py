@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Self
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 from nlpkit.topics.lda.options import SWEEPS_OF_MANY, check_priors
 
 DEFAULT_INIT, DEFAULT_CHUNKS = "12 months", "month"
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class RollingOptions:
     """Options of a rolling model; all of them stay the same when chunks are added later.
 
@@ -52,13 +52,15 @@ class RollingOptions:
             "3 chunks, at least 3 months."
         ),
     ] = None
-    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.")] = None
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.", above=0)] = (
+        None
+    )
     alpha_sum: Annotated[
-        float | None, Param("Sum of alpha over the topics, as MALLET counts it; give it in place of alpha.")
+        float | None, Param("Sum of alpha over the topics, as MALLET counts it; give it in place of alpha.", above=0)
     ] = None
     eta: Annotated[
         float | None,
-        Param("Dirichlet prior of each word in a topic; default: 1 / k.", ("eta", "beta")),
+        Param("Dirichlet prior of each word in a topic; default: 1 / k.", ("eta", "beta"), above=0),
     ] = None
     sweeps: Annotated[int, Param("Passes over each chunk.", ("sweeps", "iterations"), min=1)] = SWEEPS_OF_MANY
     vocab_abs: Annotated[
@@ -85,14 +87,9 @@ class RollingOptions:
     ] = None
 
     def __post_init__(self) -> None:
-        """Check the numbers that have limits, and the spans."""
+        """Check alpha and the spans."""
         from nlpkit.topics.lda.chunks import parse_init, parse_span
 
-        for name in ("memory_fallback", "vocab_abs", "vocab_fallback", "doc_abs"):
-            if getattr(self, name) < 0:
-                raise UsageError(f"`{name}={getattr(self, name)}`: a number of at least 0 is needed", parameter=name)
-        if not 0 <= self.vocab_rel <= 1:
-            raise UsageError(f"`vocab_rel={self.vocab_rel:g}`: a share from 0 to 1 is needed", parameter="vocab_rel")
         check_priors(self)
         if self.chunks is not None:
             parse_span(self.chunks, "chunks")
@@ -143,7 +140,7 @@ class RollingOptions:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class ChangeOptions:
     """Options that separate a change of a topic from chance (Rieger et al. 2022).
 
@@ -160,24 +157,15 @@ class ChangeOptions:
         float,
         Param("Share of ordinary drift tolerated before a change is reported (Rieger et al. 2022).", min=0.0, max=1.0),
     ] = 0.85
-    change_level: Annotated[float, Param("Significance level of the test for a change.", min=0.0, max=1.0)] = 0.01
+    change_level: Annotated[float, Param("Significance level of the test for a change.", above=0, below=1)] = 0.01
     samples: int = 5000
     n_words: int = 10
 
     def __post_init__(self) -> None:
-        """Check the limits."""
-        for name in ("change_span", "samples", "n_words"):
+        """Check the numbers that are of Python alone."""
+        for name in ("samples", "n_words"):
             if getattr(self, name) < 1:
                 raise UsageError(f"`{name}={getattr(self, name)}`: a number of at least 1 is needed", parameter=name)
-        if not 0 <= self.change_mixture <= 1:
-            raise UsageError(
-                f"`change_mixture={self.change_mixture:g}`: a share from 0 to 1 is needed", parameter="change_mixture"
-            )
-        if not 0 < self.change_level < 1:
-            raise UsageError(
-                f"`change_level={self.change_level:g}`: a number between 0 and 1 is needed, such as 0.01",
-                parameter="change_level",
-            )
 
     def in_force(self) -> dict[str, Any]:
         """Return the options for footers and model/config.json, from which `from_config` makes them again."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class TermOptions:
     """Options of the terms that a run stores of its topics."""
 
@@ -21,7 +20,7 @@ class TermOptions:
     ] = 0.6
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class CheckpointOptions:
     """Options of saving an unfinished fit."""
 

@@ -203,6 +203,9 @@ class TokenFitter(ABC):
         """Return the fitter with what it knows, beside counts, of some of the documents and terms: nothing, for most kinds."""
         return self
 
+    def check(self, fit: MixtureFit) -> None:  # noqa: B027
+        """Look at a fit that was read from files, whose arrays have the shapes that they should have. Raises ValueError."""
+
     @abstractmethod
     def fit_tokens(
         self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,

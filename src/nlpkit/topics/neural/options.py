@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Any, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import READ, Param
+from nlpkit.parameters import READ, Param, options
 
 INFERENCES = ("zeroshot", "combined", "bow")
 PMI_SVD, RANDOM = "pmi-svd", "random"
 _K = "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from; each fit takes its time."
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class CtmOptions:
     """Options of contextualized topic models.
 
@@ -28,23 +27,20 @@ class CtmOptions:
         str,
         Param(
             "What the topics of a document are inferred from: zeroshot (its embedding), combined (embedding and words), bow (words: "
-            "ProdLDA)."
+            "ProdLDA).",
+            choices=INFERENCES,
         ),
     ] = "zeroshot"
-    alpha: Annotated[float, Param("Dirichlet prior of each topic in a document at the start; it is learned on.")] = 1.0
+    alpha: Annotated[
+        float, Param("Dirichlet prior of each topic in a document at the start; it is learned on.", above=0)
+    ] = 1.0
     hidden: Annotated[int, Param("Units of each of the two hidden layers.", min=1)] = 100
     dropout: Annotated[
         float, Param("Share of hidden units, and of topics, that a step leaves out.", min=0.0, max=0.9)
     ] = 0.2
     iterations: Annotated[int, Param("Most passes over the documents.", ("iterations", "epochs"), min=1)] = 100
     batch_size: Annotated[int, Param("Least documents of a step.", min=2)] = 64
-    rate: Annotated[float, Param("Learning rate of Adam.", ("rate", "learning_rate"))] = 0.002
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for values that are not known."""
-        if self.inference not in INFERENCES:
-            raise unknown_value("inference", self.inference, INFERENCES)
-        _check_positive(self, "alpha", "rate")
+    rate: Annotated[float, Param("Learning rate of Adam.", ("rate", "learning_rate"), above=0)] = 0.002
 
     @property
     def embeds(self) -> bool:
@@ -56,7 +52,7 @@ class CtmOptions:
         return _in_force(self)
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class EtmOptions:
     """Options of the embedded topic model.
 
@@ -82,11 +78,7 @@ class EtmOptions:
     dropout: Annotated[float, Param("Share of hidden units that a step leaves out.", min=0.0, max=0.9)] = 0.0
     iterations: Annotated[int, Param("Most passes over the documents.", ("iterations", "epochs"), min=1)] = 200
     batch_size: Annotated[int, Param("Least documents of a step.", min=2)] = 200
-    rate: Annotated[float, Param("Learning rate of Adam.", ("rate", "learning_rate"))] = 0.005
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for values that are not known."""
-        _check_positive(self, "rate")
+    rate: Annotated[float, Param("Learning rate of Adam.", ("rate", "learning_rate"), above=0)] = 0.005
 
     @property
     def embeds(self) -> bool:
@@ -98,7 +90,7 @@ class EtmOptions:
         return _in_force(self)
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class FastopicOptions:
     """Options of FASTopic; the defaults are those of its authors.
 
@@ -110,20 +102,16 @@ class FastopicOptions:
 
     k: Annotated[int | str, Param(_K, ("k", "num_topics"))] = "auto"
     dt_alpha: Annotated[
-        float, Param("Weight of the costs in the plan between documents and topics, beside its entropy.")
+        float, Param("Weight of the costs in the plan between documents and topics, beside its entropy.", above=0)
     ] = 3.0
     tw_alpha: Annotated[
-        float, Param("Weight of the costs in the plan between topics and words, beside its entropy.")
+        float, Param("Weight of the costs in the plan between topics and words, beside its entropy.", above=0)
     ] = 2.0
     theta_temp: Annotated[
-        float, Param("Temperature of the topics of a document: the lower, the more the nearest one counts.")
+        float, Param("Temperature of the topics of a document: the lower, the more the nearest one counts.", above=0)
     ] = 1.0
     iterations: Annotated[int, Param("Steps, each over all documents.", ("iterations", "epochs"), min=1)] = 200
-    rate: Annotated[float, Param("Learning rate of Adam.", ("rate", "learning_rate"))] = 0.002
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for numbers that are not above 0."""
-        _check_positive(self, "dt_alpha", "tw_alpha", "theta_temp", "rate")
+    rate: Annotated[float, Param("Learning rate of Adam.", ("rate", "learning_rate"), above=0)] = 0.002
 
     @property
     def embeds(self) -> bool:
@@ -137,9 +125,3 @@ class FastopicOptions:
 
 def _in_force(options: CtmOptions | EtmOptions | FastopicOptions) -> dict[str, Any]:
     return {field.name: getattr(options, field.name) for field in fields(options) if field.name != "k"}
-
-
-def _check_positive(options: Any, *names: str) -> None:
-    for name in names:
-        if not 0 < getattr(options, name) < float("inf"):
-            raise UsageError(f"`{name}={getattr(options, name):g}`: a number above 0 was needed", parameter=name)

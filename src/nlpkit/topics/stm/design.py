@@ -141,6 +141,12 @@ class Design:
         for term in self.formula.terms:
             yield [(coding[factor], frozenset(term) - {factor} not in sets) for factor in term]
 
+    def middle_values(self) -> dict[str, Covariate]:
+        """Return the values of one document whose columns have their middles."""
+        return {
+            name: [value] if isinstance(value, str) else np.array([value]) for name, value in self.middles().items()
+        }
+
     def middles(self) -> dict[str, float | str]:
         """Return the value of each column at which the others are looked at: the median, or the most frequent category."""
         return {coding.factor.column: coding.middle for coding in self.codings}

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError
 from nlpkit.metrics.bootstrap import check_level
-from nlpkit.parameters import READ, Param
+from nlpkit.parameters import READ, Param, options
 from nlpkit.topics.stm.formula import parse_formula
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class EffectOptions:
     """Options of regressions of topics on covariates.
 
@@ -49,7 +48,7 @@ class EffectOptions:
         ),
     ] = None
     documents: Annotated[
-        Path | None,
+        Path | Any | None,
         Param("Documents of the fit for --permutations, where the run does not find them itself.", metavar="FILE"),
         READ,
     ] = None

@@ -59,6 +59,20 @@ class StmFitter(TokenFitter):
         )
         return as_mixture(fit, tokens)
 
+    def check(self, fit: Fitted) -> None:
+        """Look whether the covariances are some, and the effects those of the covariates. Raises ValueError, KeyError."""
+        for name in ("sigma", "average_covariance"):
+            if not np.allclose(fit.arrays[name], fit.arrays[name].T):
+                raise ValueError(f"{name} is not symmetric")
+            np.linalg.cholesky(fit.arrays[name])
+        gamma = fit.arrays.get("gamma")
+        if (
+            gamma is not None
+            and self.design is not None
+            and len(gamma) != self.design.matrix(self.design.middle_values()).shape[1]
+        ):
+            raise ValueError(f"effects of {len(gamma)} covariates")
+
     def take(self, documents: LongArray, terms: LongArray) -> StmFitter:
         """Return the fitter without covariates and content: numbers of topics are compared by the words alone."""
         return replace(self, design=None, X=None, content=None)

@@ -64,7 +64,12 @@ def parse_formula(text: str, *, parameter: str = "prevalence") -> Formula:
     reader = _Reader(text, parameter)
     if reader.peek() == "~":
         reader.take()
-    terms = reader.sum_of_terms()
+    try:
+        terms = reader.sum_of_terms()
+    except RecursionError:
+        raise UsageError(
+            f"`{parameter}`: its brackets stand too deep in each other; write it with fewer", parameter=parameter
+        ) from None
     if reader.peek() == "~":
         reader.refuse("a formula has no left side here; give the covariates alone")
     if reader.peek():

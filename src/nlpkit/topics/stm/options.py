@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Param
+from nlpkit.parameters import Param, options
 from nlpkit.topics.options import TopicCount
 from nlpkit.topics.stm.formula import Formula, parse_formula
 
 STARTS = ("spectral", "anchors", "lda", "random")
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class StmOptions:
     """Options of a structural topic model.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.parameters import Param
+from nlpkit.errors import UsageError
+from nlpkit.parameters import Param, options
 from nlpkit.topics.options import TopicCount
 
 RESPONSES = ("auto", "real", "binary", "classes")
@@ -19,14 +18,7 @@ def prior(value: float | None, n_topics: int) -> float:
     return 1.0 / n_topics if value is None else value
 
 
-def check_priors(*, alpha: float | None, eta: float | None) -> None:
-    """Raise UsageError for priors that are not above 0."""
-    for name, value in (("alpha", alpha), ("eta", eta)):
-        if value is not None and not 0 < value < float("inf"):
-            raise UsageError(f"`{name}={value:g}`: a prior is a number above 0", parameter=name)
-
-
-@dataclass(frozen=True, slots=True)
+@options
 class SldaOptions:
     """Options of supervised LDA."""
 
@@ -37,11 +29,12 @@ class SldaOptions:
         str,
         Param(
             "What the label is: real (a number), binary (one of two), classes, or auto: binary where there are two different values, "
-            "else real for numbers and classes for texts."
+            "else real for numbers and classes for texts.",
+            choices=RESPONSES,
         ),
     ] = "auto"
-    alpha: Annotated[float | None, Param(ALPHA)] = None
-    eta: Annotated[float | None, Param(ETA, ("eta", "beta"))] = None
+    alpha: Annotated[float | None, Param(ALPHA, above=0)] = None
+    eta: Annotated[float | None, Param(ETA, ("eta", "beta"), above=0)] = None
     iterations: Annotated[int, Param("Passes over the corpus.", ("iterations", "sweeps"), min=1)] = 500
     coef_variance: Annotated[
         float,
@@ -49,25 +42,16 @@ class SldaOptions:
             "Prior variance of the coefficients, of numbers in units of their standard deviation: the smaller, the less the labels "
             "move the topics.",
             ("coef_variance", "nu_sq"),
+            above=0,
         ),
     ] = 10.0
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for values out of their range."""
-        if self.response not in RESPONSES:
-            raise unknown_value("response", self.response, RESPONSES)
-        check_priors(alpha=self.alpha, eta=self.eta)
-        if not 0 < self.coef_variance < float("inf"):
-            raise UsageError(
-                f"`coef_variance={self.coef_variance:g}`: a number above 0 is needed", parameter="coef_variance"
-            )
 
     def in_force(self) -> dict[str, Any]:
         """Return the options for footers."""
         return {name: getattr(self, name) for name in ("response", "alpha", "eta", "iterations", "coef_variance")}
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class AuthorTopicOptions:
     """Options of the author-topic model."""
 
@@ -83,13 +67,12 @@ class AuthorTopicOptions:
         ),
     ] = "author"
     separator: Annotated[str, Param("What separates names in a text.", metavar="TEXT")] = ";"
-    alpha: Annotated[float | None, Param("Dirichlet prior of each topic of an author; default: 1 / k.")] = None
-    eta: Annotated[float | None, Param(ETA, ("eta", "beta"))] = None
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic of an author; default: 1 / k.", above=0)] = None
+    eta: Annotated[float | None, Param(ETA, ("eta", "beta"), above=0)] = None
     iterations: Annotated[int, Param("Passes over the corpus.", ("iterations", "sweeps"), min=1)] = 500
 
     def __post_init__(self) -> None:
-        """Raise UsageError for priors that are not above 0, and an empty separator."""
-        check_priors(alpha=self.alpha, eta=self.eta)
+        """Raise UsageError for an empty separator."""
         check_separator(self.separator)
 
     def in_force(self) -> dict[str, Any]:
@@ -97,7 +80,7 @@ class AuthorTopicOptions:
         return {name: getattr(self, name) for name in ("author_col", "separator", "alpha", "eta", "iterations")}
 
 
-@dataclass(frozen=True, slots=True)
+@options
 class LabeledLdaOptions:
     """Options of labelled LDA. k: labels and latent topics, which follows from the documents."""
 
@@ -107,17 +90,17 @@ class LabeledLdaOptions:
     latent: Annotated[int, Param("Further topics without a label, open to every document.", min=0)] = 0
     separator: Annotated[str, Param("What separates labels in a text.", metavar="TEXT")] = ";"
     alpha: Annotated[
-        float | None, Param("Dirichlet prior of each topic that a document may use; default: 1 / the number of topics.")
+        float | None,
+        Param("Dirichlet prior of each topic that a document may use; default: 1 / the number of topics.", above=0),
     ] = None
     eta: Annotated[
         float | None,
-        Param("Dirichlet prior of each word in a topic; default: 1 / the number of topics.", ("eta", "beta")),
+        Param("Dirichlet prior of each word in a topic; default: 1 / the number of topics.", ("eta", "beta"), above=0),
     ] = None
     iterations: Annotated[int, Param("Passes over the corpus.", ("iterations", "sweeps"), min=1)] = 500
 
     def __post_init__(self) -> None:
-        """Raise UsageError for priors that are not above 0, and an empty separator."""
-        check_priors(alpha=self.alpha, eta=self.eta)
+        """Raise UsageError for an empty separator."""
         check_separator(self.separator)
 
     def in_force(self) -> dict[str, Any]:
