@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import logging
 import os
@@ -67,6 +68,7 @@ def load_encoder(
         raise missing_extra("sbert-embed", "neural")
     files = find_model(name, offline=offline)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # said aloud, it does not warn when a process forks
+    _work_alone_after_fork()
     prompt = chosen_prompt(files, prompt)
 
     from nlpkit.embed.choice import choose_engine
@@ -109,6 +111,19 @@ def load_encoder(
         prompt=prompt,
         truncate_dim=truncate_dim,
     )
+
+
+@functools.cache
+def _work_alone_after_fork() -> None:
+    """Let a process that is forked from this one compute in one thread: it has no others, and would wait for them without end."""
+    import torch
+
+    def alone() -> None:
+        os.environ["TOKENIZERS_PARALLELISM"] = "false"
+        torch.set_num_threads(1)
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=alone)
 
 
 def chosen_prompt(files: ModelFiles, prompt: str | None) -> str:
