@@ -44,7 +44,7 @@ def test_the_run_says_how_many_were_fitted_and_how_far_a_second_fit_agrees(plant
     recorded = manifest(sampled)["results"]["fit_sample"]
     assert {**recorded, "agreement": 0} == {"n_fitted": 60, "n_assigned": 60, "n_compared": 60, "agreement": 0}
     assert recorded["agreement"] > 0.9
-    assert manifest(sampled)["parameters"]["fit_sample"] == "60"
+    assert manifest(sampled)["parameters"]["fit_sample"] == 60
     labels = read(sampled / "documents.parquet")["label"].to_pylist()
     assert len({*zip(labels, topics(sampled), strict=True)}) == 4
     assert sum(read(sampled / "topics.parquet")["size"].to_pylist()) == 120

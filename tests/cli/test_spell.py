@@ -83,7 +83,7 @@ def test_arpa_files_take_words_between_blanks(lm: Path) -> None:
     ("words", "code", "says"),
     [
         ([], 3, "does not exist"),
-        (["--error", "1"], 2, "between 0 and 1"),
+        (["--error", "1"], 2, "--error must be below 1, got 1.0"),
         (["--max-distance", "3"], 2, "--max-distance"),
         (["--apply"], 2, "give -o FILE"),
     ],

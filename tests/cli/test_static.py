@@ -65,7 +65,7 @@ def test_run_keeps_its_encoder_for_new_texts(corpus: Path, teacher: Path, tmp_pa
     run_cli("bertopic", corpus, "--encoder", teacher, "--engine", "static", "--k", "3", "-o", "run")
     write_jsonl(tmp_path / "new.jsonl", [{"id": "n", "text": "old house on new mat"}, {"id": "e", "text": ""}])
     done = run_cli("predict", "run", "new.jsonl", "-o", "p.parquet")
-    assert "1 new" in done.err
+    assert "1 with a topic" in done.err
     alone = run_cli("sbert-embed", "new.jsonl", "--model", "run", "-o", "e.parquet")  # the run is an encoder, too
     assert "static" in alone.err
     run_cli("predict", "run", "e.parquet", "-o", "q.parquet")

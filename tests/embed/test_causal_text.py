@@ -121,7 +121,7 @@ def test_the_command(gpt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "wrote p.csv" in done.err
     assert Path("p.csv").read_text(encoding="utf-8").startswith('"id","position","rank","word","prob","chosen"\n')
     assert run_cli(*line, "--json").json()["texts"][0]["ended"] in (True, False)
-    assert "--decode greedy" in run_cli(*line, "--temperature", 0, code=2).error()
+    assert "--temperature': it must be at least 0.01" in run_cli(*line, "--temperature", 0, code=2).error()
     assert "--temperature" in run_cli(*line, "--temperature", "nan", code=2).error()
     assert "is of --decode sample" in run_cli(*line, "--decode", "greedy", "--top-p", 0.5, code=2).error()
     assert "top-k" in run_cli(*line, "--decode", "nucleus", code=2).error()

@@ -271,8 +271,8 @@ def test_vader_equals_the_package() -> None:
 )
 def test_alpha(tmp_path: Path, answers: list[tuple[str, str | None]], alpha: float) -> None:
     path = tmp_path / "coders.csv"
-    path.write_text("a,b\n" + "".join(f"{x},{y or ''}\n" for x, y in answers), encoding="utf-8")
-    (target,) = nk.agreement(path, ("a", "b")).to_dict()["targets"]
+    path.write_text("anna,ben\n" + "".join(f"{x},{y or ''}\n" for x, y in answers), encoding="utf-8")
+    (target,) = nk.agreement(path, ("anna", "ben")).to_dict()["targets"]
     assert target["metrics"]["alpha"]["value"] == pytest.approx(alpha)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.search import values_of
@@ -48,7 +48,7 @@ class SplitOptions:
     PANEL: ClassVar[str] = "Training and test"
 
     test: Annotated[
-        Path | None,
+        Path | Any | None,
         Param("Labelled documents that the model is scored on.", metavar="FILE"),
     ] = None
     split: Annotated[

@@ -173,8 +173,8 @@ class Bert:
 
     def _through(self, ids: Tensor, places: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
         """Return the vectors (N, H) float32 of tokens at their places; `attend` takes q, k and v (rows, 3H) to (rows, H), filled up."""
-        n, more = len(ids), -len(ids) % self.rows
-        ids, places = (functional.pad(values, (0, more)) for values in (ids, places))
+        n, padding = len(ids), -len(ids) % self.rows
+        ids, places = (functional.pad(values, (0, padding)) for values in (ids, places))
         x = functional.embedding(ids, self.words).float() + functional.embedding(places, self.positions)
         x = self._normed(x, self.norm)
         for qkv, out, norm_1, up, down, norm_2 in self.layers:

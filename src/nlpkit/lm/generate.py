@@ -41,7 +41,11 @@ class GenerateOptions:
     texts: Annotated[int, Param("Number of texts.", metavar="N", min=1)] = 5
     max_words: Annotated[int, Param("Most words of a text, those of the prompt apart.", metavar="N", min=1)] = 50
     temperature: Annotated[
-        float, Param("sample: below 1 likelier words are drawn more often, above 1 less often.", min=0.01)
+        float,
+        Param(
+            "sample: below 1 likelier words are drawn more often, above 1 less often; `decode=greedy` is as 0.",
+            min=0.01,
+        ),
     ] = 1.0
     top_k: Annotated[int | None, Param("sample: draw among the N likeliest words only.", metavar="N", min=1)] = None
     top_p: Annotated[

@@ -51,13 +51,13 @@ def spread_colours(places: FloatArray, sizes: FloatArray) -> list[str]:
     apart = np.linalg.norm(labs[:, None] - labs[None], axis=2)
     away = np.linalg.norm(places[:, None] - places[None], axis=2) if K else np.zeros((0, 0))
     apart, away = (d / max(float(d.max(initial=0.0)), 1e-12) for d in (apart, away))
-    given = np.full(K, -1)
+    colour_of = np.full(K, -1)
     for k in np.lexsort((np.arange(K), -np.asarray(sizes))):
-        done = np.flatnonzero(given >= 0)
-        left = np.setdiff1d(np.arange(K), given[done])
-        likeness = apart[np.ix_(left, given[done])] + away[k, done]
-        given[k] = left[int(likeness.min(axis=1, initial=np.inf).argmax())]
-    return [palette[c] for c in given]
+        done = np.flatnonzero(colour_of >= 0)
+        left = np.setdiff1d(np.arange(K), colour_of[done])
+        likeness = apart[np.ix_(left, colour_of[done])] + away[k, done]
+        colour_of[k] = left[int(likeness.min(axis=1, initial=np.inf).argmax())]
+    return [palette[c] for c in colour_of]
 
 
 @functools.cache
