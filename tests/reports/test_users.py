@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+import nlpkit as nk
 from tests.cli.conftest import run_cli, write_jsonl
 
 ROWS = [{"text": f"river water fish number {i}", "label": "ab"[i % 2]} for i in range(8)]
@@ -36,3 +40,45 @@ def test_a_picture_that_cannot_be_drawn_is_refused_before_the_work(
     monkeypatch.setitem(sys.modules, package, None)
     assert f"drawing with {package} needs the extra 'report'" in run_cli(*words, code=4).error()
     assert [path.name for path in tmp_path.iterdir()] == ["news.jsonl"]
+
+
+def test_the_report_marks_topics_that_do_not_come_back(tmp_path: Path) -> None:
+    """U15: topics of noise, which the terminal marks with ! beside their stability."""
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(60, 6)).astype(np.float32)
+    rows = pa.table({
+        "id": [str(i) for i in range(60)], "text": [f"{['river', 'court', 'music'][i % 3]} word{i % 7}" for i in range(60)],
+        "embedding": pa.array(vectors.tolist(), pa.list_(pa.float32(), 6)),
+    })  # fmt: skip
+    run = nk.fit_bertopic(rows, k=6, stop_words="none", min_df=1).save(tmp_path / "run")
+    topics = nk.load(run).topics.to_pylist()
+    unstable = [row["label"] for row in topics if row["stability"] is not None and row["stability"] < 0.5]
+    assert unstable
+    page = nk.report(run).html
+    marked = re.findall(r"<td[^>]*>(0\.\d\d) !</td>", page)
+    assert len(marked) == len(unstable)
+    assert all(float(value) <= 0.5 for value in marked)
+    assert f"Marked !, and not to be relied on: {'; '.join(unstable)} (stability under 0.5" in page
+
+
+@pytest.mark.parametrize(
+    "command", [["stm", "--iterations", "3"], ["lda-gibbs", "--sweeps", "5"]], ids=lambda words: words[0]
+)
+def test_a_search_for_k_tells_of_each_number_and_of_no_score_that_is_not_there(
+    command: list[str], tmp_path: Path
+) -> None:
+    """U16: stm fits each number once, so that there is no stability; nothing was heard of it for 35 minutes."""
+    name, *words = command
+    rng = np.random.default_rng(0)
+    terms = np.array(["river", "water", "fish", "court", "judge", "jury", "song", "band", "music"])
+    rows = [{"text": " ".join(terms[3 * (i % 3) + rng.integers(0, 3, 12)])} for i in range(40)]
+    docs = write_jsonl(tmp_path / "docs.jsonl", rows)
+    done = run_cli(name, docs, "--k", "2:4:1", *words, "-o", tmp_path / "run")
+    told = re.findall(r"^k = (\d): perplexity ([\d.]+) of held-out documents$", done.err, re.M)
+    assert [k for k, _ in told] == ["2", "3", "4"]
+    for k, perplexity in told:
+        assert re.search(rf"^\W*{k} +{perplexity} ", done.out, re.M), done.out
+    several = name != "stm"
+    assert ("stability" in done.out) == several
+    assert ("stability" in done.err) == several
+    assert "exclusivity with few small topics" in done.err or several
