@@ -11,6 +11,9 @@ import pyarrow as pa
 import pytest
 
 import nlpkit as nk
+from nlpkit.errors import InputError
+from nlpkit.topics.stm.design import fit_design
+from nlpkit.topics.stm.formula import parse_formula
 from tests.cli.conftest import run_cli, write_jsonl
 
 ROWS = [{"text": f"river water fish number {i}", "label": "ab"[i % 2]} for i in range(8)]
@@ -82,3 +85,40 @@ def test_a_search_for_k_tells_of_each_number_and_of_no_score_that_is_not_there(
     assert ("stability" in done.out) == several
     assert ("stability" in done.err) == several
     assert "exclusivity with few small topics" in done.err or several
+
+
+def test_no_table_is_shown_where_a_script_wants_none(tmp_path: Path) -> None:
+    """T12: --show 0, which was refused."""
+    docs = write_jsonl(tmp_path / "docs.jsonl", ROWS)
+    run = tmp_path / "run"
+    assert run_cli("lda-gibbs", docs, "--k", "2", "--sweeps", "3", "--show", "0", "-o", run).out == ""
+    assert run_cli("topics", run, "--by", "label", "--show", "0", "-q").out == ""
+    assert run_cli("evaluate", run, "--metrics", "diversity", "--show", "0", "-q").out == ""
+    assert "seconds" in run_cli("stats", docs, "--dry-run", "--show", "0", "-q").out  # a plan is the answer itself
+    assert "from 0 (no table)" in run_cli("stats", docs, "--show", "-1", code=2).error()
+
+
+def test_texts_of_emoji_alone_and_of_few_kinds_say_what_to_do(tmp_path: Path) -> None:
+    """T12: 12 texts of emoji, and 300 answers of five kinds (MaartenGr/BERTopic#1906), which LDA takes."""
+    smile = write_jsonl(tmp_path / "smile.jsonl", [{"text": "🎉🎉 😀"}] * 12)
+    told = run_cli("lda-gibbs", smile, "--k", "2", "-o", tmp_path / "run", code=3).error()
+    assert "nlpkit preprocess takes emoji for words with --keep emoji" in told
+    run_cli("preprocess", smile, "--keep", "emoji", "--min-length", "1", "-q", "-o", tmp_path / "kept.parquet")
+    run_cli("lda-gibbs", tmp_path / "kept.parquet", "--k", "2", "--sweeps", "3", "-q", "-o", tmp_path / "run")
+    rows = pa.table({
+        "text": [f"answer kind{i % 5}" for i in range(300)],
+        "embedding": pa.array([np.eye(5, dtype=np.float32)[i % 5].tolist() for i in range(300)], pa.list_(pa.float32(), 5)),
+    })  # fmt: skip
+    with pytest.raises(
+        InputError, match=r"found 5 among 300 documents; equal texts .* one document here\. nlpkit lda-gibbs"
+    ):
+        nk.fit_bertopic(rows, k=5)
+
+
+@pytest.mark.parametrize("formula", ["x", "s(x)", "x*party"])
+@pytest.mark.parametrize("size", [1e308, -1e200])
+def test_covariates_that_are_too_large_to_be_squared(formula: str, size: float) -> None:
+    """T12: 1e308 printed numpy's warning of an overflow, and a spline of it never ended."""
+    values = {"x": np.array([size, 0.0, 1.0, 2.0, 3.0, 4.0]), "party": ["a", "b"] * 3}
+    with pytest.raises(InputError, match=rf"'x' has a value of size {abs(size):g}".replace("+", r"\+")):
+        fit_design(parse_formula(formula), values)
