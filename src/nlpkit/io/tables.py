@@ -271,9 +271,9 @@ def write_sheet(
     """
     texts = [NumberTexts() for _ in columns]
     for batch in batches:
-        for column, found in zip(batch.columns, texts, strict=True):
-            found.add(column)
-    as_numbers = [found.are_numbers and not _ID.search(column) for column, found in zip(columns, texts, strict=True)]
+        for column, seen in zip(batch.columns, texts, strict=True):
+            seen.add(column)
+    as_numbers = [seen.are_numbers and not _ID.search(column) for column, seen in zip(columns, texts, strict=True)]
     sheet = _Sheet(name, book, columns, title)
     for batch in batches:
         sheet.write(batch, as_numbers)
