@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
@@ -85,6 +87,42 @@ def test_topics_of_two_kinds_of_texts_come_apart() -> None:
     main = theta.argmax(axis=1)
     assert len({(label, topic) for label, topic in zip(LABELS, main.tolist(), strict=True)}) == 2
     np.testing.assert_array_equal(pipeline.transform(TEXTS), theta)
+
+
+def test_topics_have_names_and_come_as_a_data_frame() -> None:
+    """users.md U6: `set_output` and the names of a ColumnTransformer need names of the columns."""
+    X = CountVectorizer().fit_transform(TEXTS)
+    topics = LatentDirichletAllocation(2, sweeps=5).set_output(transform="pandas").fit(X)
+    names = ["latentdirichletallocation0", "latentdirichletallocation1"]
+    assert topics.get_feature_names_out().tolist() == names
+    assert topics.transform(X).columns.tolist() == names
+    assert topics.fit_transform(X).columns.tolist() == names
+    both = ColumnTransformer(
+        [("topics", make_pipeline(CountVectorizer(), LatentDirichletAllocation(2, sweeps=5)), "text")]
+    )
+    both.fit(pd.DataFrame({"text": TEXTS}))
+    assert both.get_feature_names_out().tolist() == [f"topics__{name}" for name in names]
+
+
+@pytest.mark.parametrize(
+    ("ours", "plain"),
+    [
+        ({"min_df": 2}, {"min_df": "2"}),
+        ({"min_df": np.int64(2)}, {"min_df": "2"}),
+        ({"min_df": 0.25, "max_df": 0.5}, {"min_df": "0.25", "max_df": "0.5"}),
+        ({"max_df": np.float64(0.5), "min_df": 1}, {"min_df": "1", "max_df": "0.5"}),
+        ({"ngram_range": (1, 2), "min_df": 1}, {"ngrams": "1,2", "min_df": "1"}),
+        ({"ngrams": (2, 2), "min_df": 1}, {"ngrams": "2", "min_df": "1"}),
+    ],
+)
+def test_the_vectorizer_takes_numbers_and_ranges_as_scikit_learn_does(
+    ours: dict[str, Any], plain: dict[str, Any]
+) -> None:
+    vectorizer = clone(TfidfVectorizer(language="en", **ours)).fit(TEXTS)
+    expected = nk.tfidf(TEXTS, language="en", **plain)
+    assert vectorizer.get_feature_names_out().tolist() == list(expected.terms)
+    with pytest.raises(UsageError, match="one length or two"):
+        TfidfVectorizer(ngram_range=(2, 1)).fit(TEXTS)
 
 
 def test_classes_and_counts_that_cannot_be_used() -> None:

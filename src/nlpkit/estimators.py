@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -41,6 +41,7 @@ class TfidfVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Args:
         scheme: weighting by its SMART letters or scikit-learn's name; ntn is tf · ln(M / df).
         language, tokenizer, stop_words, lower, ngrams, min_df, max_df, max_vocab: how texts become terms, as in `nlpkit.preprocess`.
+        ngram_range: lengths of terms in words, such as (1, 2); scikit-learn's name of `ngrams`, in whose place it stands.
         n_jobs: threads, None for all; the result does not depend on them.
 
     After `fit`: vocabulary_ (term → column), model_.
@@ -54,15 +55,16 @@ class TfidfVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tokenizer: str = "words",
         stop_words: str = "auto",
         lower: bool = True,
-        ngrams: str = "1",
-        min_df: Any = "auto",
-        max_df: Any = "1.0",
+        ngrams: str | int | tuple[int, int] = "1",
+        min_df: str | float = "auto",
+        max_df: str | float = "1.0",
         max_vocab: int | None = None,
+        ngram_range: tuple[int, int] | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.scheme, self.language, self.tokenizer, self.stop_words = scheme, language, tokenizer, stop_words
         self.lower, self.ngrams, self.min_df, self.max_df = lower, ngrams, min_df, max_df
-        self.max_vocab, self.n_jobs = max_vocab, n_jobs
+        self.max_vocab, self.ngram_range, self.n_jobs = max_vocab, ngram_range, n_jobs
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the terms and their weights from texts (D,)."""
@@ -73,6 +75,8 @@ class TfidfVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn the terms from texts (D,) and return their weights (D, V) CSR."""
         settings = self.get_params()
         execution = Execution(threads=_threads(settings.pop("n_jobs")))
+        if (sizes := settings.pop("ngram_range")) is not None:
+            settings["ngrams"] = sizes
         for bound in ("min_df", "max_df"):
             settings[bound] = str(settings[bound])
         weights = tfidf(_corpus(raw_documents), execution=execution, **settings)
@@ -184,14 +188,15 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class LatentDirichletAllocation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """LDA by collapsed Gibbs sampling on a matrix of counts (D, V); other numbers are rounded to whole ones.
 
     Args:
         n_components: K. alpha, eta: priors, each; None: 1 / K. sweeps: passes over the corpus.
         random_state: seed. n_jobs: threads, None for all; the result does not depend on them.
 
-    After `fit`: components_ (K, V) counts n_kv + eta, whose rows divided by their sums are phi; n_features_in_; model_.
+    After `fit`: components_ (K, V) counts n_kv + eta, whose rows divided by their sums are phi; n_features_in_; model_. The names of
+    the topics are latentdirichletallocation0, 1, 2 … (`get_feature_names_out`), as scikit-learn's.
     """
 
     def __init__(

@@ -127,17 +127,18 @@ def test_arrow_keeps_types_and_the_footer(tmp_path: Path, suffix: str) -> None:
     assert pl.read_ipc(path).height == 8
 
 
-def test_xlsx(tmp_path: Path) -> None:
+def test_xlsx(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "t.xlsx"
     save_table(path, table(), BLOCK, force=False)
     head, *rows = sheet(path)
     assert head == table().column_names
     columns = dict(zip(head, zip(*rows, strict=True), strict=True))
     assert columns["text"] == (*TEXTS[:3], None)
-    assert columns["id"] == ("1", "2", "3", "4")  # text stays text
+    assert columns["id"] == ("1", "2", "3", "4")  # the names of documents stay texts
     assert columns["n"] == (1.0, None, -3.0, str(1 << 60))  # Excel has 15 digits
     assert columns["p"] == (0.1, 0.2, None, None)
-    assert columns["x"][1] == "inf"
+    assert columns["x"][1] is None  # a column of numbers holds numbers
+    assert "cells of Excel hold no infinite numbers; 1 are empty" in caplog.text
     assert columns["yes"] == (True, False, None, True)
     assert columns["day"] == ("1848-03-13", None, None, "2024-02-29")
     assert columns["tokens"][0] == '["a", "b\\""]'
@@ -171,6 +172,42 @@ def test_a_table_without_rows(tmp_path: Path, suffix: str) -> None:
     elif suffix == ".xlsx":
         assert sheet(path) == [table().column_names]
     assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (["0", "17", None, "", "-3"], [0, 17, None, None, -3]),
+        (["1", "2.5"], [1, 2.5]),
+        (["0.0", "12.25", "3.0"], [0, 12.25, 3]),  # as pandas writes floats
+        (["1.50", "2.00"], [1.5, 2]),
+        (["007", "12"], None),
+        (["1.9", "1.10"], None),  # versions
+        (["1", "1.0"], None),  # would be one value
+        (["0", "-0"], None),
+        (["5.70301E+17"], None),
+        (["1" * 15, "2"], [int("1" * 15), 2]),
+        (["1" * 16, "2"], None),
+        (["12", "n/a"], None),
+        (["1,5", "2"], None),
+        (["+1"], None),
+        (["\u0663"], None),  # an Arabic digit
+        (["", None], [None, None]),
+    ],
+)
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_texts_that_are_numbers_are_numbers_in_a_workbook(
+    texts: list[str | None], numbers: list[float | None] | None, kind: pa.DataType, tmp_path: Path
+) -> None:
+    """users.md U13: counts of a CSV file, of which Excel makes no sums while they are texts."""
+    whole = pa.table({"n": pa.array(texts).cast(kind), "user_id": texts, "at": range(len(texts))})
+    with tables.table_sink(tmp_path / "t.xlsx", whole.schema, BLOCK, force=False) as sink:
+        for at in range(len(texts)):  # known after the last batch alone
+            sink.write(whole.slice(at, 1).to_batches()[0])
+    _, *rows = sheet(tmp_path / "t.xlsx")
+    as_texts = [text or None for text in texts]
+    assert [row[0] for row in rows] == (as_texts if numbers is None else numbers)
+    assert [row[1] for row in rows] == as_texts
 
 
 def test_what_excel_has_no_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,3 +217,19 @@ def test_names_of_narrow_panels_stand_beside_each_other(width: float) -> None:
         assert boxes[0].x1 < boxes[1].x0
         assert boxes[1].x1 < boxes[2].x0
         assert boxes[2].x1 < figure.bbox.x1
+
+
+def test_ticks_of_dates_are_years() -> None:
+    """Effects over dates of several years had ticks such as 2004-05-05."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    def ticks(dates: list[str]) -> list[str]:
+        figure, shares = Figure(), {key: np.full((1, len(dates)), 0.3) for key in ("share", "low", "high")}
+        draw_effects(figure, values=dates, shares=shares, names=["a"], column="date", connected=True)
+        return [label.get_text() for label in figure.axes[0].get_xticklabels()]
+
+    days = np.linspace(12_500, 13_900, 100).round().astype("datetime64[D]").astype(str).tolist()
+    assert ticks(days) == ["2005", "2006", "2007", "2008"]
+    assert ticks(days[:30])[0] == days[0]  # of one year, days
+    assert len(ticks([f"{year}-06-01" for year in range(1900, 2000)])) == 5

@@ -77,7 +77,7 @@ def halve(
 ) -> HalvedCorpus:
     """Return documents without stop words, negations merged with the word behind them, and the halves of the lexicon.
 
-    "not a bad film" becomes NOT_bad film, and NOT_bad belongs to the positive half (lecture L3128). Nothing is merged over a
+    "not a bad film" becomes NOT_bad film, and NOT_bad belongs to the positive half (lecture). Nothing is merged over a
     punctuation mark; marks, stop words and negations fall away. Words of the lexicon are never stop words.
 
     Args:

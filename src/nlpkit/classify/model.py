@@ -61,7 +61,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LinearModel:
-    """Scores x·coef + intercept: the maximum of a sum of weights (lecture L1899).
+    """Scores x·coef + intercept: the maximum of a sum of weights (lecture).
 
     coef: (V, J) float64; intercept: (J,) float64.
     presence: x is 1 where a feature is above 0, else 0 (Bernoulli Naive Bayes).

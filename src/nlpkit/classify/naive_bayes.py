@@ -1,4 +1,4 @@
-"""Naive Bayes: the probability of a document's words in each class, as weights of a linear model (lecture L1846-1920)."""
+"""Naive Bayes: the probability of a document's words in each class, as weights of a linear model (lecture)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def fit_naive_bayes(
 ) -> LinearModel:
     """Return Naive Bayes as a linear model; its scores are the joint log-likelihoods of document and class.
 
-        nb              P(w|c) = (tf_{w|c} + α) / (αV + Σ_w tf_{w|c}),   log P(c) + Σ_w tf_w log P(w|c)   (lecture L1912-1916)
+        nb              P(w|c) = (tf_{w|c} + α) / (αV + Σ_w tf_{w|c}),   log P(c) + Σ_w tf_w log P(w|c)   (lecture)
         bernoulli-nb    p_{w|c} = (n_{w,c} + α) / (n_c + 2α), n_{w,c} the documents of c with w;
                         log P(c) + Σ_{w present} log p + Σ_{w absent} log(1 - p)   (McCallum & Nigam 1998)
         complement-nb   -Σ_w tf_w log P(w|not c), without a prior   (Rennie et al. 2003, §3.1, no weight normalisation)
@@ -41,7 +41,7 @@ def fit_naive_bayes(
         y: (D,) 0 … J-1, each of them in at least one document; or (D, J) shares of the classes in each document, which then counts so
             much for each class.
         n_classes: J.
-        alpha: α above 0: with 0 a word that a class does not have would rule it out, log 0 (lecture L1908).
+        alpha: α above 0: with 0 a word that a class does not have would rule it out, log 0 (lecture).
         priors: P(c) by class, above 0 and summing to 1, or how it is found.
 
     Raises:

@@ -69,7 +69,7 @@ def negated(offsets: LongArray, negates: BoolArray, marks: BoolArray, *, reach: 
         n_i = #{j < i : negates_j, no mark in j … i, same document, i - j <= reach},   negated_i = n_i odd
 
     A second negation in a scope turns the words behind it back: "never without joy" is joyful. Negations and marks are tokens
-    like others. NOT_ until the next punctuation: Pang, Lee & Vaithyanathan (2002), §3; lecture L1711.
+    like others. NOT_ until the next punctuation: Pang, Lee & Vaithyanathan (2002), §3; lecture.
 
     Args:
         offsets: (D+1,) int64, where documents begin and end.

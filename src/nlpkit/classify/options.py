@@ -311,7 +311,7 @@ class ClassifierOptions:
 
 @options
 class ClassifierTextOptions(TextOptions):
-    """Options of cutting texts for a classifier; stop words stay, since they separate classes (lecture L1935)."""
+    """Options of cutting texts for a classifier; stop words stay, since they separate classes (lecture)."""
 
     tokenizer: Annotated[
         str,

@@ -15,7 +15,7 @@ from nlpkit.types import BoolArray, FloatArray, IntArray
 def fit_svm(
     X: Features, y: IntArray, n_classes: int, *, C: float = 1.0, balanced: bool = False, max_iter: int = 1000, seed: int
 ) -> LinearModel:
-    """Return the linear SVM of each class against the others, as a linear model of margins (lecture L1899).
+    """Return the linear SVM of each class against the others, as a linear model of margins (lecture).
 
         min_w,b  ½ (|w|² + b²) + C Σ_d s_d max(0, 1 - t_d (x_d·w + b))²,   t_d = ±1
 

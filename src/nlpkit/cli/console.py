@@ -99,13 +99,17 @@ def table(
     sizes: Sequence[float] | None = None,
     rest: str = "",
     after: Sequence[Sequence[str]] = (),
+    always: bool = False,
 ) -> None:
     """Print a table for people on stdout. `right` names the columns of numbers; without column names there is no head.
 
     Where there is a noun for the rows, at most --show of them are printed, the largest if there are sizes, and a line tells
-    that `rest` (a file, an option) has the others. Rows `after` them are always printed. What comes from a corpus steers no
-    terminal (see `wording.visible`).
+    that `rest` (a file, an option) has the others.
+    Rows `after` them are always printed. With --show 0 no table is, but one that is `always`. What comes from a corpus steers
+    no terminal (see `wording.visible`).
     """
+    if settings.show == 0 and not always:
+        return
     kept = shown_rows(len(rows), sizes) if noun else range(len(rows))
     fixed = os.environ.get("COLUMNS") or ("" if sys.stdout.isatty() else "120")
     width = int(fixed) if fixed.isdecimal() and int(fixed) else shutil.get_terminal_size().columns
@@ -140,7 +144,7 @@ def plan(amounts: dict[str, Any]) -> None:
         return
     names = [name.removesuffix("_about").replace("_mb", " (MB)").replace("_", " ") for name in amounts]
     values = [wording.count(n) if isinstance(n, int | float) else str(n) for n in amounts.values()]
-    table(["", "about"], list(zip(names, values, strict=True)), right=["about"])
+    table(["", "about"], list(zip(names, values, strict=True)), right=["about"], always=True)
     reporting.note("dry run: nothing was written")
 
 

@@ -174,7 +174,7 @@ class OutputFlags:
 Show = Annotated[
     str,
     Param(
-        "Number of rows of a table on the screen, such as topics or classes.",
+        "Number of rows of a table on the screen, such as topics or classes; 0 = no table.",
         ("show",),
         metavar="N|all",
         panel="Output",
@@ -184,11 +184,11 @@ SHOWN = "30"
 
 
 def shown(text: str) -> int | None:
-    """Return the number that --show gives, None for all. Raises UsageError when it is neither."""
+    """Return the number that --show gives, 0 for no table, None for all. Raises UsageError when it is neither."""
     if text == "all":
         return None
-    if not text.isdecimal() or not 1 <= int(text) <= MOST:
-        raise UsageError(f"--show takes a number from 1 to {MOST:,}, or all; got '{text}'")
+    if not text.isdecimal() or int(text) > MOST:
+        raise UsageError(f"--show takes a number from 0 (no table) to {MOST:,}, or all; got '{text}'")
     return int(text)
 
 

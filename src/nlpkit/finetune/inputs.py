@@ -120,7 +120,7 @@ def encode(
 def encode_context(
     tokenizer: Any, frame: Frame, texts: Sequence[str], before: Sequence[str], after: Sequence[str], *, max_tokens: int
 ) -> Inputs:
-    """Return `[target] <sep> [before] <sep> [after]` of each text as inputs (lecture L4855; Rieger et al. 2024, §4).
+    """Return `[target] <sep> [before] <sep> [after]` of each text as inputs (lecture; Rieger et al. 2024, §4).
 
     The target is cut last: what it leaves goes to both sides alike, of which the text nearest to the target is kept. Of networks
     with types, the context has the second.

@@ -4,11 +4,13 @@
     .arrow .feather as it is, with the same block in the metadata of the schema
     .jsonl          one object a line
     .csv .tsv       UTF-8 without a mark at its beginning, a head, lines that end in \\n; text in quotes, null is nothing at all
-    .xlsx           one sheet; text that begins with = stays text; dates and whole numbers over 15 digits are text
+    .xlsx           one sheet; text that begins with = stays text; dates and whole numbers over 15 digits are text;
+                    a column of texts that are all numbers is one of numbers (see `NumberTexts`), but for ids
 
 Cells of CSV, TSV and XLSX hold no lists: lists and structs are written there as JSON, which nlpkit reads back from CSV and
 TSV: lists of strings in every column, others in `tokens`, `embedding`, `prediction_prob` and
-`probabilities`. NaN and infinity are null in JSON lines; in XLSX NaN is an empty cell.
+`probabilities`. NaN and infinity are null in JSON lines and empty cells in XLSX, which says how many
+are infinite.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from __future__ import annotations
 import json
 import logging
 import math
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -33,6 +36,7 @@ from nlpkit.io.artifacts import dropped_table, stored, with_footer, write_table
 from nlpkit.io.atomic import atomic_file, check_target, scratch_beside
 from nlpkit.io.corpora import DroppedRow
 from nlpkit.io.parquet_sink import ParquetSink
+from nlpkit.io.spool import Spool, spool_in
 from nlpkit.values import python_values
 
 FORMATS = {
@@ -47,7 +51,9 @@ FORMATS = {
 MATRICES = {".npz": "npz", ".mtx": "mtx", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}
 XLSX_ROWS = 1 << 20
 XLSX_CHARACTERS = 32_767
-_XLSX_DIGITS = 10**15  # Excel keeps 15 digits of a number
+_XLSX_PLACES = 15  # digits of a number that Excel keeps
+_NUMBER = re.compile(r"(?!-0(?:\.0+)?$)-?(?:0|[1-9][0-9]*)(?:\.([0-9]+))?")
+_ID = re.compile("(^|_)id$")  # names of documents, which stay texts however they look
 _FORMULAS = r"^[=+\-@]"
 
 log = logging.getLogger("nlpkit.io")
@@ -199,9 +205,30 @@ class _Delimited:
 
 @contextmanager
 def _xlsx(name: Path, path: Path, schema: pa.Schema) -> Iterator[TableSink]:
-    """Open a workbook of one sheet that is written row by row."""
-    with workbook(path) as book:
-        yield Sheet(name, book, schema.names)
+    """Open a workbook of one sheet, which is written when all rows are known."""
+    with spool_in(path.parent) as spool:
+        yield _Rows(name, spool)
+        with workbook(path) as book:
+            write_sheet(name, book, schema.names, spool)
+
+
+class _Rows:
+    """The rows of a sheet, up to as many as it has room for."""
+
+    def __init__(self, name: Path, spool: Spool) -> None:
+        self._name, self._spool, self._n = name, spool, 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._n += batch.num_rows
+        if self._n >= XLSX_ROWS:
+            raise _too_many_rows(self._name)
+        self._spool.write(batch)
+
+
+def _too_many_rows(name: Path) -> UsageError:
+    return UsageError(
+        f"output {name}: a sheet of Excel has {XLSX_ROWS:,} rows, and there are more; write .csv or .parquet"
+    )
 
 
 @contextmanager
@@ -231,29 +258,96 @@ def workbook(path: Path) -> Iterator[Any]:
                 sheet.row_data_fh.close()
 
 
-class Sheet:
-    """One sheet of a workbook: a row a row of the table, below the names of the columns."""
+def write_sheet(
+    name: Path, book: Any, columns: Sequence[str], batches: Iterable[pa.RecordBatch], title: str | None = None
+) -> None:
+    """Add a sheet to a workbook: a row a row of the table, below the names of the columns.
 
-    def __init__(self, name: Path, book: Any, columns: Sequence[str], title: str | None = None) -> None:
-        """Add a sheet to a workbook; name: of the file, for messages; title: of the sheet."""
+    Args:
+        name: of the file, for messages; batches: gone through twice; title: of the sheet.
+
+    Raises:
+        UsageError: a sheet has no room for the rows, or a cell for a text.
+    """
+    texts = [NumberTexts() for _ in columns]
+    for batch in batches:
+        for column, seen in zip(batch.columns, texts, strict=True):
+            seen.add(column)
+    as_numbers = [seen.are_numbers and not _ID.search(column) for column, seen in zip(columns, texts, strict=True)]
+    sheet = _Sheet(name, book, columns, title)
+    for batch in batches:
+        sheet.write(batch, as_numbers)
+    if sheet.infinite:
+        log.warning("%s: cells of Excel hold no infinite numbers; %s are empty", name, f"{sheet.infinite:,}")
+
+
+class NumberTexts:
+    """Whether the texts of a column are numbers that Excel may have in their place, each text another number.
+
+    None has a zero in front (007), an exponent (5.7E+17, which may have been an id) or over 15 digits. Zeros at the end go where all
+    have as many decimal places (1.50, 2.00), or the .0 of whole numbers beside others with a point (0.0, 12.25); 1.10 beside 1.9 stays.
+    """
+
+    def __init__(self) -> None:
+        self._fractions: set[tuple[int, bool]] = set()  # decimal places; whether the last is 0
+        self._others = False
+
+    def add(self, column: pa.Array) -> None:
+        """Take further values of the column."""
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        self._others = self._others or not (pa.types.is_string(kind) or pa.types.is_large_string(kind))
+        if self._others:
+            return
+        for text in pc.unique(column).to_pylist():
+            if not text:
+                continue
+            number = _NUMBER.fullmatch(text)
+            if number is None or len(text) - text.count("-") - text.count(".") > _XLSX_PLACES:
+                self._others = True
+                return
+            fraction = number[1] or ""
+            self._fractions.add((len(fraction), fraction.endswith("0")))
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether they are."""
+        if self._others:
+            return False
+        places = {n for n, _ in self._fractions}
+        padded = {n for n, ends_in_zero in self._fractions if ends_in_zero}
+        return not padded or len(places) == 1 or (padded == {1} and 0 not in places)
+
+
+class _Sheet:
+    """One sheet of a workbook, row by row. infinite: numbers that were left out."""
+
+    def __init__(self, name: Path, book: Any, columns: Sequence[str], title: str | None) -> None:
         self._name, self._columns = name, columns
         self._sheet = book.add_worksheet(title)
         self._sheet.freeze_panes(1, 0)
         self._row = 0
+        self.infinite = 0
         for i, column in enumerate(columns):
             self._cell(i, column)
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Append rows. Raises UsageError when a sheet has no room for them, or a cell for a text."""
+    def write(self, batch: pa.RecordBatch, as_numbers: Sequence[bool]) -> None:
+        """Append rows; as_numbers: which columns of texts are written as numbers."""
         if self._row + batch.num_rows >= XLSX_ROWS:
-            raise UsageError(
-                f"output {self._name}: a sheet of Excel has {XLSX_ROWS:,} rows, and there are more; write .csv or .parquet"
-            )
-        columns = [_cells(column) for column in batch.columns]
+            raise _too_many_rows(self._name)
+        columns = [self._cells(column, number) for column, number in zip(batch.columns, as_numbers, strict=True)]
         for row in zip(*columns, strict=True):
             self._row += 1
             for i, value in enumerate(row):
                 self._cell(i, value)
+
+    def _cells(self, column: pa.Array, number: bool) -> list[Any]:
+        """Return values as cells: None, bool, int, finite float, or what is text."""
+        flat = column if _is_day(column.type) else _flat(column)
+        if pa.types.is_floating(flat.type):
+            self.infinite += pc.sum(pc.is_inf(flat)).as_py() or 0
+            return [_json_number(x, flat.type) for x in python_values(flat)]
+        values = python_values(flat)
+        return [(float(x) if "." in x else int(x)) if x else None for x in values] if number else values
 
     def _cell(self, column: int, value: Any) -> None:
         if value is None or value == "":
@@ -261,7 +355,7 @@ class Sheet:
         write = self._sheet.write_string
         if isinstance(value, bool):
             write = self._sheet.write_boolean
-        elif isinstance(value, float) or (isinstance(value, int) and abs(value) < _XLSX_DIGITS):
+        elif isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**_XLSX_PLACES):
             write = self._sheet.write_number
         else:
             value = str(value)
@@ -337,16 +431,6 @@ def _days(column: pa.Array) -> pa.Array:
     if not pc.any(beyond).as_py():
         return texts
     return pc.if_else(beyond, pa.array(map(str, python_values(column)), pa.large_string()), texts)
-
-
-def _cells(column: pa.Array) -> list[Any]:
-    """Return values as cells: None, bool, int, finite float, or what is text."""
-    flat = column if _is_day(column.type) else _flat(column)
-    values = python_values(flat)
-    if not pa.types.is_floating(flat.type):
-        return values
-    numbers = [_json_number(x, flat.type) for x in values]
-    return [str(x) if x is not None and math.isinf(x) else n for x, n in zip(values, numbers, strict=True)]
 
 
 def _plain_schema(schema: pa.Schema) -> pa.Schema:

@@ -17,7 +17,7 @@ from nlpkit.io.atomic import MANIFEST, atomic_directory, atomic_file
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.footers import SCHEMA_VERSION
 from nlpkit.io.runs import Run, manifest_of, sha256_of
-from nlpkit.io.tables import Sheet, workbook
+from nlpkit.io.tables import workbook, write_sheet
 from nlpkit.plain import to_json
 from nlpkit.version import __version__
 
@@ -53,9 +53,7 @@ def write_workbook(path: Path, tables: Mapping[str, pa.Table], *, force: bool) -
         for name, table in tables.items():
             table, n = _cut(flat(table))
             cut += n
-            sheet = Sheet(path, book, table.column_names, TITLES.get(name, name))
-            for batch in table.to_batches():
-                sheet.write(batch)
+            write_sheet(path, book, table.column_names, table.to_batches(), TITLES.get(name, name))
     return cut
 
 

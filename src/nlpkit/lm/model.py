@@ -177,7 +177,7 @@ def fit(options: NgramModelOptions, words: Sequence[str], trie: Trie, counts: In
 class Perplexity:
     """How well a model predicts sentences.
 
-    perplexity: exp(-1/N Σ log p) over all N words and ends of sentences (lecture L1522), in a closed vocabulary over those that the
+    perplexity: exp(-1/N Σ log p) over all N words and ends of sentences (lecture), in a closed vocabulary over those that the
     model has; without_unknown: over these in any case. n_words: N; n_unknown: words that the model does not have; n_impossible:
     words that count and have probability 0.
     """

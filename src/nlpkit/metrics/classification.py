@@ -85,7 +85,7 @@ def confusion_matrix(true_codes: IntArray, predicted_codes: IntArray, n_classes:
 
 
 def class_scores(confusion: ArrayLike, *, beta: float = 1.0) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return precision, recall and F_β of each class, (..., J) each, in [0, 1]; 0/0 is 0 (lecture, L1790).
+    """Return precision, recall and F_β of each class, (..., J) each, in [0, 1]; 0/0 is 0 (lecture).
 
         P_j = TP_j / (TP_j + FP_j),   R_j = TP_j / (TP_j + FN_j),   F_j = (1 + β²) P_j R_j / (β² P_j + R_j)
 
@@ -103,7 +103,7 @@ def class_scores(confusion: ArrayLike, *, beta: float = 1.0) -> tuple[FloatArray
 
 
 def averages(confusion: ArrayLike, *, beta: float = 1.0) -> dict[str, FloatArray]:
-    """Return the scores over all classes of each matrix by name, (...) each (lecture, L1800).
+    """Return the scores over all classes of each matrix by name, (...) each (lecture).
 
         accuracy            Σ_j TP_j / N
         balanced_accuracy   mean recall of the classes that documents have

@@ -34,7 +34,7 @@ def growth_curve(first_seen: LongArray, n_tokens: int, n_points: int = GROWTH_PO
 
 
 def fit_heaps(n: LongArray, v: LongArray) -> HeapsFit:
-    """Return Heaps' law V(n) = K n^β by least squares on the logarithms (lecture, L1380).
+    """Return Heaps' law V(n) = K n^β by least squares on the logarithms (lecture).
 
         ln V = ln K + β ln n
 

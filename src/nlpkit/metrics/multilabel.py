@@ -108,7 +108,7 @@ def label_counts(Y_true: ArrayLike | CsrMatrix, Y_pred: ArrayLike | CsrMatrix) -
 
 
 def label_scores(counts: LabelCounts, *, beta: float = 1.0) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return precision, recall and F_β of each label, (..., J) each, in [0, 1]; 0/0 is 0 (lecture, L1790).
+    """Return precision, recall and F_β of each label, (..., J) each, in [0, 1]; 0/0 is 0 (lecture).
 
         P = TP / (TP + FP),   R = TP / (TP + FN),   F_β = (1 + β²) TP / ((1 + β²) TP + β² FN + FP)
 

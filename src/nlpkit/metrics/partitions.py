@@ -127,7 +127,7 @@ def adjusted_rand(table: ArrayLike) -> FloatArray:
 
 
 def pair_scores(table: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return precision, recall, F1 and Rand index over all pairs of documents, each in [0, 1] (lecture, L2240).
+    """Return precision, recall, F1 and Rand index over all pairs of documents, each in [0, 1] (lecture).
 
     A pair in one cluster is a true positive if it is in one class too. Precision is 1 where no two documents share a cluster,
     recall where none share a class: nothing was joined, or missed, in error. Rand index: scikit-learn's rand_score.
@@ -158,7 +158,7 @@ def inverse_purity(table: ArrayLike) -> FloatArray:
 
 
 def purity_f1(table: ArrayLike) -> FloatArray:
-    """Return F1 = 2 P R / (P + R) of purity P and inverse purity R (lecture, L2245)."""
+    """Return F1 = 2 P R / (P + R) of purity P and inverse purity R (lecture)."""
     P, R = purity(table), inverse_purity(table)
     return _ratio(2 * P * R, P + R, 0.0)
 
@@ -181,7 +181,7 @@ def best_matching(table: ArrayLike) -> tuple[LongArray, FloatArray]:
     """Return the class matched to each cluster (..., R) int64, -1 for none, and the share of documents in matched cells (...).
 
     Each cluster has at most one class and each class at most one cluster, so that the share is as large as can be (Hungarian
-    method, Kuhn 1955; lecture, L2239). Matches without a document in common count as none. R and C may differ.
+    method, Kuhn 1955; lecture). Matches without a document in common count as none. R and C may differ.
     """
     counts = _counts(table)
     *leading, R, C = counts.shape

@@ -26,7 +26,7 @@ class Retrieval:
 
 
 def score_retrieval(*, tp: int, fp: int, fn: int, tn: int) -> Retrieval:
-    """Return precision, recall and F1 from counts of documents (lecture, L735).
+    """Return precision, recall and F1 from counts of documents (lecture).
 
     precision = tp / (tp + fp), recall = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn)
 

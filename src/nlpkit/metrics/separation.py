@@ -46,7 +46,7 @@ class Separation:
 def silhouette(
     points: Points, labels: IntArray, *, metric: Metric = "cosine", limit: int = LIMIT, seed: int = 0
 ) -> Separation:
-    """Return the silhouette of each document, each cluster and the clustering, in [-1, 1] (Rousseeuw 1987; lecture, L2200).
+    """Return the silhouette of each document, each cluster and the clustering, in [-1, 1] (Rousseeuw 1987; lecture).
 
         s = (d2 - d1) / max(d1, d2);   d1 mean distance to the others of its cluster, d2 to the documents of the nearest other cluster
 

@@ -29,7 +29,7 @@ def fit_zipf(frequencies: LongArray) -> ZipfFit:
 
         p_k = k^-s / Σ_v v^-s,   log L(s) = -s Σ_k f_k ln k - N ln Σ_v v^-s
 
-    (lecture, L1330). L is largest where the mean of ln k in the corpus is that of the law; the standard error is
+    (lecture). L is largest where the mean of ln k in the corpus is that of the law; the standard error is
     1 / sqrt(N Var_s[ln k]) (Fisher information). Both take tokens as independent draws and ranks as known beforehand;
     words come in bursts and the ranks are those of the same corpus (Piantadosi 2014, Psychon. Bull. Rev. 21), so that the
     true uncertainty is larger. Clauset, Shalizi and Newman 2009 (SIAM Rev. 51) fit a power law of the frequencies
@@ -61,7 +61,7 @@ def zipf_probabilities(n_ranks: int, exponent: float) -> FloatArray:
 
 
 def zipf_frequencies(first: float, exponent: float, n_ranks: int) -> FloatArray:
-    """Return f_k = f_1 / k^s of the ranks 1 … V (V,): the law drawn through the most frequent word (lecture, L1335)."""
+    """Return f_k = f_1 / k^s of the ranks 1 … V (V,): the law drawn through the most frequent word (lecture)."""
     ranks: FloatArray = np.arange(1, n_ranks + 1, dtype=np.float64)
     return first * np.exp(-exponent * np.log(ranks))  # a power of a large exponent would be beyond all numbers
 

@@ -36,7 +36,7 @@ def cut_pairs(network: MlmNetwork, texts: Sequence[str], targets: Sequence[str])
 class Seq2SeqObjective(EveryParameter):
     """Objective of training an encoder and a decoder; see `engine.PerExampleLoss` and `objective.Objective`.
 
-    Teacher forcing (Williams & Zipser 1989; lecture L3318): the decoder reads the true token before each place, not the one it would
+    Teacher forcing (Williams & Zipser 1989; lecture): the decoder reads the true token before each place, not the one it would
     have written, after a token that begins every target. With a text x and its target of tokens y_1 … y_n, of which the last is the end,
 
         loss = −Σ_t log p(y_t | x, y_1 … y_{t−1})

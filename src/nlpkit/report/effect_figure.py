@@ -34,6 +34,8 @@ def draw_effects(
     at = np.array(values, np.float64) if connected and not isinstance(values[0], str) else np.arange(len(values))
     shown = [value if isinstance(value, str) else f"{value:g}" for value in values]
     ticks = np.linspace(0, len(at) - 1, 3 if max(map(len, shown)) > LONG_TICK else 5).round().astype(int)
+    if connected and isinstance(values[0], str) and (begins := _years(values)):
+        ticks, shown = np.array(begins), [value[:-6] for value in values]
     limits = (min(100 * shares["low"].min(), 0), 100 * shares["high"].max())
     for k, (axes, name) in enumerate(zip(grid, names, strict=True)):
         share, low, high = (100 * shares[key][k] for key in ("share", "low", "high"))
@@ -57,3 +59,9 @@ def draw_effects(
     else:
         figure.supxlabel("% of a document", fontsize=7)
         figure.supylabel(column, fontsize=7)
+
+
+def _years(dates: Sequence[str]) -> list[int]:
+    """Return where years begin among ascending ISO dates, at most five of them; nothing of fewer than three."""
+    begins = [i for i in range(1, len(dates)) if dates[i][:-6] != dates[i - 1][:-6]]
+    return begins[:: -(-len(begins) // 5)] if len(begins) > 2 else []

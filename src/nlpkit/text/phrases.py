@@ -86,7 +86,7 @@ def score_pairs(measure: PhraseMeasure, counts: PairCounts) -> FloatArray:
         PMI(x, y)  = ln(P(x, y) / (P(x) P(y))),   NPMI(x, y) = PMI(x, y) / -ln P(x, y)   in [-1, 1]
         LLR(x, y)  = ± 2 Σ_ij O_ij ln(O_ij / E_ij)
 
-    PMI and NPMI (lecture L1533, L1554; Bouma 2009) take P(x) = n_x/N and P(x, y) = n_xy/N with the number of tokens N, as
+    PMI and NPMI (lecture; Bouma 2009) take P(x) = n_x/N and P(x, y) = n_xy/N with the number of tokens N, as
     gensim's npmi_scorer does; N stands for the pairs, too, so that P(x, y) ≤ P(x) and NPMI ≤ 1. LLR is G² (Dunning 1993) of
     the 2 × 2 table of all pairs, x first or not by y second or not, negative where the pair is rarer than by chance.
     """

@@ -1,4 +1,4 @@
-"""Similarity of words: measures on their sets of character n-grams, and edit distance (lecture L957, L973)."""
+"""Similarity of words: measures on their sets of character n-grams, and edit distance (lecture)."""
 
 from __future__ import annotations
 

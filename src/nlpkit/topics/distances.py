@@ -1,7 +1,7 @@
 """Distances of rows by cosine, Euclid, Manhattan and Minkowski: the nearest rows, and all close pairs, exactly and in blocks.
 
 Rows are dense (D, E), such as embeddings, or sparse (D, V) CSR, such as tf-idf. What a pair has depends on its two rows alone,
-neither on the block it came in nor on the number of threads. Definitions: lecture, L2080-2098.
+neither on the block it came in nor on the number of threads. Definitions: lecture.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def fit_plsa(
     """Fit pLSA by expectation maximisation.
 
         E   p(k | d, v) ∝ θ_dk φ_kv
-        M   θ_dk ∝ Σ_v n_dv p(k | d, v),   φ_kv ∝ Σ_d n_dv p(k | d, v)                        (lecture L2346)
+        M   θ_dk ∝ Σ_v n_dv p(k | d, v),   φ_kv ∝ Σ_d n_dv p(k | d, v)                        (lecture)
 
     The log-likelihood Σ_dv n_dv log Σ_k θ_dk φ_kv never falls; which of its maxima is reached depends on the start: on the sample of
     this project perplexity is 7 % lower from a singular value decomposition than from random topics. Tempered, the E-step is

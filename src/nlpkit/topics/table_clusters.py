@@ -1,7 +1,7 @@
 """Clusters of any points by k-means, k-medoids, linkages, HDBSCAN or a Gaussian mixture, and their number by the silhouette.
 
 Points are dense (D, E) or sparse (D, V). Under cosine, methods of means work on rows of length 1. One thread: the same bytes on any
-number of them. Definitions: lecture, L2117-2210.
+number of them. Definitions: lecture.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Class-based tf-idf (Grootendorst 2022; lecture L4246), on CSR and vectorised."""
+"""Class-based tf-idf (Grootendorst 2022; lecture), on CSR and vectorised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The importance score I(w, k) of the lecture (L2505–2535) as a weighting of classes or topics."""
+"""The importance score I(w, k) of the lecture as a weighting of classes or topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Latent semantic analysis and principal components of a weighted document-term matrix (lecture L2255-2300).
+"""Latent semantic analysis and principal components of a weighted document-term matrix (lecture).
 
 Both are a truncated singular value decomposition, of the matrix as it is and around the mean of its rows.
 """

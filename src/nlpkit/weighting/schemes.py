@@ -54,7 +54,7 @@ _LETTERS = {"tf": _SMART_TF, "idf": _SMART_IDF, "norm": _SMART_NORM}
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A term weighting tf · idf / norm; the default is the lecture's, tf · ln(M / df) (L1417).
+    """A term weighting tf · idf / norm; the default is the lecture's, tf · ln(M / df).
 
     tf, idf, norm: names of TF, IDF, NORM, or SMART letters. augment: a of `augmented` (Manning et al.: 0.5). slope: of the pivoted norms
     (Singhal, Buckley & Mitra 1996: 0.2 for `pivoted-unique`). k1, b: of BM25 (Robertson & Zaragoza 2009 §3.5: 1.2 … 2 and

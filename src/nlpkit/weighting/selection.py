@@ -1,4 +1,4 @@
-"""Scores of features for classification, one feature at a time (lecture L1974-2060), and the best features by them.
+"""Scores of features for classification, one feature at a time (lecture), and the best features by them.
 
 o_j documents of class j hold the term, n_j are in the class, df hold it in all, M are there. Logarithms are natural and
 0 · ln 0 = 0. A class without documents counts for nothing. A score that is not defined is nan: a term in no labelled
@@ -51,7 +51,7 @@ def class_pmi(table: Contingency) -> FloatArray:
 def pmi_average(table: Contingency) -> FloatArray:
     """Return Σ_j n_j/M · ln(P(c_j|f) / P(c_j)) (V,).
 
-    The lecture (L2019) prefers large values, as Yang & Pedersen (1997). It is minus the Kullback-Leibler divergence of
+    The lecture prefers large values, as Yang & Pedersen (1997). It is minus the Kullback-Leibler divergence of
     P(c|f) from P(c): 0 at most, reached by uninformative terms. For a class that never has the term the logarithm would be
     minus infinity, and all such terms, which are most, would be equal. They get one additional document, which is of every
     class in part, P(c_j|f) = (o_j + n_j/M) / (df + 1), so that they rank by how many documents of theirs the class has missed.

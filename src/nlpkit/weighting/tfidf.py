@@ -1,4 +1,4 @@
-"""tf-idf of document-term counts: corpus statistics first, then batch by batch (lecture L1417, L1432).
+"""tf-idf of document-term counts: corpus statistics first, then batch by batch (lecture).
 
 A weight depends on its document and on integer sums over the corpus alone, so how documents are cut into batches does
 not change a bit of it. Rows are summed one at a time, in the order of their terms.

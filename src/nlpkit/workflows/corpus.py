@@ -246,7 +246,8 @@ def no_words(n_documents: int, so: str = "") -> InputError:
     """Return the error for documents of which no token is left, with what keeps more. so: what that means, from a comma on."""
     return InputError(
         f'no words are left in {wording.counted(n_documents, "document")}{so}; try `stop_words="none"`, `min_df=1`, '
-        '`tokenizer="whitespace"` (numbers and single letters count), or another `text_col`'
+        '`tokenizer="whitespace"` (numbers and single letters count), or another `text_col`; '
+        'nlpkit preprocess takes emoji for words with `keep="emoji"`'
     )
 
 

@@ -21,6 +21,7 @@ from nlpkit.io.runs import Run
 from nlpkit.metrics.mean_ranks import groups_of
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.report import figures
+from nlpkit.report.chart import require
 from nlpkit.report.cloud import MAX_WORDS, draw_cloud
 from nlpkit.report.network_figure import draw_correlations
 from nlpkit.report.options import ReportOptions
@@ -90,13 +91,25 @@ def check_plot(what: str) -> str:
 
 
 def check_picture_name(path: str | Path, what: str) -> Path:
-    """Return the path of a picture. Raises UsageError when its suffix is that of no format that can be drawn."""
+    """Return the path of a picture.
+
+    Raises:
+        UsageError: its suffix is that of no format that can be drawn; MissingError: what draws it is not installed.
+    """
     target, formats = Path(path), (".png",) if what == "wordcloud" else FORMATS
     if target.suffix.lower() not in formats:
         raise UsageError(
             f"{target}: a picture of {what} is written as {wording.listed(formats, 3)}", parameter="output"
         )
+    require_drawing(what)
     return target
+
+
+def require_drawing(what: str) -> None:
+    """Import what draws a picture. Raises MissingError where it is not installed."""
+    require("matplotlib")
+    if what == "wordcloud":
+        require("wordcloud")
 
 
 def plot(
@@ -120,6 +133,7 @@ def plot(
     """
     options, execution = with_settings((options, execution), settings, (PlotOptions, Execution))
     what = check_plot(what)
+    require_drawing(what)
     opened = opened_run(run, execution)
     kind = opened.manifest["kind"]
     drawn_of, kinds, plotted = _plots_of(what)

@@ -26,6 +26,7 @@ from nlpkit.report.options import ReportOptions
 from nlpkit.report.page import Page, Section, paragraphs, render, table
 from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
 from nlpkit.report.tree_figure import tree_rows
+from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
 from nlpkit.workflows.compare import load_comparison
@@ -211,7 +212,7 @@ def _topic_sections(
             wording.count(row["size"]),
             f"{100 * row['share']:.1f}",
             _cell(row["npmi"]),
-            _cell(row["stability"]),
+            _stability(row["stability"]),
             ", ".join(row["top"]),
         )
         for row in rows
@@ -256,6 +257,11 @@ def _model_tree(run: Run) -> str:
     order = tree_rows({topic: row["parent"] for topic, row in rows.items()})
     listed = [["\u2003" * level + rows[topic]["label"], wording.count(rows[topic]["size"])] for topic, level in order]
     return paragraphs([MODEL_TREE]) + table(["Topic", "Documents"], listed, numeric=(1,))
+
+
+def _stability(value: float | None) -> str:
+    """Return the stability of a topic, marked where the topic is not to be relied on, as on the terminal."""
+    return _cell(value) + (" !" if value is not None and value < LEAST_STABLE else "")
 
 
 def _cell(value: float | None) -> str:

@@ -30,6 +30,7 @@ from nlpkit.topics.lda.similarity import EPSILON, jensen_shannon
 from nlpkit.topics.map import stratified_sample, topic_map
 from nlpkit.topics.mixtures.weights import topic_scale
 from nlpkit.topics.neighbours import unit_rows
+from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.types import FloatArray, IntArray
 
 TERMS = 30
@@ -321,6 +322,13 @@ def overview(content: TopicRunContent, execution: Execution) -> list[str]:
         scores.append(score_sentence("agreement with topics by one half of the documents", stability, None))
     if scores:
         sentences.append(f"Scores: {'; '.join(scores)}.")
+    labels = content.topics.column("label").to_pylist()
+    values = content.topics.column("stability").to_pylist() if "stability" in content.topics.column_names else []
+    dissolved = [labels[k] for k, value in enumerate(values) if value is not None and value < LEAST_STABLE]
+    if dissolved:
+        sentences.append(
+            f"Marked !, and not to be relied on: {'; '.join(dissolved)} (stability under {LEAST_STABLE}: a second fit dissolves them)."
+        )
     return sentences
 
 

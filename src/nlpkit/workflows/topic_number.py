@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nlpkit import reporting
@@ -14,7 +16,7 @@ from nlpkit.parameters import Execution
 from nlpkit.plain import rounded, to_json
 from nlpkit.topics.lda.choose import LdaFitter
 from nlpkit.topics.lda.options import LdaOptions
-from nlpkit.topics.mixtures.choose import TopicChoice, choose_topics
+from nlpkit.topics.mixtures.choose import SEEDS, TopicChoice, choose_topics
 from nlpkit.topics.mixtures.scores import Fitter, Scores
 from nlpkit.topics.options import NumberOfTopics, Range
 from nlpkit.types import TokenTable
@@ -35,12 +37,12 @@ def choose_number(
 
 def compare_numbers(
     tokens: TokenTable, fitter: Fitter, within: Range, execution: Execution, unfinished: UnfinishedWork, identity: Mapping[str, Any],
-    **further: Any,
+    seeds: int = SEEDS, **further: Any,
 ) -> TopicChoice:  # fmt: skip
-    """Compare numbers of topics, and say which is chosen.
+    """Compare numbers of topics, say what each scored as soon as its fits are made, and which is chosen.
 
     Args:
-        tokens, fitter, within, execution: what is fitted, and how; further: of `choose_topics`.
+        tokens, fitter, within, execution: what is fitted, and how; seeds, further: of `choose_topics`.
         unfinished: where the scores of the fits are kept, so that a comparison that was interrupted can be continued.
         identity: what must be the same for that.
 
@@ -60,6 +62,9 @@ def compare_numbers(
         path.unlink(missing_ok=True)
 
     fits = 0
+    finished: defaultdict[int, list[Scores]] = defaultdict(list)
+    for (n_topics, _), scores in known.items():
+        finished[n_topics].append(scores)
     with reporting.progress("fits", None) as update, report_checkpoint_on_interrupt("list of scores", path):
 
         def done(n_topics: int, seed: int, scores: Scores) -> None:
@@ -68,10 +73,20 @@ def compare_numbers(
             if path is not None:
                 append_score(path, identity, n_topics, seed, scores)
             update(fits, f"fits (k = {n_topics})")
+            finished[n_topics].append(scores)
+            if len(finished[n_topics]) == seeds:
+                reporting.note(
+                    f"k = {n_topics}: perplexity {_perplexity(finished[n_topics]):,.1f} of held-out documents"
+                )
 
-        choice = choose_topics(tokens, fitter, within, execution, known=known, done=done, **further)
+        choice = choose_topics(tokens, fitter, within, execution, seeds=seeds, known=known, done=done, **further)
     note_choice(choice)
     return choice
+
+
+def _perplexity(fits: Sequence[Scores]) -> float:
+    """Return the perplexity of fits of one number of topics, from their mean log-likelihood."""
+    return math.exp(-sum(sum(fit.log_likelihood) for fit in fits) / sum(sum(fit.n_tokens) for fit in fits))
 
 
 def note_choice(choice: TopicChoice) -> None:

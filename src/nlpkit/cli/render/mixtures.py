@@ -103,7 +103,8 @@ def show_further(run: MixtureRun, terms: Sequence[str], documents_with: FloatArr
 
 def show_choice(choice: TopicChoice) -> None:
     """Print the numbers of topics that were compared."""
-    names = ["npmi", "diversity", "exclusivity", "stability", "small_topics", "score"]
+    scores = ["npmi", "diversity", "exclusivity", "stability", "small_topics", "score"]
+    names = [name for name in scores if any(getattr(row, name) == getattr(row, name) for row in choice.rows)]
     columns = ["", "topics", "perplexity", "± se", "behind best", "± se", *(name.replace("_", " ") for name in names)]
     rows: list[Sequence[str]] = []
     for row in choice.rows:

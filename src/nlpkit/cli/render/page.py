@@ -18,7 +18,7 @@ class Page:
         self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()
     ) -> None:
         """Print a table."""
-        if self._markdown:
+        if self._markdown and console.settings.show != 0:
             kept = console.shown_rows(len(rows))
             console.out(f"#### {title}\n\n" + markdown_table(columns, [rows[i] for i in kept], right=right) + "\n")
             if len(kept) < len(rows):

@@ -116,6 +116,8 @@ def show_shares(chunks: Sequence[dict[str, Any]], shares: pa.Table, changes: pa.
     at = {c["chunk"]: row for row, c in enumerate(chunks)}
     for row in changes.select(["topic", "chunk", "changed"]).to_pylist():
         changed[at[row["chunk"]], row["topic"]] = row["changed"]
+    if console.settings.show == 0:
+        return
     columns = columns_of(share, changed, np.array([c["n_tokens"] for c in chunks]), PLOT_WIDTH)
     wide = max(1, min(MAX_BAR, PLOT_WIDTH // len(columns.first)))  # characters of a column
     console.out(_title(wide, columns.per_column))

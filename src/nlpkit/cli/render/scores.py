@@ -79,7 +79,7 @@ def show(evaluation: Evaluation, gates: Sequence[Gate], *, markdown: bool) -> No
         for gate in gates:
             console.out(f"- {'✅' if gate.passed else '❌'} {gate.line}")
         console.out("")
-    for block in blocks:
+    for block in blocks if console.settings.show != 0 else ():
         if block.title:
             console.out(f"#### {block.title}\n")
         kept = console.shown_rows(len(block.rows)) if block.noun else range(len(block.rows))

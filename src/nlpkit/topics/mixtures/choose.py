@@ -323,13 +323,17 @@ def _variance(values: FloatArray) -> float:
     return float(values.var(ddof=1)) if len(values) > 1 else 0.0
 
 
-RULE = "the mean of held-out log-likelihood, NPMI, and stability with exclusivity and few small topics, each from 0 (worst here) to 1"
+def _rule(rows: Sequence[Row]) -> str:
+    """Return what the score is the mean of; one fit of each number has no stability."""
+    several = any(not math.isnan(row.stability) for row in rows)
+    steady = "stability with exclusivity and few small topics" if several else "exclusivity with few small topics"
+    return f"the mean of held-out log-likelihood, NPMI, and {steady}, each from 0 (worst here) to 1"
 
 
 def _reason(rows: Sequence[Row]) -> str:
     chosen, best = (next(row for row in rows if getattr(row, mark)) for mark in ("chosen", "best"))
     likelihood = "" if chosen is best else f"; held-out perplexity alone is lowest with {best.n_topics}"
-    return f"{chosen.n_topics} topics have the highest score, {chosen.score:.3f}: {RULE}{likelihood}"
+    return f"{chosen.n_topics} topics have the highest score, {chosen.score:.3f}: {_rule(rows)}{likelihood}"
 
 
 def _note(rows: Sequence[Row]) -> str:

@@ -44,11 +44,11 @@ def weighted_terms(
 ) -> WeightedTerms:
     """Return the n terms of each topic that weigh most, and all weightings of these terms.
 
-        probability  φ_kv = (n_kv + η) / (n_k + V η)                                  (lecture L2481)
+        probability  φ_kv = (n_kv + η) / (n_k + V η)                                  (lecture)
         frex         1 / (ω / F_k(φ_kv) + (1 − ω) / F_k(φ_kv / Σ_l φ_lv)),  ω = ½     (Bischof & Airoldi 2012)
         lift         φ_kv / p_v,   p_v = cf_v / Σ_u cf_u                              (Taddy 2012)
         relevance    λ ln φ_kv + (1 − λ) ln(φ_kv / p_v)                               (Sievert & Shirley 2014, section 3.1)
-        importance   q_kv [ln(q_kv + ε) − 1/K Σ_l ln(q_lv + ε)],  q_kv = n_kv / n_k   (lecture L2523)
+        importance   q_kv [ln(q_kv + ε) − 1/K Σ_l ln(q_lv + ε)],  q_kv = n_kv / n_k   (lecture)
 
     F_k is the empirical distribution over all V terms of the topic, equal values sharing their mean rank, as in `calcfrex`
     of R's stm without word counts (its `labelTopics` gives them, and so shrinks the shares of rare words first).

@@ -14,6 +14,7 @@ from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.topics.stm.formula import Factor, Formula
 from nlpkit.types import BoolArray, FloatArray
 
+LARGEST = 1e50  # of a covariate: the square of a product of three is a float64
 DEGREE = 3
 DF = 10  # degrees of freedom of a spline
 MOST_LEVELS = 200  # of a categorical covariate
@@ -324,12 +325,18 @@ def _as_numbers(values: Covariate, column: str) -> FloatArray:
     """Return the numbers of a column.
 
     Raises:
-        InputError: they are none.
+        InputError: they are none, or too large to compute with.
     """
     if not isinstance(values, np.ndarray):
         raise _no_numbers(values, column)
     if not np.isfinite(values).all():
         raise InputError(f"'{column}' has values that are infinite; a covariate must be finite")
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > LARGEST:
+        raise InputError(
+            f"'{column}' has a value of size {largest:g}; covariates go up to {LARGEST:g}, for products of them are squared. "
+            "Divide it, or take its logarithm"
+        )
     return np.asarray(values, np.float64)
 
 
