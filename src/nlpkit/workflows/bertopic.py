@@ -233,6 +233,7 @@ class LoadedBertopic(BertopicModel):
         with run.intact():
             if min(self.config["n_neighbors"], self.config["dim"]) < 1 or not 0 <= self.config["rule_agreement"] <= 1:
                 raise ValueError("config.json has a number that is out of its range")
+            _check_config(self.config)
             if self.config.get("languages") is None:
                 tokens = run.manifest["parameters"].get("tokens") or {}
                 self.config = {**self.config, "languages": tokens.get("languages")}
@@ -245,6 +246,23 @@ class LoadedBertopic(BertopicModel):
     def training(self, threads: int) -> Training:
         """Return the distinct training texts with their topics."""
         return read_training(self.run, n_neighbors=self.config["n_neighbors"], threads=threads)
+
+
+def _check_config(config: Mapping[str, Any]) -> None:
+    """Refuse settings of other types than prediction takes. Raises ValueError, TypeError or LookupError."""
+    encoder, novelty = config["encoder"], config.get("novelty")
+    wrong = [name for name in ("n_neighbors", "dim") if type(config[name]) is not int]
+    if encoder is not None and not isinstance(encoder["encoder"], str):
+        wrong.append("encoder")
+    if novelty is not None:
+        quantile, least = novelty["quantile"], novelty["least_similarity"]
+        if not 0 < float(quantile) <= 1 or not isinstance(least, int | float | None):
+            wrong.append("novelty")
+    for code, share in config.get("languages") or []:
+        if not isinstance(code, str) or not isinstance(share, int | float):
+            wrong.append("languages")
+    if wrong:
+        raise ValueError(f"config.json has another '{wrong[0]}'")
 
 
 def load_bertopic(path: Path, execution: Execution) -> LoadedBertopic:
