@@ -169,6 +169,11 @@ _CONFIG = {
     "arrays": list,
     "labels": list,
     "classes": list,
+    "encoder": dict,
+    "dim": int,
+    "n_neighbors": int,
+    "novelty": dict,
+    "languages": list,
 }
 _KEYS = (
     "schema_version", "nlpkit_version", "kind", "command_line", "parameters", "seed", "threads", "inputs", "results",
@@ -222,6 +227,8 @@ class Run:
         if missing:
             raise InputError(f"{file} has no '{missing[0]}'; the run directory is damaged, make it again")
         other = [key for key, kind in _CONFIG.items() if not isinstance(config.get(key), kind | None)]
+        if not other and config.get("encoder") is not None and not isinstance(config["encoder"].get("encoder"), str):
+            other = ["encoder"]
         if other:
             raise InputError(
                 f"the value of '{other[0]}' in {file} is of another type; the run directory is damaged, make it again"

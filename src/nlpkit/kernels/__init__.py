@@ -3,8 +3,8 @@
 `njit` is Numba's with three differences. Numba itself, a third of a second, is loaded when a kernel is first called, so that a
 command that runs none never loads it, and the rules by which it compiles, half as much again, when a kernel must be compiled.
 Until then kernels over the words of texts run as plain Python while there is less to do than would take that long. And compiled
-kernels are kept on the disk so that processes that compile at the same time, or after the source has changed, never find the code
-of one kernel under the name of another.
+kernels are kept on the disk so that processes that compile at the same time, or after the source has changed, here or in a kernel
+that is called, never find the code of one kernel under the name of another.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import functools
 import hashlib
 import importlib
 import logging
+import re
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -144,5 +146,26 @@ def _cache(function: FunctionType) -> Any:
 
     cache = Cache(function)
     files = cache._cache_file
-    cache._cache_file = Files(files._cache_path, files._index_name.removesuffix(".nbi"), files._source_stamp)
+    stamp = (files._source_stamp, _sources(function.__module__))
+    cache._cache_file = Files(files._cache_path, files._index_name.removesuffix(".nbi"), stamp)
     return cache
+
+
+@functools.cache
+def _sources(module: str) -> str:
+    """Return a digest of the source of a module and of those of nlpkit that it imports.
+
+    Numba looks at the file of a function alone, though the code of all that it calls, and of constants, is compiled into it: after
+    a change in another file it would go on with the old code.
+    """
+    contents: dict[str, bytes] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if name in contents or file is None:
+            continue
+        contents[name] = Path(file).read_bytes()
+        imported = re.findall(rb"^from (nlpkit[\w.]*) import", contents[name], re.MULTILINE)
+        waiting += [name.decode() for name in imported]
+    return hashlib.blake2b(b"\0".join(contents[name] for name in sorted(contents)), digest_size=12).hexdigest()
