@@ -67,7 +67,7 @@ def _of_column(column: pa.Array) -> Iterator[tuple[str, pa.Array]]:
     n, kind = len(column), column.type
     if pa.types.is_integer(kind):
         for index in (-1, n, LARGE):
-            if n and index < 2 ** (kind.bit_width - 1):
+            if n and index < 2 ** (kind.bit_width - 1) and (index >= 0 or pa.types.is_signed_integer(kind)):
                 yield f"{index}", pa.array([*column.to_pylist()[:-1], index], kind)
         yield "float", column.cast(pa.float64())
     elif pa.types.is_floating(kind) and n:
@@ -80,7 +80,7 @@ def _of_column(column: pa.Array) -> Iterator[tuple[str, pa.Array]]:
             ("narrow", matrix[:, :-1]),
             ("nan", matrix * np.nan),
         ):
-            if other.shape[1] and np.issubdtype(other.dtype, np.floating):
+            if other.shape[1] and (what != "nan" or pa.types.is_floating(kind.value_type)):
                 yield what, pa.FixedSizeListArray.from_arrays(pa.array(other.ravel(), kind.value_type), other.shape[1])
     elif pa.types.is_list(kind):
         yield "no items", pa.array([[]] * n, kind)
