@@ -12,12 +12,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import inspect
 import logging
 import re
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -158,14 +159,14 @@ def _sources(module: str) -> str:
     Numba looks at the file of a function alone, though the code of all that it calls, and of constants, is compiled into it: after
     a change in another file it would go on with the old code.
     """
-    contents: dict[str, bytes] = {}
+    sources: dict[str, str] = {}
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        file = getattr(sys.modules.get(name), "__file__", None)
-        if name in contents or file is None:
+        if name in sources or name not in sys.modules:
             continue
-        contents[name] = Path(file).read_bytes()
-        imported = re.findall(rb"^from (nlpkit[\w.]*) import", contents[name], re.MULTILINE)
-        waiting += [name.decode() for name in imported]
-    return hashlib.blake2b(b"\0".join(contents[name] for name in sorted(contents)), digest_size=12).hexdigest()
+        sources[name] = ""
+        with suppress(OSError, TypeError):  # a module without a file, whose kernels are not kept either
+            sources[name] = inspect.getsource(sys.modules[name])
+        waiting += re.findall(r"^from (nlpkit[\w.]*) import", sources[name], re.MULTILINE)
+    return hashlib.blake2b(repr(sorted(sources.items())).encode(), digest_size=12).hexdigest()
