@@ -7,11 +7,11 @@ def main() -> None:
         from nlpkit.cli.app import main as run
 
         run()
-    except KeyboardInterrupt:  # while modules were loaded, or after the end of the command
+    except KeyboardInterrupt as stopped:  # while modules were loaded, or after the end of the command
         import os
 
         os.write(2, b"error: interrupted; nothing was written\n")
-        os._exit(130)
+        os._exit(128 + getattr(stopped, "number", 2))  # that of SIGTERM is 15
 
 
 if __name__ == "__main__":

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
+
+from nlpkit import reporting
 
 ENDING = ("SIGTERM", "SIGHUP")  # of batch systems, containers and terminals that close
 
@@ -31,6 +34,13 @@ def catch_ending_signals() -> None:
     for number in _numbers(ENDING):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, end)
+
+
+def ignore_ending_signals() -> None:
+    """Let SIGTERM and SIGHUP come too late: for the moment between the end of the work and that of the process."""
+    for number in _numbers(ENDING):
+        if signal.getsignal(number) is end:
+            signal.signal(number, signal.SIG_IGN)
 
 
 class Stop:
@@ -84,13 +94,23 @@ def between_steps() -> Iterator[Stop]:
 
 @contextmanager
 def report_checkpoint_on_interrupt(what: str, path: Path | None) -> Iterator[None]:
-    """Let Ctrl-C, and a signal like it, say where the unfinished work is saved, if it is, and how to continue it."""
+    """Let Ctrl-C, a signal like it and a full disk say where the unfinished work is saved, if it is, and how to continue it."""
+    saved = f"the {what} is saved in {path}: the same command with `resume` goes on with it"
     try:
         yield
     except KeyboardInterrupt as stopped:
         if path is not None and path.exists():
-            stopped.args = (f"the {what} is saved in {path}: the same command with `resume` goes on with it",)
+            stopped.args = (saved,)
         raise
+    except Exception as error:
+        if path is not None and path.exists() and _is_full(error):
+            reporting.warn(saved, always=True)
+        raise
+
+
+def _is_full(error: Exception) -> bool:
+    """Whether a disk is full, in the words of Python or of a library written in Rust."""
+    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left on device" in str(error)
 
 
 def _numbers(names: tuple[str, ...]) -> list[signal.Signals]:

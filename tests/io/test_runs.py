@@ -33,7 +33,7 @@ def write(path: Path, *, dropped: tuple[DroppedRow, ...] = (), force: bool = Fal
         "seconds": {"a": 0.12345},
         "results": {},
     }
-    write_run(path, run, block, manifest_of("bertopic", **{**how, **more}), force=force)
+    write_run(path, run, block, manifest_of("classify", **{**how, **more}), force=force)
     return path
 
 
@@ -50,7 +50,7 @@ def test_the_peak_of_memory_is_that_of_writing_where_this_takes_most(
 
 
 def test_a_run_comes_back(tmp_path: Path) -> None:
-    run = open_run(write(tmp_path / "run"), ["bertopic", "lda-gibbs"])
+    run = open_run(write(tmp_path / "run"), ["classify", "lda-gibbs"])
     assert run.table("documents").to_pylist() == [{"id": "a"}]
     assert run.table("topics", ["topic"]).to_pylist() == [{"topic": 0}]
     assert run.table("model/training").to_pylist() == [{"t": 1}]
@@ -95,7 +95,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(SchemaError):
         open_run(path, ["lda-gibbs", "lsa"])
     run = open_run(path)
-    with pytest.raises(InputError, match=r"is a run of kind 'bertopic', which has no vocab\.parquet"):
+    with pytest.raises(InputError, match=r"is a run of kind 'classify', which has no vocab\.parquet"):
         run.table("vocab")
     with pytest.raises(InputError, match=r"config\.json has no 'centroids'"):
         run.model_config("kind", "centroids")

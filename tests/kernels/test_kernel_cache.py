@@ -78,6 +78,19 @@ def test_processes_that_compile_at_the_same_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not JIT, reason="nothing is compiled then")
+def test_a_kernel_whose_source_is_in_another_file_is_not_read_from_the_disk_after_a_change(tmp_path: Path) -> None:
+    """Its code is compiled into that of the kernel that calls it, whose own file is as before (nlpkit#53: "don't Haus don't")."""
+    (tmp_path / "nlpkit_called.py").write_text(KERNELS.format(of_two="2 * x"))
+    (tmp_path / "some_kernels.py").write_text(
+        "from nlpkit.kernels import njit\nfrom nlpkit_called import total as inner\n\n"
+        "@njit(nogil=True)\ndef total(values):\n    return inner(values)\n"
+    )
+    assert result(started(tmp_path, "int64")) == 12.0
+    (tmp_path / "nlpkit_called.py").write_text(KERNELS.format(of_two="3 * x"))
+    assert result(started(tmp_path, "int64")) == 18.0
+
+
+@pytest.mark.skipif(not JIT, reason="nothing is compiled then")
 def test_no_two_contents_have_one_name(tmp_path: Path) -> None:
     """Two processes that know nothing of each other's index, as when both began with an empty folder."""
     files = kernels._cache(plain)._cache_file

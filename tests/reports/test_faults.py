@@ -19,6 +19,7 @@ from nlpkit import errors, wording
 from nlpkit.cli import config
 from nlpkit.embed.models import folder_problem
 from nlpkit.errors import InputError, UsageError, is_shortage
+from nlpkit.interrupts import report_checkpoint_on_interrupt
 from tests.cli.conftest import run_cli, write_jsonl
 
 TEXTS = [f"{'river bank water boat' if i % 2 else 'judge court law trial'} {i % 5}" for i in range(12)]
@@ -188,6 +189,98 @@ def test_a_table_without_its_column_is_said_to_be_damaged(run: Path, tmp_path: P
     bad = sealed(run, tmp_path / "bad", "model/topic_term.parquet", pa.table({"topic": [0], "term_id": [0]}))
     with pytest.raises(InputError, match="is damaged"):
         nk.load(bad).predict(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("faults")
+    rows = [{"id": f"d{i}", "text": text, "label": "ab"[i % 2 if i > 2 else 0]} for i, text in enumerate(TEXTS)]
+    write_jsonl(folder / "docs.jsonl", rows)
+    run_cli("classify", folder / "docs.jsonl", "--model", "nb", "--cv", 2, "--min-df", 1, "-q", "-o", folder / "nb")
+    return folder / "nb"
+
+
+@pytest.mark.parametrize(
+    ("table", "columns"),
+    [
+        ("class_terms", ("class", "term")),
+        ("classes", ("class", "training_documents", "precision", "recall", "f1", "labels", "predicted")),
+        ("errors", ("id", "label", "prediction")),
+    ],
+)
+def test_a_report_of_a_table_without_its_column_is_of_a_damaged_run(
+    table: str, columns: tuple[str, ...], classifier: Path, tmp_path: Path
+) -> None:
+    name = f"{table}.parquet"
+    whole = pq.ParquetFile(classifier / name).read()
+    assert whole.num_rows
+    for column in columns:
+        bad = sealed(classifier, tmp_path / column, name, whole.drop_columns([column]))
+        assert "is damaged" in run_cli("report", bad, "-o", tmp_path / "page.html", code=3).err
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "values"), [("class_terms", "term", range(99)), ("classes", "precision", ["x"] * 9)]
+)
+def test_a_report_of_a_table_of_another_type_is_of_a_damaged_run(
+    table: str, column: str, values: Any, classifier: Path, tmp_path: Path
+) -> None:
+    name = f"{table}.parquet"
+    whole = pq.ParquetFile(classifier / name).read()
+    other = pa.array(list(values)[: whole.num_rows])
+    bad = sealed(classifier, tmp_path / "run", name, whole.set_column(whole.column_names.index(column), column, other))
+    assert "is damaged" in run_cli("report", bad, "-o", tmp_path / "page.html", code=3).err
+
+
+# what can switch a check off, or be a slip, is said
+def test_a_check_that_is_switched_off_is_said(run: Path, corpus: Path, tmp_path: Path) -> None:
+    off: dict[str, str | None] = {"NLPKIT_VERIFY": "0"}
+    done = run_cli("predict", run, corpus, "-q", "-o", tmp_path / "out.parquet", env=off)
+    assert "NLPKIT_VERIFY is set: runs are read as they are" in done.err
+    done = run_cli("predict", run, corpus, "-q", "-o", tmp_path / "on.parquet", env={"NLPKIT_VERIFY": "1"})
+    assert "NLPKIT_VERIFY" not in done.err
+
+
+def test_a_variable_without_a_name_is_no_misspelt_option(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("NLPKIT_", "1")
+    config.check_environment()
+    (record,) = caplog.records
+    assert record.getMessage() == "the environment variable NLPKIT_ is no option of nlpkit and is ignored"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_signal_after_the_end_of_the_work_comes_too_late() -> None:
+    code = (
+        "import os, signal, atexit\n"
+        "from nlpkit.interrupts import catch_ending_signals, ignore_ending_signals\n"
+        "catch_ending_signals(); ignore_ending_signals()\n"
+        "class Last:\n"
+        "    def __del__(self, kill=os.kill, pid=os.getpid()): kill(pid, 15)\n"
+        "last = Last()"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), InputError("cannot write x: No space left on device")]
+)
+def test_a_full_disk_names_what_is_saved(error: Exception, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> None:
+        with report_checkpoint_on_interrupt("training", tmp_path):
+            raise error
+
+    with pytest.raises(type(error)):
+        fail()
+    assert f"the training is saved in {tmp_path}: the same command with `resume` goes on with it" in caplog.text
+
+
+def test_words_of_an_example_are_no_markdown() -> None:
+    example = nk.explain_transformer(text="<script> [x](javascript:1)")
+    assert "<script" not in example.markdown()
+    assert "[x](" not in example.markdown().replace("\\[", "")
 
 
 # limits of options hold on every path (A1)

@@ -107,8 +107,13 @@ class WordNetworkModel:
     def restored(cls, config: Mapping[str, Any], arrays: Mapping[str, Array]) -> WordNetworkModel:
         """Return the model of `config` and `arrays`. Raises KeyError, SchemaError."""
         sizes = (int(config["n_features"]), int(config["hidden"]), int(config["n_classes"]))
+        if min(sizes) < 1 or max(sizes) > sum(array.size for array in arrays.values()):
+            raise SchemaError(f"the weights are not those of {sizes[0]} words, {sizes[1]} units and {sizes[2]} classes")
         empty = cls(config["kind"], *sizes, {}, bool(config["multi_label"]))
-        shapes = {name: tuple(p.shape) for name, p in empty._network().named_parameters()}
+        import torch
+
+        with torch.device("meta"):  # shapes alone: sizes that are wrong may take all memory
+            shapes = {name: tuple(p.shape) for name, p in empty._network().named_parameters()}
         if any(arrays[name].size != np.prod(shape) for name, shape in shapes.items()):
             raise SchemaError(
                 f"the weights of a {empty.kind} do not fit {sizes[0]} words, {sizes[1]} units and {sizes[2]} classes"

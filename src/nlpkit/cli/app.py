@@ -22,7 +22,7 @@ from nlpkit.cli.catalogue import Commands, command_panels
 from nlpkit.cli.help import HelpGroup
 from nlpkit.cli.renamed import new_spelling
 from nlpkit.errors import EXIT_BUG, InputError, NlpkitError, OutOfMemoryError, UsageError, is_shortage
-from nlpkit.interrupts import Ended, catch_ending_signals
+from nlpkit.interrupts import Ended, catch_ending_signals, ignore_ending_signals
 
 
 class NlpkitGroup(HelpGroup):
@@ -217,6 +217,7 @@ def main() -> None:
     try:
         app(prog_name="nlpkit")
     finally:
+        ignore_ending_signals()  # all is written: Python gives signals up at its end, which would then end it as a failure
         _let_go_of_pipes()
         gc.freeze()  # the process ends: without it, a quarter of a second goes into a last search for cycles
 

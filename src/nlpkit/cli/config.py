@@ -80,8 +80,10 @@ def has_variables() -> bool:
     return any(name.startswith(PREFIX) for name in os.environ)
 
 
-def check_environment() -> None:
-    """Warn about variables NLPKIT_… that are no option of any command: a misspelt one would be ignored in silence.
+def check_environment(*, verify: bool = True) -> None:
+    """Warn about variables NLPKIT_… that are no option of any command, and about the one that switches a check off.
+
+    A misspelt one would be ignored in silence. verify: whether this command refuses runs whose files were changed.
 
     Raises:
         UsageError: a number of threads for Numba is none; Numba itself would end with an error of another kind.
@@ -93,12 +95,16 @@ def check_environment() -> None:
         )
     if not has_variables():
         return
+    if not verify and f"{PREFIX}VERIFY" in os.environ:
+        reporting.warn(
+            f"{PREFIX}VERIFY is set: runs are read as they are, even where their files were changed", always=True
+        )
     from nlpkit.lm.chat_options import KEYS
 
     known = {PREFIX + name.upper() for options in _TYPES.values() for name in options}
     for name in sorted(os.environ):
         if name.startswith(PREFIX) and name not in known and name not in KEYS:
-            near = get_close_matches(name, known, n=1)
+            near = get_close_matches(name, known, n=1) if name != PREFIX else []
             hint = f"; did you mean {near[0]}?" if near else ""
             reporting.warn(f"the environment variable {name} is no option of nlpkit and is ignored{hint}")
 

@@ -229,7 +229,7 @@ def command(
         flags = next(r for r in records.values() if isinstance(r, RunFlags))
         most = shown(values.pop("show")) if tables else None
         console.use(console.Settings(flags.quiet, flags.verbose, flags.debug, flags.json, flags.progress, show=most))
-        config.check_environment()
+        config.check_environment(verify=typed.get("verify", True))
         _check_sizes(typed)
         if console.settings.own_process:
             light.load_less()

@@ -112,6 +112,8 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
         features = Features(vectorizer, scaling, columns, rules)
         if features.sees != config["sees"]:
             raise ValueError(f"a model that sees {config['sees']}, with features of {features.sees}")
+        if features.sees == "embedding" and config.get("dim") is None:
+            raise ValueError("a model that sees embeddings, whose dimensions are not said")
         if features.sees != "embedding" and len(features.names) != config["model"]["n_features"]:
             raise ValueError(f"{len(features.names)} features for a model of {config['model']['n_features']}")
         if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):

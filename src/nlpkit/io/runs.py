@@ -17,13 +17,14 @@ import pyarrow as pa
 
 from nlpkit import wording
 from nlpkit.errors import InputError, SchemaError, UsageError, first_line
-from nlpkit.io.artifacts import BatchedTable, dropped_table, read_table, write_table
+from nlpkit.io.artifacts import BatchedTable, dropped_table, parquet_shape, read_table, write_table
 from nlpkit.io.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.cost import peak_memory_mb
 from nlpkit.io.footers import SCHEMA_VERSION
 from nlpkit.io.nlpkit_files import is_comparison
 from nlpkit.io.provenance import HasProvenance, source_block
+from nlpkit.io.run_schemas import TOPIC_TABLES, check_topic_table
 from nlpkit.io.tensor_files import write_safetensors
 from nlpkit.parameters import Execution
 from nlpkit.plain import shell_line, to_json
@@ -168,6 +169,11 @@ _CONFIG = {
     "arrays": list,
     "labels": list,
     "classes": list,
+    "encoder": dict,
+    "dim": int,
+    "n_neighbors": int,
+    "novelty": dict,
+    "languages": list,
 }
 _KEYS = (
     "schema_version", "nlpkit_version", "kind", "command_line", "parameters", "seed", "threads", "inputs", "results",
@@ -197,8 +203,16 @@ class Run:
         return self.manifest["kind"] in MIXTURES
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return one of its tables by file stem, such as topics or model/training."""
-        return read_table(self.file(f"{name}.parquet"), [_KINDS.get(name, name)], columns)
+        """Return one of its tables by file stem, such as topics or model/training.
+
+        Raises:
+            InputError: it is not there, was changed, or its columns are not those of a run of this kind.
+        """
+        table = read_table(self.file(f"{name}.parquet"), [_KINDS.get(name, name)], columns)
+        if self.manifest["kind"] in ("bertopic", *MIXTURES) and name in TOPIC_TABLES:
+            with self.intact():
+                check_topic_table(name, table, columns, lambda: parquet_shape(self.path / "topics.parquet")[0])
+        return table
 
     def tables(self) -> dict[str, pa.Table]:
         """Return the tables of the model by file stem: all beside the manifest but dropped rows and predictions added later."""
@@ -213,6 +227,8 @@ class Run:
         if missing:
             raise InputError(f"{file} has no '{missing[0]}'; the run directory is damaged, make it again")
         other = [key for key, kind in _CONFIG.items() if not isinstance(config.get(key), kind | None)]
+        if not other and config.get("encoder") is not None and not isinstance(config["encoder"].get("encoder"), str):
+            other = ["encoder"]
         if other:
             raise InputError(
                 f"the value of '{other[0]}' in {file} is of another type; the run directory is damaged, make it again"

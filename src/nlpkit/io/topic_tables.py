@@ -203,6 +203,16 @@ def texts_of_run(run: Run, columns: Sequence[str] | None = None) -> pa.Table:
     return pa.concat_tables(without)
 
 
+def read_centroids(run: Run, K: int) -> Float32Array:
+    """Return the centroids (K, E) of the topics of a run; raises InputError when it is damaged."""
+    table = run.table("model/centroids")
+    with run.intact():
+        centroids = embedding_matrix(table.column("embedding"), unit=False)
+        if len(centroids) != K:
+            raise ValueError(f"centroids of shape {centroids.shape} for {K} topics")
+    return centroids
+
+
 def read_training(run: Run, *, n_neighbors: int, threads: int) -> Training:
     """Return what `training_tables` wrote; raises InputError when it is damaged."""
     tables = {name: run.table(f"model/{name}") for name in ("training", "centroids")}

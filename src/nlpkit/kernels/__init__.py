@@ -3,8 +3,8 @@
 `njit` is Numba's with three differences. Numba itself, a third of a second, is loaded when a kernel is first called, so that a
 command that runs none never loads it, and the rules by which it compiles, half as much again, when a kernel must be compiled.
 Until then kernels over the words of texts run as plain Python while there is less to do than would take that long. And compiled
-kernels are kept on the disk so that processes that compile at the same time, or after the source has changed, never find the code
-of one kernel under the name of another.
+kernels are kept on the disk so that processes that compile at the same time, or after the source has changed, here or in a kernel
+that is called, never find the code of one kernel under the name of another.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import inspect
 import logging
+import re
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -144,5 +147,26 @@ def _cache(function: FunctionType) -> Any:
 
     cache = Cache(function)
     files = cache._cache_file
-    cache._cache_file = Files(files._cache_path, files._index_name.removesuffix(".nbi"), files._source_stamp)
+    stamp = (files._source_stamp, _sources(function.__module__))
+    cache._cache_file = Files(files._cache_path, files._index_name.removesuffix(".nbi"), stamp)
     return cache
+
+
+@functools.cache
+def _sources(module: str) -> str:
+    """Return a digest of the source of a module and of those of nlpkit that it imports.
+
+    Numba looks at the file of a function alone, though the code of all that it calls, and of constants, is compiled into it: after
+    a change in another file it would go on with the old code.
+    """
+    sources: dict[str, str] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in sources or name not in sys.modules:
+            continue
+        sources[name] = ""
+        with suppress(OSError, TypeError):  # a module without a file, whose kernels are not kept either
+            sources[name] = inspect.getsource(sys.modules[name])
+        waiting += re.findall(r"^from (nlpkit[\w.]*) import", sources[name], re.MULTILINE)
+    return hashlib.blake2b(repr(sorted(sources.items())).encode(), digest_size=12).hexdigest()

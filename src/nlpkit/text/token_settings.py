@@ -7,8 +7,11 @@ from dataclasses import fields
 from typing import Any
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.text.languages import has_code
+from nlpkit.text.kinds import check_kinds
+from nlpkit.text.languages import has_code, language_code
 from nlpkit.text.options import PreprocessOptions
+from nlpkit.text.segment import segmenter
+from nlpkit.text.stem import stemmer
 from nlpkit.wording import listed
 
 NO_LANGUAGE = "zxx"  # ISO 639-3 for what is in no language; the detector says so of codes and names
@@ -44,11 +47,22 @@ def options_from(settings: Mapping[str, Any] | None, model: str) -> PreprocessOp
                 raise TypeError(field.name)
         if tuple(map(type, options.ngrams)) != (int, int):
             raise TypeError("ngrams")
+        _check_names(options)
     except (TypeError, AttributeError, LookupError, ValueError, UsageError) as error:
         raise InputError(
             f"{model} is damaged: how its tokens were made is not said rightly ({error}); make it again"
         ) from None
     return options
+
+
+def _check_names(options: PreprocessOptions) -> None:
+    """Raises UsageError: nothing is called what these settings name; cutting would take it for the user's own mistake."""
+    check_kinds(options.keep)
+    segmenter(options.segment, ())
+    for name in {options.language, *(code.strip() for code in options.stop_words.split(","))} - {"auto", "none", ""}:
+        language_code(name)
+    if options.stem not in ("auto", "none"):
+        stemmer(options.stem)
 
 
 def _options_from(settings: Mapping[str, Any] | None, model: str) -> PreprocessOptions:

@@ -233,6 +233,7 @@ class LoadedBertopic(BertopicModel):
         with run.intact():
             if min(self.config["n_neighbors"], self.config["dim"]) < 1 or not 0 <= self.config["rule_agreement"] <= 1:
                 raise ValueError("config.json has a number that is out of its range")
+            _check_config(self.config)
             if self.config.get("languages") is None:
                 tokens = run.manifest["parameters"].get("tokens") or {}
                 self.config = {**self.config, "languages": tokens.get("languages")}
@@ -245,6 +246,18 @@ class LoadedBertopic(BertopicModel):
     def training(self, threads: int) -> Training:
         """Return the distinct training texts with their topics."""
         return read_training(self.run, n_neighbors=self.config["n_neighbors"], threads=threads)
+
+
+def _check_config(config: Mapping[str, Any]) -> None:
+    """Refuse settings of other types than prediction takes. Raises ValueError, TypeError or LookupError."""
+    novelty = config.get("novelty")
+    if novelty is not None:
+        quantile, least = novelty["quantile"], novelty["least_similarity"]
+        if not 0 < quantile <= 1 or not isinstance(least, int | float | None):
+            raise ValueError("config.json has another 'novelty'")
+    for code, share in config.get("languages") or []:
+        if not isinstance(code, str) or not isinstance(share, int | float):
+            raise ValueError("config.json has another 'languages'")
 
 
 def load_bertopic(path: Path, execution: Execution) -> LoadedBertopic:

@@ -96,7 +96,7 @@ class WorkedTransformer:
     def markdown(self) -> str:
         """Return the steps as Markdown, a table each."""
         lines = [f"# {self.title}", ""]
-        lines += [*(f"- {note}" for note in self.notes), ""]
+        lines += [*(f"- {_as_written(note)}" for note in self.notes), ""]
         part = ""
         for step in self.steps:
             if step.part != part:
@@ -227,7 +227,14 @@ def _number(x: float, digits: int) -> str:
 
 
 def _markdown_row(values: list[str]) -> list[str]:
-    return ["| " + " | ".join(v.replace("|", "\\|").replace("<", "&lt;") for v in values) + " |"]
+    return ["| " + " | ".join(map(_as_written, values)) + " |"]
+
+
+def _as_written(text: str) -> str:
+    """Return words of an example so that Markdown makes neither links nor tags nor cells of them."""
+    for character, escaped in (("|", "\\|"), ("<", "&lt;"), ("[", "\\[")):
+        text = text.replace(character, escaped)
+    return text
 
 
 def _sentence(text: str) -> str:

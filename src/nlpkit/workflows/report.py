@@ -19,6 +19,7 @@ from nlpkit.io.nlpkit_files import is_comparison
 from nlpkit.io.page_code import read_page_code
 from nlpkit.io.pictures import write_picture
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import MIXTURES, Run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
@@ -143,9 +144,9 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
     columns, column_arrays = _columns(content, options)
     rows = topics.topic_rows(content, options)
     layers = topics.layer_rows(run)
-    for number in range(len(layers)):
-        layer = content.documents.column(f"layer_{number}").take(pa.array(content.rows)).to_numpy()
-        column_arrays[f"layer_{number}"] = layer.astype(np.int16)
+    with run.intact():
+        for name in (f"layer_{number}" for number in range(len(layers))):
+            column_arrays[name] = numbers(content.documents, name)[content.rows].astype(np.int16)
     title = options.heading or f"{run_name(manifest)}: {content.n_topics} topics of {corpus_name(manifest)}"
     relations = topics.topic_relations(content)
     left_out = ("distances", "tree") if manifest["kind"] == "hlda" else ("distances",)  # which has a tree of its own
@@ -194,7 +195,8 @@ def _comparison_report(path: Path, options: ReportOptions) -> Report:
 
 def _score_report(run: Run, options: ReportOptions) -> Report:
     _refuse_topic_options(options, run.path, "classifier")
-    lead, sections, data = score_sections(run, options)
+    with run.intact():
+        lead, sections, data = score_sections(run, options)
     title = options.heading or f"{run_name(run.manifest)} of {corpus_name(run.manifest)}"
     sections = [*sections, Section("about", "How it was made", _about(run.manifest))]
     documents = run.table("documents", ["id"]).num_rows if (run.path / "documents.parquet").is_file() else 0

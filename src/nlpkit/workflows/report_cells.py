@@ -85,16 +85,17 @@ def _mark_changes(run: Run, over: str, names: Sequence[str], series: list[dict[s
     """Mark the periods in which a rolling model found that the words of a topic changed."""
     if not (run.path / "changes.parquet").is_file() or ":" not in over:
         return
-    changes = run.table("changes").filter(pc.field("changed"))
+    table = run.table("changes")
     place = {name: i for i, name in enumerate(names)}
     part = over.partition(":")[2]
-    for row in changes.to_pylist():
-        period = place.get(PARTS[part][1](row["start_date"]))
-        if period is None:
-            continue
-        one = series[row["topic"]]
-        one.setdefault("changed", [False] * len(names))[period] = True
-        one.setdefault("changes", {}).setdefault(names[period], []).extend(row["words"][:3])
+    with run.intact():
+        for row in table.filter(pc.field("changed")).to_pylist():
+            period = place.get(PARTS[part][1](row["start_date"]))
+            if period is None:
+                continue
+            one = series[row["topic"]]
+            one.setdefault("changed", [False] * len(names))[period] = True
+            one.setdefault("changes", {}).setdefault(names[period], []).extend(row["words"][:3])
     for one in series:
         changes = [f"{name} ({', '.join(dict.fromkeys(words))})" for name, words in one.pop("changes", {}).items()]
         if changes:

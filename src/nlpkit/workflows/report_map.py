@@ -24,8 +24,11 @@ from nlpkit.workflows.report_topics import TopicRunContent
 def map_vectors(content: TopicRunContent) -> Float32Array | None:
     """Return the vectors (n, E) of the documents in the file, by which the map is made; None where the run holds none."""
     run, K = content.run, content.n_topics
-    if run.is_mixture:
-        table = run.table("doc_topics")
+    if not run.is_mixture:
+        with run.intact():
+            return _embedding_rows(content)
+    table = run.table("doc_topics")
+    with run.intact():
         ids = content.documents.column("id").take(pa.array(content.rows))
         rows = pc.index_in(table.column("id"), value_set=ids)
         there = rows.is_valid().to_numpy()
@@ -35,7 +38,6 @@ def map_vectors(content: TopicRunContent) -> Float32Array | None:
             table.column("prob").to_numpy()[there].astype(np.float64),
             (len(content.rows), K),
         )
-    return _embedding_rows(content)
 
 
 def _embedding_rows(content: TopicRunContent) -> Float32Array | None:

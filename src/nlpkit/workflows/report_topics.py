@@ -14,13 +14,12 @@ from scipy import sparse
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, missing_column
-from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_documents import open_run_documents
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
-from nlpkit.io.topic_tables import texts_of_run
+from nlpkit.io.topic_tables import read_centroids, texts_of_run
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Uncertainty, mean_score
 from nlpkit.parameters import Execution
@@ -214,12 +213,15 @@ def relevant_terms(run: Run) -> list[list[dict[str, Any]]]:
     """
     if run.is_mixture:
         return list(_mixture_terms(run))
-    table, vocab = run.table("topic_terms"), run.table("vocab")
-    cf = vocab.column("cf").to_numpy().astype(np.float64)
-    place = pc.index_in(table.column("term"), value_set=vocab.column("term")).to_numpy()
-    p_term = cf[place] / max(cf.sum(), 1.0)
-    topic, words = table.column("topic").to_numpy(), run.table("topics", ["words"]).column("words").to_numpy()
-    phi = table.column("count").to_numpy() / np.maximum(words[topic], 1)
+    table, vocab, topics = run.table("topic_terms"), run.table("vocab"), run.table("topics", ["words"])
+    with run.intact():
+        cf, words = numbers(vocab, "cf", least=0).astype(np.float64), numbers(topics, "words", least=0)
+        place = pc.index_in(table.column("term"), value_set=vocab.column("term"))
+        if place.null_count:
+            raise ValueError("topic_terms has a term that vocab has not")
+        p_term = cf[place.to_numpy()] / max(cf.sum(), 1.0)
+        topic = table.column("topic").to_numpy()
+        phi = numbers(table, "count", least=0) / np.maximum(words[topic], 1)
     lift = np.divide(phi, p_term, out=np.zeros_like(phi), where=p_term > 0)
     rows: list[list[dict[str, Any]]] = [[] for _ in words]
     for k, term, weight, p, ratio in zip(
@@ -267,7 +269,7 @@ def topic_relations(content: TopicRunContent) -> dict[str, Any]:
         distances = np.sqrt(np.maximum(1.0 - jensen_shannon(model.topic_term, epsilon=model.eta or EPSILON), 0.0))
         what = "square root of the Jensen–Shannon divergence of the word distributions"
     else:
-        centroids = unit_rows(embedding_matrix(run.table("model/centroids").column("embedding"), unit=False))
+        centroids = unit_rows(read_centroids(run, K))
         distances = np.maximum(1.0 - (centroids @ centroids.T).astype(np.float64), 0.0)
         what = "cosine distance of the centroids"
     np.fill_diagonal(distances, 0.0)
@@ -288,7 +290,11 @@ def layer_rows(run: Run) -> list[list[dict[str, Any]]]:
     if not (run.path / "layers.parquet").is_file():
         return []
     table = run.table("layers").to_pylist()
-    layers: list[list[dict[str, Any]]] = [[] for _ in range(1 + max(row["layer"] for row in table))]
+    numbers_of_layers = {row["layer"] for row in table}
+    with run.intact():
+        if numbers_of_layers != set(range(len(numbers_of_layers))):
+            raise ValueError("the layers are not 0, 1, 2 …")
+    layers: list[list[dict[str, Any]]] = [[] for _ in numbers_of_layers]
     for row in table:
         layers[row["layer"]].append({name: row[name] for name in ("label", "parent", "size", "chosen")})
     return layers

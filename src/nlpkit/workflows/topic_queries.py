@@ -15,12 +15,12 @@ from scipy import sparse
 
 from nlpkit import reporting
 from nlpkit.errors import InputError
-from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.memberships import read_membership
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_documents import open_run_documents
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
+from nlpkit.io.topic_tables import read_centroids
 from nlpkit.io.topic_words import TopicWords, read_topic_words
 from nlpkit.parameters import Execution
 from nlpkit.topics.neighbours import unit_rows
@@ -202,7 +202,7 @@ def similar_topics(run: Any, topic: str | int, *, top: int = 20, execution: Exec
     words = cosines(stored.weights[[k]], stored.weights)[0]
     columns: dict[str, FloatArray] = {"words": words}
     if opened.manifest["kind"] == "bertopic":
-        centroids = unit_rows(embedding_matrix(opened.table("model/centroids").column("embedding")))
+        centroids = unit_rows(read_centroids(opened, len(labels)))
         columns = {"centroids": (centroids @ centroids[k]).astype(np.float64), "words": words}
     columns["documents"] = correlations(read_membership(opened, mixed=True))[k]
     first = next(iter(columns))
