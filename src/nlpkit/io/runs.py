@@ -211,7 +211,7 @@ class Run:
         table = read_table(self.file(f"{name}.parquet"), [_KINDS.get(name, name)], columns)
         if self.manifest["kind"] in ("bertopic", *MIXTURES) and name in TOPIC_TABLES:
             with self.intact():
-                check_topic_table(name, table, columns, lambda: parquet_shape(self.path / "topics.parquet")[0])
+                check_topic_table(name, table, columns, lambda: parquet_shape(self.file("topics.parquet"))[0])
         return table
 
     def tables(self) -> dict[str, pa.Table]:
