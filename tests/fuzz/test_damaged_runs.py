@@ -64,8 +64,11 @@ QUICK = ("gsdmm", "nb")
 NEEDS = {"word2vec": needs_gensim, "fasttext": needs_gensim, "doc2vec": needs_gensim} | dict.fromkeys(
     ("ctm", "ctm-bow", "etm", "fastopic", "lstm", "cnn"), needs_torch
 )
-# whose weights and texts are not checked yet where they are read: predict and --update end with 70
-UNCHECKED = ("ctm", "ctm-bow", "etm", "fastopic", "rolling-lda")
+# What is not checked yet where it is read. Take a mark away with the mend.
+UNCHECKED = dict.fromkeys(
+    ("ctm", "ctm-bow", "etm", "fastopic"),
+    pytest.mark.xfail(reason="shapes of weights: predict ends with 70", strict=False),
+) | {"rolling-lda": pytest.mark.xfail(reason="a forged value takes all memory, which ends the tests", run=False)}
 
 
 @pytest.fixture(scope="session")
@@ -147,12 +150,7 @@ def test_a_file_of_another_length_is_no_bug(kind: str, texts: dict[str, Path], t
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
-    [
-        pytest.param(
-            kind, marks=[*([NEEDS[kind]] if kind in NEEDS else []), *([pytest.mark.xfail] if kind in UNCHECKED else [])]
-        )
-        for kind in KINDS
-    ],
+    [pytest.param(kind, marks=[marks[kind] for marks in (NEEDS, UNCHECKED) if kind in marks]) for kind in KINDS],
 )
 def test_a_damaged_file_is_no_bug(kind: str, texts: dict[str, Path], tmp_path: Path) -> None:
     bad = wrong(kind, texts, tmp_path, None)

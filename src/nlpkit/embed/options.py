@@ -68,7 +68,11 @@ class EncoderOptions:
         ),
     ] = None
     prompt: Annotated[
-        str | None, Param("Put this before every text, as some models need it: 'query: ' (e5).", metavar="TEXT")
+        str | None,
+        Param(
+            "Put this before every text, as some models need it: 'query: ' (e5). Default: the model's own, where it has one.",
+            metavar="TEXT",
+        ),
     ] = None
     truncate_dim: Annotated[
         int | None, Param("Keep the first N numbers of each vector (of a Matryoshka model).", metavar="N", min=1)

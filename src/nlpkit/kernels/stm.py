@@ -438,6 +438,8 @@ def exact_weights(products, gram, begin, end, out):  # type: ignore[no-untyped-d
     negative leave (Lawson and Hanson 1974, chapter 23; Wolfe 1976), until no vertex descends.
     """
     K = len(gram)
+    # n ≤ K places of chosen are written: a vertex joins while it has no weight, and those that lose theirs leave. Values that are no
+    # numbers end the search
     active = Active(np.empty(K, np.int64), np.empty((K, K)), np.empty((K, K)), np.empty(K), np.empty(K))
     scale = 0.0
     for k in range(K):
@@ -454,7 +456,7 @@ def exact_weights(products, gram, begin, end, out):  # type: ignore[no-untyped-d
         n = 1
         for _ in range(3 * K):  # more are never taken but where rounding leads in a circle
             joins, most = steepest(product, gram, weights, n, active.chosen)
-            if most <= 1e-12 * scale:
+            if not most > 1e-12 * scale:
                 break
             active.chosen[n] = joins
             n += 1
