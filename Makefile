@@ -11,7 +11,7 @@ WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo docs test test-examples test-any test-bounds test-gpu test-wheel test-all lint bench clean
+.PHONY: demo docs dist test test-examples test-any test-bounds test-gpu test-wheel test-all lint bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/nlpkit bertopic data/samples/news.jsonl --k auto --seed 42 --offline --force -o demo-run/
@@ -54,6 +54,11 @@ docs: $(DEV)
 	$(BIN)/python docs/generate.py
 	$(BIN)/zensical build --clean --strict
 
+# wheel and source archive in dist/
+dist: $(DEV)
+	rm -rf dist
+	$(BIN)/python -m build
+
 bench: $(DEV)
 	$(BIN)/python tests/benchmarks/bench_bertopic.py
 	$(BIN)/python tests/benchmarks/bench_text.py
@@ -77,5 +82,5 @@ $(DEV): $(INSTALLED)
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-run site .cache build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-run dist site .cache build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -25,7 +25,6 @@ from tests.cli.conftest import few_samples, fits_of_compare_in_this_process, nee
 __all__ = ["fits_of_compare_in_this_process"]  # a fixture, for this module, too
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
@@ -213,40 +212,6 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert loaded == []
 
 
-def test_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 250
-
-
-def cells_of(page: str, heading: str) -> list[list[str]]:
-    """Return the rows of the first table below a heading of a page of benchmarks, without its head."""
-    text = (ROOT / "docs" / "benchmarks" / page).read_text(encoding="utf-8").partition(heading)[2]
-    rows = [line for line in text.split("\n\n|")[1].splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[1:]]
-
-
-def test_readme_says_what_the_tables_of_benchmarks_say() -> None:
-    pairs = [re.findall(r"([\d.]+) / ([\d.]+)", cell) for row in cells_of("classify.md", "# ") for cell in row[1:6]]
-    ours = [(float(a), float(b)) for pair in pairs for a, b in pair]
-    higher, equal, lower = (sum(test(a, b) for a, b in ours) for test in (float.__gt__, float.__eq__, float.__lt__))
-    assert f"macro-F1 higher in {higher} and equal in {equal} of {len(ours)} comparisons" in README
-    assert f"lower in {lower} of the {len(ours)}" in README
-
-    rows = [row for row in cells_of("bertopic.md", "# ") if row[1] == "auto"]
-    theirs, own = ([row for row in rows if row[2] == tool] for tool in ("bertopic", "nlpkit"))
-    better = sum(float(b[8]) > float(a[8]) for a, b in zip(theirs, own, strict=True))
-    faster = [float(a[9]) / float(b[9]) for a, b in zip(theirs, own, strict=True)]
-    assert (better, len(own)) == (5, 6)
-    assert "on five of six corpora" in README
-    assert f"{min(faster):.1f} to {max(faster):.1f} times as fast after embedding" in README
-
-
-def test_readme_has_the_commands_of_the_cli() -> None:
-    from nlpkit.cli.catalogue import COMMANDS
-
-    first_cells = re.findall(r"^\|( `nlpkit [^|]+)", README, flags=re.MULTILINE)
-    assert sorted(COMMANDS) == sorted(re.findall(r"`nlpkit ([a-z-]+)`", "".join(first_cells)))
-
-
 @needs_minilm
 @needs_hdbscan
 @pytest.mark.examples
@@ -272,20 +237,3 @@ def test_there_is_a_config_for_every_command() -> None:
     for name, entry in COMMANDS.items():
         values = tomllib.loads((ROOT / "configs" / f"{name}.toml").read_text(encoding="utf-8"))
         assert set(values[name]) == set(entry.members) if entry.members else name in values
-
-
-def test_readme_imports_only_what_make_demo_installs() -> None:
-    extras = re.search(
-        r'INSTALLED\): .*?-e "\.\[([a-z,]+)\]"', (ROOT / "Makefile").read_text(encoding="utf-8"), re.DOTALL
-    )
-    assert extras is not None
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    needed = [*project["dependencies"], *(d for e in extras[1].split(",") for d in project["optional-dependencies"][e])]
-    installed = {re.split(r"[^a-z0-9-]", d.lower())[0].replace("-", "_") for d in needed} | {"sklearn", "nlpkit"}
-    imports = {
-        name
-        for _, block in blocks(ROOT / "README.md")
-        for name in re.findall(r"(?:^|[\s\";])(?:import|from) ([a-z_]+)", block)
-    }
-    assert imports >= {"polars"}
-    assert imports <= installed | sys.stdlib_module_names

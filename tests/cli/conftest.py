@@ -34,7 +34,6 @@ from nlpkit.io.documents import embedding_column
 from nlpkit.io.read_options import ReadOptions
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "docs"))  # of generate and json_output
 SAMPLES = ROOT / "data" / "samples"
 NEWS = str(SAMPLES / "news.jsonl")
 HARD = str(SAMPLES / "hard.jsonl")
