@@ -46,9 +46,9 @@ def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout whose baseline was made as the page says."""
+    """Somebody's repository: texts, no checkout of nlpkit, and a baseline that was made as the page says."""
     folder = tmp_path_factory.mktemp("job")
-    (folder / "data").symlink_to(ROOT / "data")
+    (folder / "texts.jsonl").symlink_to(ROOT / "data/samples/news.jsonl")
     (once,) = [
         line.split("  #")[0] for line in PAGE.splitlines() if line.startswith("nlpkit") and "-o metrics.json" in line
     ]
@@ -67,7 +67,7 @@ def test_the_job_passes(job: Path) -> None:
 
 
 def test_the_job_fails_when_the_model_got_worse(job: Path, tmp_path: Path) -> None:
-    for name in ("data", "model"):
+    for name in ("texts.jsonl", "model"):
         (tmp_path / name).symlink_to(job / name)
     before = json.loads((job / "metrics.json").read_text(encoding="utf-8"))
     before["targets"][0]["metrics"]["npmi"]["value"] += 0.1
