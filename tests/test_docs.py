@@ -103,6 +103,9 @@ def test_shown_outputs_are_compared_but_for_their_numbers() -> None:
 
 TRAIN = (
     "finetune.md",
+    "finetune-bases.md",
+    "finetune-compare.md",
+    "finetune-methods.md",
     "train-encoders.md",
     "finetune.toml",
     "train-encoder.toml",

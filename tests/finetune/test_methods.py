@@ -134,7 +134,7 @@ def test_lists_that_cannot_be_read(text: str) -> None:
         parse_methods(text)
 
 
-PAGE = (Path(__file__).parents[2] / "docs/guides/finetune.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/guides/finetune-methods.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if defaults(name)])

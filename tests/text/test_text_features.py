@@ -25,7 +25,7 @@ TEXTS = [
     "Is it?\n\nNo.",
     "...",
 ]
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "features.md"
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "text-features.md"
 
 
 def made(names: str, texts: Any = TEXTS, language: str | None = "en") -> dict[str, list[Any]]:
@@ -115,10 +115,10 @@ def test_features_by_language() -> None:
         select_features(["question"], "en")
 
 
-def test_the_guide_lists_every_feature_with_its_formula() -> None:
-    guide = GUIDE.read_text(encoding="utf-8")
+def test_the_reference_lists_every_feature_with_its_formula() -> None:
+    page = REFERENCE.read_text(encoding="utf-8")
     for name, feature in FEATURES.items():
-        assert f"| `{name}` | {feature.formula}" in guide
+        assert f"| `{name}` | {feature.formula}" in page
 
 
 def test_parts_of_speech() -> None:
