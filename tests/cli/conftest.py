@@ -74,6 +74,7 @@ COMMANDS = (
     "features",
     "tfidf",
     "ctfidf",
+    "keyness",
     "classify",
     "sentiment",
     "zero-shot",
