@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
+import guide_index
 import json_output
 import typer
 
@@ -196,6 +197,7 @@ def main() -> None:
     (REFERENCE / "schemas").mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (REFERENCE / name).write_text(text, encoding="utf-8")
+    guide_index.write()
 
 
 if __name__ == "__main__":

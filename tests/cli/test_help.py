@@ -43,7 +43,9 @@ def test_every_help_begins_with_three_examples_and_has_named_panels(command: str
     n_options = len([line for line in lines if re.match(r" {2}-", line)])
     if n_options > 15:
         assert main.splitlines()[:6] == lines[:6]
-        assert " ".join(main.split()).endswith(f"These are the main options. All {n_options - 2}: nlpkit {command} --help-all")
+        assert " ".join(main.split()).endswith(
+            f"These are the main options. All {n_options - 2}: nlpkit {command} --help-all"
+        )
     usage, blank, summary = lines[:3]
     assert (usage.startswith(f"Usage: nlpkit {command} [OPTIONS]"), blank, summary[-1]) == (True, "", ".")
     assert "[[" not in usage
@@ -248,7 +250,7 @@ def test_every_command_has_five_to_fifteen_main_options() -> None:
 
 def test_help_shows_the_main_options_and_help_all_the_others() -> None:
     main, whole = (run_cli("bertopic", f"--{name}").out for name in ("help", "help-all"))
-    shown = {name for name in re.findall(r"--[a-z-]+", main.split("Arguments:")[1])}
+    shown = set(re.findall(r"--[a-z-]+", main.split("Arguments:")[1]))
     assert shown - {"--help", "--help-all"} >= main_options("bertopic")
     for option in ("--min-dist", "--novelty-quantile", "--encoding", "--seed"):
         assert (f"  {option} " in main, f"  {option} " in whole) == (False, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,6 @@ def test_from_python_it_is_the_same_table() -> None:
         ({"top_n": 0}, "`top_n` must be at least 1"),
     ],
 )
-def test_groups_that_cannot_be_compared(settings: dict[str, object], says: str) -> None:
+def test_groups_that_cannot_be_compared(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         nk.keyness(["a river", "a moon"], **settings)

@@ -19,6 +19,7 @@ import typer
 from nlpkit import __version__
 from nlpkit.cli import config, console
 from nlpkit.cli.catalogue import Commands, command_panels
+from nlpkit.cli.foreign import no_command
 from nlpkit.cli.front_page import front_page
 from nlpkit.cli.help import HELP_NAMES, HelpGroup, columns
 from nlpkit.cli.help_command import SUMMARY, add_help
@@ -41,6 +42,12 @@ class NlpkitGroup(HelpGroup):
     def command_panels(self) -> dict[str, dict[str, str]]:
         """Return the names and summaries of the commands by task; none of them is imported for that."""
         return command_panels() | {"Help": {"help": SUMMARY}}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first word names; say what to type where there is none."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands and not ctx.resilient_parsing:
+            raise UsageError(no_command(args[0], list(self.commands)))
+        return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Parse the words before the command."""

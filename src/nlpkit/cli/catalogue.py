@@ -96,7 +96,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         ),
         "edit": Entry(
             "edit",
-            "Edit the topics of a run by a file: merge, split, rename, drop.",
+            "Merge, split, rename or drop the topics of a run.",
             front="rename, merge, split or drop topics",
         ),
         "diff": Entry(

@@ -17,6 +17,7 @@ from typing import Any, get_args, get_origin
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
+from nlpkit.cli.foreign import ForeignOptions
 from nlpkit.cli.plain_values import PlainParameters
 
 MOST_COLUMNS = 100
@@ -31,7 +32,7 @@ _TYPES = {int: "INT", float: "NUMBER", Path: "FILE"}
 def command_class(parameters: Sequence[inspect.Parameter], main: Collection[str]) -> type[TyperCommand]:
     """Return the class of a command with these parameters, whose help is laid out here. main: its main options."""
 
-    class Command(HelpAll, PlainParameters, TyperCommand):
+    class Command(HelpAll, ForeignOptions, PlainParameters, TyperCommand):
         def get_help(self, ctx: Any) -> str:
             """Return the help with the main options, or with all."""
             shown = None if self.wants_all(ctx) else main
@@ -70,7 +71,7 @@ class HelpGroup(HelpAll, PlainParameters, TyperGroup):
             _wrapped(summary, width),
             *(["\n".join(examples)] if examples else []),
             *_laid_out(details, width),
-            *(_panel(title, rows.items(), width, column) for title, rows in panels.items()),
+            *(panel(title, rows.items(), width, column) for title, rows in panels.items()),
             *([_wrapped(self.epilog, width)] if self.epilog else []),
         ]
         return "\n\n".join(blocks)
@@ -101,7 +102,7 @@ def help_text(
     usage = " ".join(["Usage:", command, "[OPTIONS]", *(_argument(p) for p in shown if _is_argument(p))])
     blocks = [usage, _wrapped(summary, width), *(["\n".join(examples)] if examples else []), *_laid_out(details, width)]
     chosen = [p for p in shown if main is None or _is_argument(p) or _long_name(p) in main]
-    blocks += [_panel(title, rows, width) for title, rows in _panels(chosen)]
+    blocks += [panel(title, rows, width) for title, rows in _panels(chosen)]
     if len(chosen) < len(shown):
         n_options = sum(not _is_argument(p) for p in shown)
         blocks.append(_wrapped(f"These are the main options. All {n_options}: {command} {HELP_ALL}", width))
@@ -209,7 +210,7 @@ def _help(parameter: inspect.Parameter) -> str:
     return f"{text} {bracket}" if notes else text
 
 
-def _panel(title: str, rows: Iterable[tuple[str, str]], width: int, column: int = NAMES) -> str:
+def panel(title: str, rows: Iterable[tuple[str, str]], width: int, column: int = NAMES) -> str:
     """Return a heading with the names and help of what stands below it, the names in so many columns."""
     column = column if width >= NARROW else min(column, NARROW_NAMES)
     return "\n".join([f"{title}:", *(line for names, text in rows for line in _row(names, text, width, column))])

@@ -13,7 +13,8 @@ from nlpkit.cli.help import HELP_ALL, HELP_NAMES, columns, command_class
 SUMMARY = "Show the help of a command, or search commands, options and guides."
 
 Words = Annotated[
-    list[str] | None, typer.Argument(metavar="COMMAND|WORD", help="A command, or words to search for.", show_default=False)
+    list[str] | None,
+    typer.Argument(metavar="COMMAND|WORD", help="A command, or words to search for.", show_default=False),
 ]
 All = Annotated[bool, typer.Option("--all", "-a", help="List all commands by task.", show_default=False)]
 
