@@ -35,6 +35,7 @@ QUESTIONS = {
     "stop words": "nlpkit preprocess INPUT --stop-words",
     "distinguish": "nlpkit keyness INPUT",
     "compare two groups": "nlpkit keyness INPUT",
+    "compare the speeches of two parties": "nlpkit keyness INPUT",
     "merge topics": "nlpkit edit RUN --merge",
     "rename a topic": "nlpkit edit RUN --merge",
     "name topics with an LLM": "nlpkit name RUN",
@@ -114,6 +115,7 @@ def test_the_index_of_guides_is_that_of_the_pages() -> None:
 
 def test_words_are_compared_without_endings() -> None:
     assert stems_of("Labelling labelled LABELS") == ["labell", "labell", "label"]
+    assert stems_of("speeches of parties") == stems_of("speech of party") != stems_of("speech of part")
     assert stems_of("lemmatisation") == stems_of("lemmatize")
     assert stems_of("50 of 5000") == stems_of("few of many")
 

@@ -8,7 +8,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
@@ -21,11 +21,13 @@ from nlpkit.foreign_names import command_line
 
 FEW = 300  # labels; from so many on there are many
 MOST = 5  # commands, options and guides that are shown of each
+LEAST = 1 / 3  # of the best score of its kind, which an entry needs
+LONGEST = 160  # letters of the line about an option
 _EMPTY = (
     "a an and are as be by can do does for from get have how i in into is it make me my of on or our should some that the their them "
-    "there this to use using want we what when where which who why with you your nlpkit"
+    "few many there this to use using want we what when where which who why with you your nlpkit"
 )
-_ENDINGS = re.compile(r"(?:isation|ization|ising|izing|ing|ise|ize|ies|ied|es|ed|s|y|e)$")
+_ENDINGS = re.compile(r"(?:isation|ization|ising|izing|ing|ise|ize|es|ed|s|e)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Entry:
     name: str
     text: str
     words: dict[str, int]
+    score: float = 0.0
 
 
 def search_page(question: str, root: Any, width: int) -> str:
@@ -54,7 +57,8 @@ def search_page(question: str, root: Any, width: int) -> str:
         )
     blocks = [_lines(answered, width)] if answered else []
     for kind, title in (("command", "Commands"), ("guide", "Guides, in the folder docs"), ("option", "Options")):
-        rows = [(entry.name, entry.text) for entry in ranked if entry.kind == kind][:MOST]
+        best = [entry for entry in ranked if entry.kind == kind][:MOST]
+        rows = [(entry.name, entry.text) for entry in best if entry.score >= LEAST * best[0].score]
         if rows:
             blocks.append(panel(title, rows, width, min(max(len(name) for name, _ in rows), width // 2)))
     return "\n\n".join([*blocks, "nlpkit COMMAND --help: examples and options"])
@@ -84,7 +88,7 @@ def stems_of(text: str) -> list[str]:
 def _stem(word: str) -> str:
     if word.isdecimal():
         word = "few" if int(word) < FEW else "many"
-    short = _ENDINGS.sub("", word)
+    short = re.sub("ies$", "y", word) if word.endswith("ies") else _ENDINGS.sub("", word)
     return short if len(short) > 2 else word
 
 
@@ -132,7 +136,7 @@ def _options(root: Any) -> Iterator[Entry]:
     for (option, text), commands in owners.items():
         where = commands[0] if len(commands) == 1 else f"{wording.count(len(commands))} commands"
         name = f"{option} ({where})"
-        sentence = re.split(r"(?<=[.;])\s", text)[0].rstrip(";")
+        sentence = textwrap.shorten(re.split(r"(?<=\.)\s", text)[0], LONGEST, placeholder=" …")
         yield Entry("option", name, sentence, _weighted((option.replace("-", " "), 5), (sentence, 2), (text, 1)))
 
 
@@ -150,10 +154,13 @@ def _ranked(entries: Iterable[Entry], stems: Sequence[str]) -> list[Entry]:
     every = list(entries)
     df = Counter(stem for entry in every for stem in set(stems) & entry.words.keys())
     rarity = {stem: math.log(1 + len(every) / (1 + df[stem])) for stem in stems}
-    scores = []
-    for place, entry in enumerate(every):
-        held = [stem for stem in dict.fromkeys(stems) if stem in entry.words]
-        if 2 * len(held) >= len(set(stems)) and held:
-            scores.append((-len(held), -sum(entry.words[stem] * rarity[stem] for stem in held), place))
-    most = -min((score[0] for score in scores), default=0)
-    return [every[place] for held, _, place in sorted(scores) if -held == most]
+    held = {id(entry): [stem for stem in dict.fromkeys(stems) if stem in entry.words] for entry in every}
+    most = max(map(len, held.values()), default=0)
+    if not most or 2 * most < len(set(stems)):
+        return []
+    scored = [
+        replace(entry, score=sum(entry.words[stem] * rarity[stem] for stem in held[id(entry)]))
+        for entry in every
+        if len(held[id(entry)]) == most
+    ]
+    return sorted(scored, key=lambda entry: -entry.score)
