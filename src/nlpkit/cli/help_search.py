@@ -137,7 +137,7 @@ def _options(root: Any) -> Iterator[Entry]:
         where = commands[0] if len(commands) == 1 else f"{wording.count(len(commands))} commands"
         name = f"{option} ({where})"
         sentence = textwrap.shorten(re.split(r"(?<=\.)\s", text)[0], LONGEST, placeholder=" …")
-        yield Entry("option", name, sentence, _weighted((option.replace("-", " "), 5), (sentence, 2), (text, 1)))
+        yield Entry("option", name, sentence, _weighted((option, 5), (sentence, 2), (text, 1), (" ".join(commands), 1)))
 
 
 def _guides() -> Iterator[Entry]:

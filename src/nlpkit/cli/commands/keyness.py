@@ -16,6 +16,7 @@ def keyness_cli(
 
     The groups are values of a column, such as parties, sources or years. --target names a group and --reference the group to
     compare it with; without --reference, all other documents. Without --target, each group is compared with all others.
+    Several files are read as one corpus, so a column must tell their groups apart.
 
     Words are ranked by z, the log-odds with a Dirichlet prior divided by their standard error (Monroe et al. 2008). For a single
     word, chance alone rarely gives a z above 2; among thousands of words, it gives some. With --target the table also shows G²,
