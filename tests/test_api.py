@@ -155,8 +155,8 @@ def test_ids_that_are_there_twice_are_told() -> None:
 def test_class_terms_of_a_frame_and_a_misspelt_option() -> None:
     terms = nk.ctfidf(pl.DataFrame(ROWS), by="label", top_n=2, min_df=1, language="en")
     assert set(terms.table["class"].to_pylist()) == {"a", "b"}
-    with pytest.raises(TypeError, match="'top_nn' is no option here; did you mean 'top_n'"):
-        nk.ctfidf(pl.DataFrame(ROWS), top_nn=2)
+    with pytest.raises(TypeError, match="'topn' is no option here; did you mean 'top_n'"):
+        nk.ctfidf(pl.DataFrame(ROWS), topn=2)
 
 
 def test_options_by_the_names_of_other_programs_and_of_the_command_line() -> None:
@@ -167,8 +167,8 @@ def test_options_by_the_names_of_other_programs_and_of_the_command_line() -> Non
         assert theirs.topics.equals(ours.topics)
     for settings, says in (
         ({"k": 3, "n_topics": 4}, "'k' and 'n_topics' are the same option; give one of them"),
-        ({"n_jobs": -1}, "'n_jobs' is no option here; use `threads`"),
-        ({"kk": 3}, "'kk' is no option here; did you mean 'k'"),
+        ({"n_jobs": -1}, "'n_jobs' is .*; use `threads`"),
+        ({"kk": 3}, "'kk' is .*; did you mean 'k'"),
     ):
         with pytest.raises(TypeError, match=says):
             nk.fit_lda(texts, **settings)

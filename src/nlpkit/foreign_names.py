@@ -28,7 +28,6 @@ _SAME = {
     "max_vocab": "max_features keep_n",
     "stop_words": "stopwords",
     "lower": "lowercase to_lower tolower",
-    "top_n top": "topn n_top",
     "top_terms": "num_top_words n_top_words top_n_words",
     "lr rate": "learning_rate",
     "holdout test_share": "test_size",

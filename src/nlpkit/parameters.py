@@ -137,7 +137,7 @@ def with_settings(
         kinds: of the records, which make those that are None.
 
     Raises:
-        TypeError: a name is none of the options, which names the nearest one, or an option is there under two names.
+        TypeError: a name is none of the options (the nearest one is named), or an option is there under two names.
         UsageError: a record is of another type, or a value is no number where one is needed, or outside its limits.
     """
     of_kinds = kinds or [object] * len(records)
@@ -145,8 +145,42 @@ def with_settings(
     left = _with_native_names(settings, records)
     filled = tuple(_filled(record, left) for record in records)
     if left:
-        raise _no_option(next(iter(left)), [field.name for record in records for field in fields(record)])
+        name = next(iter(left))
+        known = [field.name for record in records for field in fields(record)]
+        near = get_close_matches(name, known, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else f" (known: {', '.join(sorted(known))})"
+        instead = parameter_hint(name)
+        hint = hint if instead is None else f"; use {instead}"
+        if name in ROLES:
+            role = name.removesuffix("_col")
+            hint = f"; columns are named as documents are read: read_corpus(FILE, {name}=…) or Corpus.from_frame(data, {role}=…)"
+        raise TypeError(f"'{name}' is no option here{hint}")
     return filled
+
+
+def _record(record: Any, kind: Callable[[], Any]) -> Any:
+    """Return a record of options, that of the defaults for None. Raises UsageError where it is none, or of another kind."""
+    if record is None:
+        return kind()
+    if is_dataclass(record) and (not isinstance(kind, type) or isinstance(record, kind)):
+        return record
+    needed = f"{kind.__name__}(…)" if isinstance(kind, type) and is_dataclass(kind) else "a record of options"
+    raise UsageError(
+        f"an argument takes {needed}, got {truncated(repr(record), 60)}; single options go by their names, such as `seed=1`"
+    )
+
+
+def _filled(record: Any, left: dict[str, Any]) -> Any:
+    """Return a record with the settings that it has, which are taken out of `left`."""
+    changes: dict[str, Any] = {}
+    for one in fields(record):
+        value = getattr(record, one.name)
+        if one.name in left and not (is_dataclass(value) and not is_dataclass(left[one.name])):
+            changes[one.name] = left.pop(one.name)
+        elif is_dataclass(value):
+            inner = _filled(value, left)
+            changes |= {} if inner is value else {one.name: inner}
+    return replace(record, **changes) if changes else record
 
 
 def _with_native_names(settings: Mapping[str, Any], records: Sequence[Any]) -> dict[str, Any]:
@@ -176,44 +210,6 @@ def _names_of_fields(records: Sequence[Any]) -> dict[str, str]:
             names |= _names_of_fields([value]) if is_dataclass(value) else {}
             names |= dict.fromkeys((field.name, *(param.names if param is not None else ())), field.name)
     return names
-
-
-def _no_option(name: str, known: Sequence[str]) -> TypeError:
-    """Return the error for a name that is none of the options."""
-    near = get_close_matches(name, known, n=1)
-    hint = f"; did you mean '{near[0]}'?" if near else f" (known: {', '.join(sorted(known))})"
-    instead = parameter_hint(name)
-    if instead is not None:
-        hint = f"; use {instead}"
-    if name in ROLES:
-        role = name.removesuffix("_col")
-        hint = f"; columns are named as documents are read: read_corpus(FILE, {name}=…) or Corpus.from_frame(data, {role}=…)"
-    return TypeError(f"'{name}' is no option here{hint}")
-
-
-def _record(record: Any, kind: Callable[[], Any]) -> Any:
-    """Return a record of options, that of the defaults for None. Raises UsageError where it is none, or of another kind."""
-    if record is None:
-        return kind()
-    if is_dataclass(record) and (not isinstance(kind, type) or isinstance(record, kind)):
-        return record
-    needed = f"{kind.__name__}(…)" if isinstance(kind, type) and is_dataclass(kind) else "a record of options"
-    raise UsageError(
-        f"an argument takes {needed}, got {truncated(repr(record), 60)}; single options go by their names, such as `seed=1`"
-    )
-
-
-def _filled(record: Any, left: dict[str, Any]) -> Any:
-    """Return a record with the settings that it has, which are taken out of `left`."""
-    changes: dict[str, Any] = {}
-    for one in fields(record):
-        value = getattr(record, one.name)
-        if one.name in left and not (is_dataclass(value) and not is_dataclass(left[one.name])):
-            changes[one.name] = left.pop(one.name)
-        elif is_dataclass(value):
-            inner = _filled(value, left)
-            changes |= {} if inner is value else {one.name: inner}
-    return replace(record, **changes) if changes else record
 
 
 @cache

@@ -416,7 +416,7 @@ def test_common_edits_that_cannot_be_made(planted_run: Path) -> None:
         (("--merge", "1,x"), "write the numbers of two topics or more"),
         (("--rename", "Prices"), "--rename Prices: write a topic and its name, such as 0=Prices"),
         (("--rename", "1="), "write a topic and its name"),
-        ((), "say which edits: --merge, --rename or --reduce-to, or a TOML file"),
+        ((), "no edits are named; give --merge, --rename or --reduce-to, or a TOML file"),
         (
             (edits("drop = [1]"), "--merge", "1,2"),
             "the edits are in a file, and --merge, --rename or --reduce-to are there too",
