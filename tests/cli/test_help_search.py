@@ -66,13 +66,13 @@ def test_the_right_command_line_comes_first(question: str) -> None:
     assert answers(question)[0][0].startswith(QUESTIONS[question])
 
 
-def test_what_is_printed_for_a_question(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_printed_for_a_question() -> None:
     for width in (60, 80, 120):
         out = run_cli("help", "over", "time", env={"COLUMNS": str(width)}).out
         lines = out.splitlines()
         assert lines[:2] == ["Try this:", "  nlpkit topics RUN --over date:month"]
         assert max(len(line) for line in lines if not line.startswith("  nlpkit ")) <= min(width, 100)
-        assert re.search(r"^ {2}rolling-lda ", out, re.MULTILINE)
+        assert re.search(r"^ {2}topics ", out, re.MULTILINE)
         assert re.search(r"^ {2}guides/topics.md ", out, re.MULTILINE)
     options = run_cli("help", "novelty").out
     assert "Try this:" not in options

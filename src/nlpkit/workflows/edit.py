@@ -117,11 +117,11 @@ def edit(
         InputError: edits that contradict each other or name no topic, documents that are gone or have changed, a damaged run;
         SchemaError: a run of another kind; UsageError: no edits, or a file of edits beside others.
     """
-    edits = chosen_edits(
-        edits, Edits(merge=tuple(map(tuple, merge)), rename=tuple((rename or {}).items()), reduce=reduce_to)
-    )
     options, read, execution = with_settings(
         (options, read, execution), settings, (EditOptions, ReadOptions, Execution)
+    )
+    edits = chosen_edits(
+        edits, Edits(merge=tuple(map(tuple, merge)), rename=tuple((rename or {}).items()), reduce=reduce_to)
     )
     opened, present, plan = _planned(run, edits, options, execution)
     file = _name_of(edits)
