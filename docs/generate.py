@@ -1,6 +1,6 @@
 """Write the pages of docs/reference/ that come from the code: `python docs/generate.py` (`make docs` runs it first).
 
-cli.md has the --help of every command, python-api.md the signatures and docstrings of `nlpkit.__all__`, json-output.md and schemas/
+cli.md has the --help-all of every command, python-api.md the signatures and docstrings of `nlpkit.__all__`, json-output.md and schemas/
 what docs/json_output.toml says of --json. A test fails while a file differs from what this script would write.
 """
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
+import guide_index
 import json_output
 import typer
 
@@ -41,9 +42,9 @@ def help_of(words: tuple[str, ...]) -> str:
     from nlpkit.cli.app import app
 
     settings = {"COLUMNS": str(WIDTH), "TERMINAL_WIDTH": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb"}
-    result = CliRunner().invoke(app, [*words, "--help"], env=settings, prog_name="nlpkit", terminal_width=WIDTH)
+    result = CliRunner().invoke(app, [*words, "--help-all"], env=settings, prog_name="nlpkit", terminal_width=WIDTH)
     if result.exit_code:
-        raise RuntimeError(f"nlpkit {' '.join(words)} --help ended with {result.exit_code}: {result.output}")
+        raise RuntimeError(f"nlpkit {' '.join(words)} --help-all ended with {result.exit_code}: {result.output}")
     return "\n".join(line.rstrip() for line in result.stdout.replace("\b", "").strip("\n").splitlines())
 
 
@@ -51,7 +52,7 @@ def cli_page() -> str:
     """Return the page of all commands with their options."""
     from nlpkit.cli.app import app
 
-    parts = [GENERATED, "# Commands\n", "What `nlpkit COMMAND --help` prints.\n", f"```text\n{help_of(())}\n```\n"]
+    parts = [GENERATED, "# Commands\n", "What `nlpkit COMMAND --help-all` prints.\n", f"```text\n{help_of(())}\n```\n"]
     for words, _ in commands(typer.main.get_command(app)):
         parts.append(f"{'#' * (len(words) + 1)} {' '.join(words)}\n\n```text\n{help_of(words)}\n```\n")
     return "\n".join(parts)
@@ -196,6 +197,7 @@ def main() -> None:
     (REFERENCE / "schemas").mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (REFERENCE / name).write_text(text, encoding="utf-8")
+    guide_index.write()
 
 
 if __name__ == "__main__":

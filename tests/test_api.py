@@ -159,6 +159,21 @@ def test_class_terms_of_a_frame_and_a_misspelt_option() -> None:
         nk.ctfidf(pl.DataFrame(ROWS), topn=2)
 
 
+def test_options_by_the_names_of_other_programs_and_of_the_command_line() -> None:
+    texts = ["a river and a bank", "the moon and a star", "river and star"] * 4
+    ours = nk.fit_lda(texts, k=3, sweeps=5, seed=1, ngrams="1,2", min_df=2)
+    for names in ({"n_topics": 3, "passes": 5}, {"num_topics": 3, "iterations": 5}, {"nr_topics": 3, "max_iter": 5}):
+        theirs = nk.fit_lda(texts, **names, random_state=1, ngram_range=(1, 2), no_below=2)
+        assert theirs.topics.equals(ours.topics)
+    for settings, says in (
+        ({"k": 3, "n_topics": 4}, "'k' and 'n_topics' are the same option; give one of them"),
+        ({"n_jobs": -1}, "'n_jobs' is .*; use `threads`"),
+        ({"kk": 3}, "'kk' is .*; did you mean 'k'"),
+    ):
+        with pytest.raises(TypeError, match=says):
+            nk.fit_lda(texts, **settings)
+
+
 @pytest.mark.parametrize(
     "setting", [{"sweeps": "x"}, {"sweeps": 2.5}, {"seed": -1}, {"seed": True}, {"alpha": "x"}], ids=str
 )

@@ -307,7 +307,17 @@ def test_importing_the_app_is_light(module: str) -> None:
     assert heavy_modules_after(f"import {module}") == []
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["bertopic", "--help"], ["preprocess", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["bertopic", "--help"],
+        ["preprocess", "--help-all"],
+        ["help", "--all"],
+        ["help", "edit"],
+    ],
+)
 def test_help_is_light(arguments: list[str]) -> None:
     code = f"""
 import sys

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nlpkit.workflows.bertopic import fit_bertopic as fit_bertopic
     from nlpkit.workflows.bertopic_update import update_bertopic as update_bertopic
     from nlpkit.workflows.class_terms import ctfidf as ctfidf
+    from nlpkit.workflows.class_terms import keyness as keyness
     from nlpkit.workflows.classify import cross_validate as cross_validate
     from nlpkit.workflows.classify import train_classifier as train_classifier
     from nlpkit.workflows.cluster import cluster as cluster
@@ -158,6 +159,7 @@ _HOMES = {
     "generate_texts": "workflows.generate:generate_texts",
     "info": "workflows.info:info",
     "judge_task": "workflows.judge:judge_task",
+    "keyness": "workflows.class_terms:keyness",
     "kwic": "workflows.kwic:kwic",
     "labels_from_answers": "workflows.annotated_labels:labels_from_answers",
     "load": "workflows.predict:load",

@@ -20,6 +20,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
 from nlpkit.errors import ROLES, UsageError, unknown_value
+from nlpkit.foreign_names import native_parameter, parameter_hint
 from nlpkit.wording import truncated
 
 MOST = 2**31 - 1  # of whole numbers
@@ -130,22 +131,26 @@ def with_settings(
 ) -> tuple[Any, ...]:
     """Return records of options with single options set, each in the record that has it; a record in a field counts, too.
 
+    An option may have the name that the command line or another program has for it, such as n_topics for k.
+
     Args:
         kinds: of the records, which make those that are None.
 
     Raises:
-        TypeError: a name is none of the options; the nearest one is named.
+        TypeError: a name is none of the options (the nearest one is named), or an option is there under two names.
         UsageError: a record is of another type, or a value is no number where one is needed, or outside its limits.
     """
     of_kinds = kinds or [object] * len(records)
     records = [_record(record, kind) for record, kind in zip(records, of_kinds, strict=True)]
-    left = dict(settings)
+    left = _with_native_names(settings, records)
     filled = tuple(_filled(record, left) for record in records)
     if left:
         name = next(iter(left))
         known = [field.name for record in records for field in fields(record)]
         near = get_close_matches(name, known, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else f" (known: {', '.join(sorted(known))})"
+        instead = parameter_hint(name)
+        hint = hint if instead is None else f"; use {instead}"
         if name in ROLES:
             role = name.removesuffix("_col")
             hint = f"; columns are named as documents are read: read_corpus(FILE, {name}=…) or Corpus.from_frame(data, {role}=…)"
@@ -176,6 +181,35 @@ def _filled(record: Any, left: dict[str, Any]) -> Any:
             inner = _filled(value, left)
             changes |= {} if inner is value else {one.name: inner}
     return replace(record, **changes) if changes else record
+
+
+def _with_native_names(settings: Mapping[str, Any], records: Sequence[Any]) -> dict[str, Any]:
+    """Return settings by the names of the fields of records. Raises TypeError where two names mean one field."""
+    if not settings:
+        return {}
+    names = _names_of_fields(records)
+    known = set(names.values())
+    native: dict[str, Any] = {}
+    spelled: dict[str, str] = {}
+    for name, value in settings.items():
+        field = name if name in known else names.get(name) or native_parameter(name, known) or name
+        if field in native:
+            raise TypeError(f"'{spelled[field]}' and '{name}' are the same option; give one of them")
+        native[field], spelled[field] = value, name
+    return native
+
+
+def _names_of_fields(records: Sequence[Any]) -> dict[str, str]:
+    """Return the names of the fields of records and of the records in them, as Python and the command line have them."""
+    names: dict[str, str] = {}
+    for record in records:
+        kind: type = type(record)
+        params = {name: param for name, (_, param) in _declared(kind).items()}
+        for field in fields(record):
+            value, param = getattr(record, field.name), params.get(field.name)
+            names |= _names_of_fields([value]) if is_dataclass(value) else {}
+            names |= dict.fromkeys((field.name, *(param.names if param is not None else ())), field.name)
+    return names
 
 
 @cache

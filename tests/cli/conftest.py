@@ -73,6 +73,7 @@ COMMANDS = (
     "features",
     "tfidf",
     "ctfidf",
+    "keyness",
     "classify",
     "sentiment",
     "zero-shot",

@@ -334,6 +334,7 @@ WAYS: dict[str, list[tuple[list[str], str]]] = {
     "ctfidf": [(["--by", "label"], ""), (["--by", "date:year", "--over", "author"], ""), (["--by", "author",
     "--weighting", "keyness"], ""),
     (["--by", "author", "--target", "a1"], "over weighting reduce_frequent_words bm25 compat epsilon")],
+    "keyness": [(["--by", "author"], ""), (["--by", "author", "--target", "a1"], "")],
     "kwic": [([], "text_col id_col format xml_record xml_field within window"), (["--by", "author"],
     "text_col id_col format xml_record xml_field within window")],
     "cluster": [(["--by", "tfidf"], RARE),

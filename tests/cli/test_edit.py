@@ -395,3 +395,32 @@ def test_documents_in_memory_are_given_again() -> None:
     with refuses(None, InputError):
         nk.edit("run", edits("drop = [0]"), documents=[*texts[:-1], "other words"])
     assert nk.edit("run", edits("drop = [0]"), documents=texts).sources == [[2], [1]]
+
+
+def test_common_edits_on_the_command_line_and_in_python(planted_run: Path) -> None:
+    run_cli("edit", planted_run, "--merge", "1,3", "--rename", "0=A = B", "--rename", "2=Two", "-q", "-o", "new")
+    by_file = edited(planted_run, 'merge = [[1, 3]]\n[rename]\n0 = "A = B"\n2 = "Two"\n', "--force")
+    assert manifest("new")["lineage"]["edits"]["applied"] == by_file["edits"]["applied"]
+    assert len(read("new/topics.parquet")) == 3
+    assert {"A = B", "Two"} <= set(read("new/topics.parquet")["label"].to_pylist())
+    run_cli("edit", planted_run, "--reduce-to", "2", "-q", "-o", "two")
+    assert len(read("two/topics.parquet")) == 2
+    result = nk.edit(planted_run, merge=[[1, 3]], rename={0: "A = B", 2: "Two"})
+    assert result.topics.equals(read("new/topics.parquet").replace_schema_metadata())
+    assert len(nk.edit(planted_run, reduce_to=2).topics) == 2
+
+
+def test_common_edits_that_cannot_be_made(planted_run: Path) -> None:
+    for words, says in (
+        (("--merge", "1"), "--merge 1: write the numbers of two topics or more, such as 6,8"),
+        (("--merge", "1,x"), "write the numbers of two topics or more"),
+        (("--rename", "Prices"), "--rename Prices: write a topic and its name, such as 0=Prices"),
+        (("--rename", "1="), "write a topic and its name"),
+        ((), "no edits are named; give --merge, --rename or --reduce-to, or a TOML file"),
+        (
+            (edits("drop = [1]"), "--merge", "1,2"),
+            "the edits are in a file, and --merge, --rename or --reduce-to are there too",
+        ),
+    ):
+        assert says in run_cli("edit", planted_run, *words, "-o", "new", code=2).error()
+    assert "topic 99" in run_cli("edit", planted_run, "--merge", "1,99", "-o", "new", code=3).error()

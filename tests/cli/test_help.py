@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from nlpkit.cli.catalogue import Commands
+from nlpkit.cli.catalogue import Commands, command_panels, front_panels
+from nlpkit.cli.main_options import main_options
 from tests.cli.conftest import (
     COMMANDS,
     NEWS,
@@ -34,10 +35,17 @@ def examples(command: str) -> list[str]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_help_begins_with_three_examples_and_has_named_panels(command: str) -> None:
-    out = run_cli(command, "--help").out
-    assert run_cli(command, "-h").out == out
+    out = run_cli(command, "--help-all").out
     lines = out.splitlines()
     assert max(map(len, lines)) <= 100
+    main = run_cli(command, "--help").out
+    assert run_cli(command, "-h").out == main
+    n_options = len([line for line in lines if re.match(r" {2}-", line)])
+    if n_options > 15:
+        assert main.splitlines()[:6] == lines[:6]
+        assert " ".join(main.split()).endswith(
+            f"These are the main options. All {n_options - 2}: nlpkit {command} --help-all"
+        )
     usage, blank, summary = lines[:3]
     assert (usage.startswith(f"Usage: nlpkit {command} [OPTIONS]"), blank, summary[-1]) == (True, "", ".")
     assert "[[" not in usage
@@ -134,6 +142,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         pytest.param("features"),
         pytest.param("tfidf"),
         pytest.param("ctfidf"),
+        pytest.param("keyness"),
         pytest.param("classify"),
         pytest.param("sentiment"),
         pytest.param("zero-shot", marks=needs_minilm),
@@ -209,34 +218,84 @@ def test_the_edits_of_the_sample_apply_to_its_run(run_of_all_news: Path) -> None
 @needs_hdbscan
 @pytest.mark.examples
 def test_examples_of_the_program_run_as_printed(folder: Path) -> None:
-    lines = [line.strip() for line in run_cli("--help").out.splitlines() if line.startswith("  nlpkit ")]
-    assert len(lines) == 4
-    for line in lines:
-        run_line(line, folder)
+    for page, n_lines in (("--help", 2), ("--help-all", 4)):
+        lines = [line.strip() for line in run_cli(page).out.splitlines() if line.startswith("  nlpkit ")]
+        assert len(lines) == n_lines
+        for line in lines:
+            run_line(line.replace("run/", f"run{page}/"), folder)
 
 
-def test_help_of_the_program_and_of_annotate_have_the_layout_of_commands() -> None:
+def every_command() -> Iterator[tuple[str, Any]]:
+    """Yield every command with its name, the members of a group one by one."""
+    for name, command in Commands().items():
+        members = getattr(command, "commands", None)
+        yield from [(name, command)] if members is None else [(f"{name} {sub}", one) for sub, one in members.items()]
+
+
+def test_every_command_has_five_to_fifteen_main_options() -> None:
+    names = set()
+    for name, command in every_command():
+        names.add(name)
+        options = {
+            next(o for o in parameter.opts if o.startswith("--"))
+            for parameter in command.params
+            if parameter.param_type_name == "option" and not parameter.hidden
+        }
+        main = main_options(name)
+        assert main <= options, f"{name}: {', '.join(main - options)}: no such options"
+        assert 5 <= len(main) <= 15, f"{name} has {len(main)} main options"
+    assert names >= {"bertopic", "words nearest"}
+    assert main_options("nothing") == frozenset()
+
+
+def test_help_shows_the_main_options_and_help_all_the_others() -> None:
+    main, whole = (run_cli("bertopic", f"--{name}").out for name in ("help", "help-all"))
+    shown = set(re.findall(r"--[a-z-]+", main.split("Arguments:")[1]))
+    assert shown - {"--help", "--help-all"} >= main_options("bertopic")
+    for option in ("--min-dist", "--novelty-quantile", "--encoding", "--seed"):
+        assert (f"  {option} " in main, f"  {option} " in whole) == (False, True)
+    assert len(main.splitlines()) < len(whole.splitlines()) / 2
+
+
+@pytest.mark.parametrize("width", ["60", "80", "100", "200"])
+def test_the_front_page_is_one_screen_by_task(width: str) -> None:
+    page = run_cli("--help", env={"COLUMNS": width}).out
+    lines = page.splitlines()
+    assert len(lines) <= 45
+    assert max(map(len, lines)) <= min(int(width), 100)
+    for title, commands in front_panels().items():
+        assert any(line.startswith(title) for line in lines), title
+        for name in commands:
+            assert re.search(rf"^.* {name} +\w", page, re.MULTILINE), name
+    assert run_cli("-h", env={"COLUMNS": width}).out == page == run_cli("help", env={"COLUMNS": width}).out
+    assert 20 <= sum(map(len, front_panels().values())) <= 26
+
+
+@pytest.mark.parametrize("width", ["60", "80", "120"])
+def test_help_of_a_command_can_be_read_at_any_width(width: str) -> None:
+    out = run_cli("lda-gibbs", "--help", env={"COLUMNS": width}).out
+    assert max(len(line) for line in out.splitlines() if not line.startswith("  nlpkit ")) <= int(width)
+    assert "  --k TEXT" in out
+
+
+def test_all_commands_and_the_help_of_a_group_have_the_layout_of_commands() -> None:
     for words, panels in (
-        (
-            [],
-            [
-                "Text:",
-                "Topics:",
-                "Language models:",
-                "Classifiers and encoders:",
-                "Evaluation:",
-                "Saved models and files:",
-                "Options:",
-            ],
-        ),
-        (["annotate"], ["Commands:", "Options:"]),
+        (["--help-all"], [*(f"{title}:" for title in command_panels()), "Help:", "Options:"]),
+        (["annotate", "--help"], ["Commands:", "Options:"]),
     ):
         for columns in ("80", "100", "200"):
-            lines = run_cli(*words, "--help", env={"COLUMNS": columns}).out.splitlines()
+            lines = run_cli(*words, env={"COLUMNS": columns}).out.splitlines()
             assert max(map(len, lines)) <= 100
-            assert lines[0] == " ".join(["Usage: nlpkit", *words, "[OPTIONS] COMMAND [ARGS]..."])
+            assert lines[0] == " ".join(["Usage: nlpkit", *words[:-1], "[OPTIONS] COMMAND [ARGS]..."])
             assert lines[4].startswith("Example")
             assert [line for line in lines[5:] if re.fullmatch(r"[A-Z][\w ]+:", line)] == panels
+    assert run_cli("help", "--all").out == run_cli("--help-all").out
+
+
+def test_help_of_a_command_by_its_name() -> None:
+    for words in (["topics"], ["lda-gibbs"], ["words"], ["words", "nearest"], ["help"]):
+        assert run_cli("help", *words).out == run_cli(*words, "--help").out
+    assert run_cli("version").out == run_cli("--version").out
 
 
 def test_the_list_of_commands_says_what_their_help_says() -> None:

@@ -20,6 +20,7 @@ LINES = {
     "features": "features NEWS --include counts --bins words:3 -o features.parquet",
     "tfidf --lsa": "tfidf NEWS --lsa 5 -o lsa/",
     "ctfidf": "ctfidf NEWS --by label",
+    "keyness": "keyness NEWS --target economy --reference courts",
     "stats": "stats NEWS --by label",
     "kwic": "kwic judge NEWS --by label",
     "collocations": "collocations NEWS --node court",

@@ -404,3 +404,27 @@ def test_numbers_that_nothing_has(line: str) -> None:
     """They ended as bugs deep inside, or in loops without an end."""
     for number in (2**31, 10**30):
         assert "2,147,483,647" in run_cli(*line.format(NEWS).replace("N", str(number)).split(), code=2).error()
+
+
+def test_options_by_the_names_of_other_programs(planted: Path, tmp_path: Path) -> None:
+    words = ("lda-gibbs", planted, "-q")
+    run_cli(*words, "--k", "3", "--sweeps", "5", "--seed", "2", "--min-df", "3", "-o", "ours")
+    run_cli(
+        *words,
+        "--n-topics=3",
+        "--num-iterations",
+        "5",
+        "--random-state",
+        "2",
+        "--no-below",
+        "3",
+        "--output-dir",
+        "theirs",
+    )
+    assert read("ours/topics.parquet").equals(read("theirs/topics.parquet"))
+    (tmp_path / "c.toml").write_text("n_topics = 3\npasses = 5\nrandom_state = 2\nmin_df = 3\n", encoding="utf-8")
+    run_cli(*words, "--config", "c.toml", "-o", "config")
+    assert read("ours/topics.parquet").equals(read("config/topics.parquet"))
+    says = run_cli(*words, "--n-jobs", "-1", code=2).error()
+    assert "nlpkit lda-gibbs has no --n-jobs; use --threads, the number of threads; 0 takes all cores" in says
+    assert "nlpkit hdp has no --n-topics: it finds" in run_cli("hdp", planted, "--n-topics", "3", code=2).error()

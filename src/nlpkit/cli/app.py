@@ -19,7 +19,10 @@ import typer
 from nlpkit import __version__
 from nlpkit.cli import config, console
 from nlpkit.cli.catalogue import Commands, command_panels
-from nlpkit.cli.help import HelpGroup
+from nlpkit.cli.foreign import no_command
+from nlpkit.cli.front_page import front_page
+from nlpkit.cli.help import HELP_NAMES, HelpGroup, columns
+from nlpkit.cli.help_command import SUMMARY, add_help
 from nlpkit.cli.renamed import new_spelling
 from nlpkit.errors import EXIT_BUG, InputError, NlpkitError, OutOfMemoryError, UsageError, is_shortage
 from nlpkit.interrupts import Ended, catch_ending_signals, ignore_ending_signals
@@ -30,11 +33,21 @@ class NlpkitGroup(HelpGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = Commands()  # type: ignore[assignment]  # it is only read
+        self.commands = Commands(self.commands)  # type: ignore[assignment]  # it is only read
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the front page, or all commands for --help-all."""
+        return super().get_help(ctx) if self.wants_all(ctx) else front_page(columns(ctx))
 
     def command_panels(self) -> dict[str, dict[str, str]]:
-        """Return the names and summaries of the commands by panel; none of them is imported for that."""
-        return command_panels()
+        """Return the names and summaries of the commands by task; none of them is imported for that."""
+        return command_panels() | {"Help": {"help": SUMMARY}}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first word names; say what to type where there is none."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands and not ctx.resilient_parsing:
+            raise UsageError(no_command(args[0], list(self.commands)))
+        return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Parse the words before the command."""
@@ -173,7 +186,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP_NAMES,
     epilog="Exit codes: 0 ok, 1 quality gate failed, 2 usage, 3 input, 4 missing model or extra, 5 out of memory, 70 a bug, "
     "130 Ctrl-C, 143 SIGTERM.",
 )
@@ -191,7 +204,7 @@ def root(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Topic modeling and text pipelines that chain through Parquet.
+    """Topic models and text analysis on the command line.
 
     \b
     Example, from raw text to named topics in one line:
@@ -202,8 +215,17 @@ def root(
       nlpkit sbert-embed docs.parquet -o embedded.parquet
       nlpkit bertopic embedded.parquet --k auto -o run2/
 
-    nlpkit COMMAND --help shows the options of a command, with examples.
+    nlpkit COMMAND --help shows the main options of a command, with examples; --help-all shows every option.
     """
+
+
+@app.command("version", hidden=True)
+def version_cli() -> None:
+    """Show the version and exit."""
+    _print_version(True)
+
+
+add_help(app)
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ import typer
 
 from nlpkit import reporting
 from nlpkit.errors import InputError, UsageError
+from nlpkit.foreign_names import native_parameter
 
 PREFIX = "NLPKIT_"
 _TYPES: dict[str, dict[str, Any]] = {}  # command → option → type
@@ -176,8 +177,9 @@ def _bare(annotation: Any) -> Any:
 
 
 def _find(command: Any, key: str) -> str | None:
-    """Return the parameter that a key names, in any spelling."""
-    return _spellings(command).get(key.replace("-", "_"))
+    """Return the parameter that a key names, in any spelling, or as another program calls it."""
+    spellings = _spellings(command)
+    return spellings.get(key.replace("-", "_")) or native_parameter(key, set(spellings.values()))
 
 
 def _spellings(command: Any) -> dict[str, str]:

@@ -1,6 +1,7 @@
-"""The --help of a command or of a group of commands: what it does, examples, then options or commands in named panels.
+"""The help of a command or of a group of commands: what it does, examples, then options or commands in named panels.
 
 Plain text of at most 100 columns. A panel is the heading that a record of options (PANEL) or a single one (Param.panel) names.
+`--help` of a command shows its main options, `--help-all` every option.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import inspect
 import shutil
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin
@@ -16,30 +17,51 @@ from typing import Any, get_args, get_origin
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
+from nlpkit.cli.foreign import ForeignOptions
 from nlpkit.cli.plain_values import PlainParameters
 
 MOST_COLUMNS = 100
 NAMES = 26  # columns of the names of options; longer ones have a line for themselves
+NARROW, NARROW_NAMES = 72, 17  # below so many columns, the names have fewer
+HELP, HELP_ALL = "--help", "--help-all"
+HELP_NAMES = {"help_option_names": ["-h", HELP, HELP_ALL]}
 LAST_PANELS = ("Words", "Embeddings", "Input", "Output", "Run", "More")  # after the arguments and the command's own
 _TYPES = {int: "INT", float: "NUMBER", Path: "FILE"}
 
 
-def command_class(parameters: Sequence[inspect.Parameter]) -> type[TyperCommand]:
-    """Return the class of a command with these parameters, whose help is laid out here."""
+def command_class(parameters: Sequence[inspect.Parameter], main: Collection[str]) -> type[TyperCommand]:
+    """Return the class of a command with these parameters, whose help is laid out here. main: its main options."""
 
-    class Command(PlainParameters, TyperCommand):
+    class Command(HelpAll, ForeignOptions, PlainParameters, TyperCommand):
         def get_help(self, ctx: Any) -> str:
-            return help_text(ctx.command_path, self.help or "", parameters, _width(ctx))
+            """Return the help with the main options, or with all."""
+            shown = None if self.wants_all(ctx) else main
+            return help_text(ctx.command_path, self.help or "", parameters, columns(ctx), shown)
 
     return Command
 
 
-class HelpGroup(PlainParameters, TyperGroup):
+class HelpAll:
+    """A command that knows whether its help was asked for by --help-all."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take note of --help-all and parse the words of the command line."""
+        ctx.meta[HELP_ALL] = HELP_ALL in args
+        words: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
+        return words
+
+    @staticmethod
+    def wants_all(ctx: Any) -> bool:
+        """Whether --help-all is on the command line."""
+        return bool(ctx.meta.get(HELP_ALL))
+
+
+class HelpGroup(HelpAll, PlainParameters, TyperGroup):
     """A group of commands whose help is laid out here."""
 
     def get_help(self, ctx: Any) -> str:
         """Return the help: usage, the first sentence, examples, the commands in panels, options, and the epilog."""
-        width = _width(ctx)
+        width = columns(ctx)
         summary, examples, details = _parts(self.help or "")
         options = [record for p in self.get_params(ctx) if (record := p.get_help_record(ctx)) is not None]
         panels = {**self.command_panels(), "Options": dict(options)}
@@ -49,7 +71,7 @@ class HelpGroup(PlainParameters, TyperGroup):
             _wrapped(summary, width),
             *(["\n".join(examples)] if examples else []),
             *_laid_out(details, width),
-            *(_panel(title, rows.items(), width, column) for title, rows in panels.items()),
+            *(panel(title, rows.items(), width, column) for title, rows in panels.items()),
             *([_wrapped(self.epilog, width)] if self.epilog else []),
         ]
         return "\n\n".join(blocks)
@@ -59,18 +81,31 @@ class HelpGroup(PlainParameters, TyperGroup):
         return {"Commands": {name: _parts(command.help or "")[0] for name, command in self.commands.items()}}
 
 
-def _width(ctx: Any) -> int:
+def columns(ctx: Any) -> int:
     """Return the columns that the help may have: those of the terminal, at most 100."""
     return min(ctx.terminal_width or shutil.get_terminal_size((MOST_COLUMNS, 24)).columns, MOST_COLUMNS)
 
 
-def help_text(command: str, docstring: str, parameters: Sequence[inspect.Parameter], width: int) -> str:
-    """Return the help: usage, the first sentence, examples, details, and the options in panels."""
+def help_text(
+    command: str,
+    docstring: str,
+    parameters: Sequence[inspect.Parameter],
+    width: int,
+    main: Collection[str] | None = None,
+) -> str:
+    """Return the help: usage, the first sentence, examples, details, and the options in panels.
+
+    main: the options that are shown, as they are typed; None for all.
+    """
     summary, examples, details = _parts(docstring)
     shown = [p for p in parameters if not _info(p).hidden]
     usage = " ".join(["Usage:", command, "[OPTIONS]", *(_argument(p) for p in shown if _is_argument(p))])
     blocks = [usage, _wrapped(summary, width), *(["\n".join(examples)] if examples else []), *_laid_out(details, width)]
-    blocks += [_panel(title, rows, width) for title, rows in _panels(shown)]
+    chosen = [p for p in shown if main is None or _is_argument(p) or _long_name(p) in main]
+    blocks += [panel(title, rows, width) for title, rows in _panels(chosen)]
+    if len(chosen) < len(shown):
+        n_options = sum(not _is_argument(p) for p in shown)
+        blocks.append(_wrapped(f"These are the main options. All {n_options}: {command} {HELP_ALL}", width))
     return "\n\n".join(blocks)
 
 
@@ -118,7 +153,9 @@ def _panels(parameters: Sequence[inspect.Parameter]) -> list[tuple[str, list[tup
         else:
             title = _info(parameter).rich_help_panel or "Options"
             panels.setdefault(title, []).append((_names(parameter), _help(parameter)))
-    panels.setdefault("Run", []).append(("-h, --help", "Show this help and exit."))
+    run = panels.setdefault("Run", [])
+    run.append((f"-h, {HELP}", "Show the main options and exit."))
+    run.append((HELP_ALL, "Show all options and exit."))
     places = {name: i for i, name in enumerate(LAST_PANELS, start=len(panels))}
     order = sorted(enumerate(panels), key=lambda item: -1 if item[1] == "Arguments" else places.get(item[1], item[0]))
     return [(title, panels[title]) for _, title in order]
@@ -137,11 +174,22 @@ def _kind(parameter: inspect.Parameter) -> Any:
     return kinds[0] if kinds and get_origin(kind) is not list else kind
 
 
+def _spellings(parameter: inspect.Parameter) -> tuple[list[str], str]:
+    """Return the names of an option, and what switches it off."""
+    info = _info(parameter)
+    on, _, off = str(info.default).partition("/")
+    return [on, *(info.param_decls or ())], off
+
+
+def _long_name(parameter: inspect.Parameter) -> str:
+    """Return the name of an option that the help shows."""
+    return next(name for name in _spellings(parameter)[0] if name.startswith("--"))
+
+
 def _names(parameter: inspect.Parameter) -> str:
     """Return the names of an option, a short one first, what switches it off, and what its value is."""
     info, kind = _info(parameter), _kind(parameter)
-    on, _, off = str(info.default).partition("/")
-    names = [on, *(info.param_decls or ())]
+    names, off = _spellings(parameter)
     short = [name for name in names if not name.startswith("--")]
     long = [name for name in names if name.startswith("--")]
     value = "" if kind is bool else f" {info.metavar or _TYPES.get(kind, 'TEXT')}"
@@ -162,8 +210,9 @@ def _help(parameter: inspect.Parameter) -> str:
     return f"{text} {bracket}" if notes else text
 
 
-def _panel(title: str, rows: Iterable[tuple[str, str]], width: int, column: int = NAMES) -> str:
+def panel(title: str, rows: Iterable[tuple[str, str]], width: int, column: int = NAMES) -> str:
     """Return a heading with the names and help of what stands below it, the names in so many columns."""
+    column = column if width >= NARROW else min(column, NARROW_NAMES)
     return "\n".join([f"{title}:", *(line for names, text in rows for line in _row(names, text, width, column))])
 
 

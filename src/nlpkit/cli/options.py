@@ -17,7 +17,8 @@ from typer.models import ArgumentInfo
 
 from nlpkit import reporting
 from nlpkit.cli import config, console, light, spelling
-from nlpkit.cli.help import HelpGroup, command_class
+from nlpkit.cli.help import HELP_NAMES, HelpGroup, command_class
+from nlpkit.cli.main_options import main_options
 from nlpkit.errors import UsageError
 from nlpkit.parameters import MOST, READ, WRITTEN, Execution, Files, Param, options
 
@@ -250,14 +251,15 @@ def command(
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     del run.__wrapped__
-    settings = {"auto_envvar_prefix": "NLPKIT", "help_option_names": ["-h", "--help"]}
-    config.declare(f"{group} {name}".strip(), run.__annotations__)
+    full_name = f"{group} {name}".strip()
+    config.declare(full_name, run.__annotations__)
     spellings = dict(map(_spelling, parameters))
     spelling.declare(spellings)
     for parameter in parameters:
         info = parameter.annotation.__metadata__[0]
         info.help = spelling.as_options(info.help or "", spellings)
-    app.command(name, cls=command_class(shown_in_help), context_settings=settings)(run)
+    settings: dict[str, Any] = {"auto_envvar_prefix": "NLPKIT", **HELP_NAMES}
+    app.command(name, cls=command_class(shown_in_help, main_options(full_name)), context_settings=settings)(run)
 
 
 def _as_record_has_it(value: Any, default: Any) -> Any:
@@ -273,7 +275,7 @@ def group(app: typer.Typer, name: str, help: str, commands: Sequence[tuple[str, 
         help=help,
         rich_markup_mode=None,
         no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings=HELP_NAMES,
     )
     for sub, function in commands:
         command(members, sub, function, tables=True, group=name)

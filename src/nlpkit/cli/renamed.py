@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 
+from nlpkit.foreign_names import native_parameter, parameter_hint
+
 SENTIMENT = (
     "lexicon", "lexicon-cols", "lexicon-score", "negation", "no-negation", "negations", "negation-reach", "neutral", "zero",
     "classes", "lex2sent", "l2s-resamples", "l2s-epochs", "l2s-windows", "l2s-sizes", "l2s-resampling", "l2s-min-count",
@@ -60,11 +62,12 @@ def new_spelling(command: str, option: str, words: Sequence[str] = ()) -> str | 
     Args:
         words: of the command line; the value that the option has there takes the place of COLUMN.
     """
-    if command in WITHOUT_K and option in ("--k", "-k", "--num-topics", "--nr-topics"):
+    if command in WITHOUT_K and (option in ("--k", "-k") or native_parameter(option, ("k",)) is not None):
         return f"nlpkit {command} has no {option}: it {WITHOUT_K[command]}"
     new = RENAMED.get((command, option))
     if new is None:
-        return None
+        instead = parameter_hint(option)
+        return None if instead is None else f"nlpkit {command} has no {option}; use {instead}"
     values = [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
     values += [after for word, after in pairwise(words) if word == option and not after.startswith("-")]
     if values:

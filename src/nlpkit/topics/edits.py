@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.topics.edit_matching import Match, TopicWords, match_topics
 from nlpkit.types import FloatArray, IntArray, LongArray
 from nlpkit.wording import listed
@@ -38,6 +38,27 @@ class Edits:
     reorder: tuple[Reference, ...] | Literal["size"] = ()
     topics: Mapping[int, TopicWords] = field(default_factory=dict)
     by_people: bool = True
+
+
+def edits_from_words(merge: Iterable[str], rename: Iterable[str], reduce: int | None) -> Edits:
+    """Return edits that are written in a few words: topics that become one as 6,8, a name as 0=Prices.
+
+    Raises:
+        UsageError: they are written in another way.
+    """
+    groups = []
+    for text in merge:
+        numbers = [part.strip() for part in text.split(",")]
+        if len(numbers) < 2 or not all(number.isdecimal() for number in numbers):
+            raise UsageError(f"`merge={text}`: write the numbers of two topics or more, such as 6,8", parameter="merge")
+        groups.append(tuple(map(int, numbers)))
+    names = []
+    for text in rename:
+        number, _, name = (part.strip() for part in text.partition("="))
+        if not number.isdecimal() or not name:
+            raise UsageError(f"`rename={text}`: write a topic and its name, such as 0=Prices", parameter="rename")
+        names.append((int(number), name))
+    return Edits(merge=tuple(groups), rename=tuple(names), reduce=reduce)
 
 
 @dataclass(frozen=True, slots=True)

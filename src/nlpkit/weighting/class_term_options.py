@@ -1,4 +1,4 @@
-"""Options of class terms, as plain data."""
+"""Options of class terms and of keyness, as plain data."""
 
 from __future__ import annotations
 
@@ -8,6 +8,53 @@ from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import Param, options
 
 WEIGHTINGS = ("ctfidf", "importance", "keyness")
+
+
+By = Annotated[
+    str,
+    Param(
+        "Column with the classes, such as label, topic or source. date:year (decade, quarter, month, week, "
+        "day) uses a part of a date."
+    ),
+]
+TopN = Annotated[int, Param("Number of terms per class.", min=1)]
+Target = Annotated[
+    str | None,
+    Param("Compare this class with `reference` by keyness, with effect sizes and dispersion.", metavar="CLASS"),
+]
+Reference = Annotated[str | None, Param("Class to compare `target` with. Default: all others.", metavar="CLASS")]
+Parts = Annotated[
+    str | None,
+    Param(
+        "Column that divides a class into parts, over which `target` measures dispersion. Default: the documents.",
+        metavar="COLUMN",
+    ),
+]
+PriorWords = Annotated[
+    float | None, Param("keyness: size of the prior in words. Default: the mean number of words per class.")
+]
+
+
+@options
+class KeynessOptions:
+    """Options of keyness: the groups of documents, and the two that are compared.
+
+    Raises:
+        UsageError: `reference` or `parts` without `target`, or the same group twice.
+    """
+
+    PANEL: ClassVar[str] = "Groups"
+
+    by: By = "label"
+    target: Target = None
+    reference: Reference = None
+    parts: Parts = None
+    top_n: TopN = 30
+    prior_words: PriorWords = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without documents."""
+        _check_sides(self)
 
 
 @options
@@ -20,53 +67,36 @@ class ClassTermOptions:
 
     PANEL: ClassVar[str] = "Classes"
 
-    by: Annotated[
-        str,
-        Param(
-            "Column of the classes: label, topic, source …; date:year (decade, quarter, month, week, day) takes a part of a date."
-        ),
-    ] = "label"
-    over: Annotated[str | None, Param("A second column, crossed with the first: each pair is a class.")] = None
-    top_n: Annotated[int, Param("Number of terms of each class.", min=1)] = 30
+    by: By = "label"
+    over: Annotated[str | None, Param("Second column, crossed with the first: each pair of values is a class.")] = None
+    top_n: TopN = 30
     weighting: Annotated[
         str | None,
         Param(
-            "Weighting: ctfidf (class-based tf-idf; default), importance (score of the lecture) or keyness (log-odds of a class "
-            "against the rest, with z-scores, G² and effect sizes; default with `target`)."
+            "Weighting: ctfidf (class-based tf-idf; default), importance (φ·(log φ − mean log φ), as in R's lda "
+            "and tosca) or keyness (default with `target`). keyness gives log-odds against the other classes, "
+            "z-scores, G² and effect sizes."
         ),
     ] = None
-    target: Annotated[
-        str | None,
-        Param("Compare this class with `reference` by keyness, with effect sizes and dispersion.", metavar="CLASS"),
-    ] = None
-    reference: Annotated[
-        str | None, Param("The class that `target` is compared with; default: all others.", metavar="CLASS")
-    ] = None
-    parts: Annotated[
-        str | None,
-        Param(
-            "Column whose values are the parts of a class over which `target` measures dispersion; default: its documents.",
-            metavar="COLUMN",
-        ),
-    ] = None
+    target: Target = None
+    reference: Reference = None
+    parts: Parts = None
     reduce_frequent_words: Annotated[
         bool, Param("ctfidf: take the square root of the first factor.", off="no_reduce_frequent_words")
     ] = False
     bm25: Annotated[
         bool,
         Param(
-            "ctfidf: take ln(1 + (A - tf + 0.5) / (tf + 0.5)) as the second factor.",
+            "ctfidf: use ln(1 + (A - tf + 0.5) / (tf + 0.5)) as the second factor.",
             ("bm25", "bm25_weighting"),
             off="no_bm25",
         ),
     ] = False
-    compat: Annotated[str | None, Param("bertopic = ctfidf as BERTopic computes it, with A cut to a whole number.")] = (
-        None
-    )
-    epsilon: Annotated[float | None, Param("importance: the number added to shares; default: 1e-5.")] = None
-    prior_words: Annotated[
-        float | None, Param("keyness: size of the prior in words; default: the mean number of words per class.")
+    compat: Annotated[
+        str | None, Param("bertopic = ctfidf as BERTopic computes it, with A rounded down to a whole number.")
     ] = None
+    epsilon: Annotated[float | None, Param("importance: number added to shares. Default: 1e-5.")] = None
+    prior_words: PriorWords = None
 
     def __post_init__(self) -> None:
         """Check what can be checked without documents."""
@@ -87,15 +117,20 @@ class ClassTermOptions:
                 raise UsageError(f"`{name}` goes with `weighting={weighting}`, not {self.scheme}", parameter=name)
         if self.over == self.by:
             raise UsageError(f"`by` and `over` are both '{self.by}'; cross it with another column", parameter="over")
-        for name in ("reference", "parts"):
-            if self.target is None and getattr(self, name) is not None:
-                raise UsageError(f"`{name}` goes with `target`, the class that is compared", parameter=name)
         if self.target is not None and self.over is not None:
             raise UsageError("`target` compares two classes of one column; leave `over` out", parameter="over")
-        if self.target is not None and self.reference == self.target:
-            raise UsageError(f"`target` and `reference` are both '{self.target}'", parameter="reference")
+        _check_sides(self)
 
     @property
     def scheme(self) -> str:
         """The weighting in force."""
         return self.weighting or ("ctfidf" if self.target is None else "keyness")
+
+
+def _check_sides(options: KeynessOptions | ClassTermOptions) -> None:
+    """Raise UsageError for a reference or parts without a target, and for a target that is its own reference."""
+    for name in ("reference", "parts"):
+        if options.target is None and getattr(options, name) is not None:
+            raise UsageError(f"`{name}` goes with `target`, the class that is compared", parameter=name)
+    if options.target is not None and options.reference == options.target:
+        raise UsageError(f"`target` and `reference` are both '{options.target}'", parameter="reference")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,13 @@ from nlpkit.io.run_documents import open_run_documents, run_of
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TokenOptions
 from nlpkit.types import CsrMatrix, IntArray, LongArray
-from nlpkit.weighting.class_term_options import ClassTermOptions
+from nlpkit.weighting.class_term_options import ClassTermOptions, KeynessOptions
 from nlpkit.weighting.classes import ClassTermCounts
 from nlpkit.weighting.ctfidf import TopTerms, class_tfidf, top_terms, values_of
 from nlpkit.weighting.dtm import group_rows
 from nlpkit.weighting.importance import EPSILON, importance
-from nlpkit.weighting.keyness import effect_sizes, keyness
+from nlpkit.weighting.keyness import effect_sizes
+from nlpkit.weighting.keyness import keyness as keyness_of_counts
 from nlpkit.workflows.corpus import as_corpus, no_documents, no_words
 from nlpkit.workflows.counts import count_corpus
 from nlpkit.workflows.groups import Groups
@@ -98,7 +99,8 @@ class Classes:
 class ClassTerms:
     """Terms of classes: names (C,), one or two each; documents (C,); their best terms and further columns (C, n).
 
-    terms (V,) of the corpus; columns: those of the classes; parameters: what was in force; left_out: documents of no class.
+    terms (V,) of the corpus; columns: those of the classes; parameters: what was in force; left_out: documents of no class;
+    command: the one that made them.
     """
 
     names: list[tuple[str, ...]]
@@ -112,6 +114,7 @@ class ClassTerms:
     tokens: dict[str, Any] | None
     n_docs: int
     source: HasProvenance
+    command: str = "ctfidf"
 
     def __repr__(self) -> str:
         return wording.described(
@@ -164,7 +167,7 @@ class ClassTerms:
             "tokens": self.tokens,
         }
         save_derived_table(
-            target, self.table, "class_terms", self.source, command="ctfidf", parameters=parameters, force=force
+            target, self.table, "class_terms", self.source, command=self.command, parameters=parameters, force=force
         )
 
 
@@ -249,13 +252,47 @@ def ctfidf(
     return terms
 
 
+def keyness(
+    data: Any,
+    *,
+    options: KeynessOptions | None = None,
+    tokens: TokenOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> ClassTerms:
+    """Return the words that distinguish two groups of documents, or each group from all others.
+
+    Words are ranked by z: the log-odds of a word in a group against the reference, with a Dirichlet prior, divided by their standard
+    error (Monroe et al. 2008, "Fightin' words"). With `target`, each word also has its frequency in both groups, G² (Dunning
+    1993), the log ratio, %DIFF and its dispersion. These are the numbers of `ctfidf` with weighting="keyness".
+
+    Args:
+        data: a Corpus, texts, or a data frame; a corpus of one run directory is read again and cut as it was for the run.
+        options: the column of the groups, and the two that are compared: `target` with `reference`, or with all others.
+        tokens: how texts are cut, where there are no tokens.
+        execution: threads.
+        settings: single fields of these records, such as by="party", target="R", reference="D".
+
+    Raises:
+        ColumnError: a column is not there, or has no dates; InputError: no documents, no words, fewer than two groups, or no such
+        group.
+    """
+    options, tokens, execution = with_settings(
+        (options, tokens, execution), settings, (KeynessOptions, TokenOptions, Execution)
+    )
+    terms = ctfidf(
+        data, options=ClassTermOptions(weighting="keyness", **asdict(options)), tokens=tokens, execution=execution
+    )
+    return replace(terms, command="keyness")
+
+
 def _weights(counts: CsrMatrix, options: ClassTermOptions) -> tuple[CsrMatrix, dict[str, CsrMatrix], dict[str, Any]]:
     """Return weights (C, V), matrices for further columns, and the parameters in force."""
     if options.scheme == "importance":
         epsilon = EPSILON if options.epsilon is None else options.epsilon
         return importance(counts, epsilon=epsilon), {}, {"epsilon": epsilon}
     if options.scheme == "keyness":
-        scores, effects = keyness(counts, prior_words=options.prior_words), effect_sizes(counts)
+        scores, effects = keyness_of_counts(counts, prior_words=options.prior_words), effect_sizes(counts)
         columns = {"log_odds": scores.log_odds, "z": scores.z, **{name: getattr(effects, name) for name in EFFECTS}}
         return scores.z, columns, {"prior_words": scores.prior_words}
     parameters = {"reduce_frequent_words": options.reduce_frequent_words, "bm25": options.bm25}

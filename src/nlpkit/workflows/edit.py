@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.io.atomic import MANIFEST, atomic_file, check_target
 from nlpkit.io.edit_files import edits_text, read_edits
 from nlpkit.io.mixture_runs import LDA, MixtureRun
@@ -23,7 +23,7 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.topics.edit_matching import TopicWords
 from nlpkit.topics.edit_options import EditOptions
-from nlpkit.topics.edits import EditPlan, Edits, plan_edits
+from nlpkit.topics.edits import EditPlan, Edits, Reference, plan_edits
 from nlpkit.workflows.bertopic import FittedBertopic
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.edit_bertopic import edit_bertopic, read_fit
@@ -85,8 +85,11 @@ class EditedRun:
 
 def edit(
     run: str | Path | RunModel,
-    edits: str | Path | Edits,
+    edits: str | Path | Edits | None = None,
     *,
+    merge: Sequence[Sequence[Reference]] = (),
+    rename: Mapping[Reference, str] | None = None,
+    reduce_to: int | None = None,
     options: EditOptions | None = None,
     read: ReadOptions | None = None,
     execution: Execution | None = None,
@@ -100,7 +103,10 @@ def edit(
 
     Args:
         run: directory of a run of bertopic or lda-gibbs, or such a model that was loaded; to rename, of any topic model.
-        edits: a TOML file, see `edits_template`, or `nlpkit.topics.edits.Edits`.
+        edits: a TOML file, see `edits_template`, or `nlpkit.topics.edits.Edits`; None where the next three say it all.
+        merge: topics that become one, by number or name, such as [[6, 8]].
+        rename: names by topic, such as {0: "Prices"}.
+        reduce_to: number of topics that are left when the most similar pairs are merged.
         options: whether edits that do not apply are refused, and where the documents are.
         read: how the documents are read, as they were for the fit.
         execution: threads; the seed is that of the fit.
@@ -109,10 +115,13 @@ def edit(
 
     Raises:
         InputError: edits that contradict each other or name no topic, documents that are gone or have changed, a damaged run;
-        SchemaError: a run of another kind.
+        SchemaError: a run of another kind; UsageError: no edits, or a file of edits beside others.
     """
     options, read, execution = with_settings(
         (options, read, execution), settings, (EditOptions, ReadOptions, Execution)
+    )
+    edits = chosen_edits(
+        edits, Edits(merge=tuple(map(tuple, merge)), rename=tuple((rename or {}).items()), reduce=reduce_to)
     )
     opened, present, plan = _planned(run, edits, options, execution)
     file = _name_of(edits)
@@ -162,6 +171,20 @@ def edit(
             assert isinstance(model.run, MixtureRun)
             model.run = replace(model.run, manifest={**model.run.manifest, "lineage": lineage})
     return EditedRun(model, lineage)
+
+
+def chosen_edits(edits: str | Path | Edits | None, others: Edits) -> str | Path | Edits:
+    """Return a file of edits, or the others where there is none. Raises UsageError where there are both, or neither."""
+    if edits is not None and others != Edits():
+        raise UsageError(
+            "the edits are in a file, and `merge`, `rename` or `reduce_to` are there too; put them into the file"
+        )
+    if edits is None and others == Edits():
+        raise UsageError(
+            "no edits are named; give `merge`, `rename` or `reduce_to`, or a TOML file. `init` writes one to fill in: nlpkit edit RUN "
+            "--init -o edits.toml"
+        )
+    return others if edits is None else edits
 
 
 def check_edit(
