@@ -21,6 +21,14 @@ def check_options(options: ReadOptions) -> None:
     for parameter, value, values in allowed:
         if value not in values:
             raise UsageError(f"`{parameter}` takes {', '.join(values)}, not '{value}'")
+    for parameter in ("delimiter", "escape", "thousands"):
+        character = getattr(options, parameter)
+        if character is not None and (len(character) != 1 or character in '"\r\n'):
+            raise UsageError(f"`{parameter}` is one character, not {character!r}", parameter=parameter)
+    if options.thousands is not None and (options.thousands == options.decimal or options.thousands.isdigit()):
+        raise UsageError(
+            f"`thousands={options.thousands}` is the decimal mark or a digit; name another", parameter="thousands"
+        )
     if options.encoding is not None:
         check_codec(options.encoding)
     if options.batch_rows < 1:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from nlpkit.errors import SchemaError
+from nlpkit.errors import InputError, SchemaError
 from nlpkit.io.footers import DOCUMENTS, check_footer
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Assembler, Taken
@@ -18,11 +18,12 @@ from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
 from nlpkit.io.readers.columns import INT, NULL, STRING, TYPES, ValueKind
 from nlpkit.io.readers.files import FORMATS as FILE_FORMATS
 from nlpkit.io.readers.files import FileInput
+from nlpkit.io.readers.guess import is_row, text_column
 from nlpkit.io.readers.ids import UniqueIds
 from nlpkit.io.readers.notes import ReadingNotes
 from nlpkit.io.readers.parquet import ArrowInput, ParquetInput
 from nlpkit.io.readers.places import DerivedColumn, derived_columns
-from nlpkit.io.readers.roles import rename
+from nlpkit.io.readers.roles import Roles, rename
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.readers.schema import InputHeader, TableLayout
 from nlpkit.io.readers.unreadable import NoRecordsError
@@ -67,7 +68,7 @@ class OpenedInput:
             columns = {**columns, **dict.fromkeys(self.partition, kind)}
         renamed = {"text": roles.text}
         if columns:
-            named = self.reader.roles(roles)
+            named = self._with_text(self.reader.roles(roles), columns)
             self.derived = derived_columns(named, columns, self.source.shown)
             columns = {**columns, **{name: column.kind for name, column in self.derived.items()}}
             copies = self.source.format not in ("xml", "sgml")  # there the options hold paths, no names of columns
@@ -81,6 +82,26 @@ class OpenedInput:
                 derived={name: column.columns for name, column in self.derived.items()},
             )
         self.header = InputHeader(self.source.shown, renamed, columns, self.reader.open_ended, metadata)
+
+    def _with_text(self, roles: Roles, columns: Mapping[str, Any]) -> Roles:
+        """Return the roles with the column that must be the text, where it is called otherwise and nobody named it."""
+        if roles.text != "text" or "text" in columns or not roles.text_needed or roles.words in columns:
+            return roles
+        if self.source.format in ("csv", "tsv") and is_row(list(columns), self.reader.samples):
+            raise InputError(
+                f"{self.source.shown} has no column 'text', and its first row looks like a document, not like a header: read it with "
+                "`header=False`, or name the column with `text_col`",
+                parameter="text_col",
+            )
+        used = {column for role, column in roles.items() if role != "text"}
+        guess = text_column(self.reader.samples, self.source.shown, roles=used)
+        if guess is None:
+            return roles
+        log.warning(
+            "%s: the text is column '%s', %.0f words on average; `text_col` names another one",
+            self.source.shown, guess.name, guess.words,
+        )  # fmt: skip
+        return replace(roles, text=guess.name)
 
     def assembler(
         self, layout: TableLayout, options: ReadOptions, unique: UniqueIds | None, late: set[str]
