@@ -143,6 +143,30 @@ class ReadOptions:
         str | None,
         Param("Sheet of a workbook by its name or number; default: the first one.", metavar="NAME", panel="More"),
     ] = None
+    path_cols: Annotated[
+        str | None,
+        Param(
+            "Columns from folders and file names: party/year_speaker of R/1964_Smith.txt; also makes a column path.",
+            metavar="PATTERN",
+            panel="More",
+        ),
+    ] = None
+    meta: Annotated[
+        str | None,
+        Param(
+            "Table whose columns join the documents; what has no partner is counted and listed.",
+            metavar="FILE",
+            panel="More",
+        ),
+    ] = None
+    meta_on: Annotated[
+        str,
+        Param(
+            "Column of that table with the key: the same column of the documents, else their id, or the name of their file.",
+            metavar="COLUMN",
+            panel="More",
+        ),
+    ] = "id"
     txt_docs: Annotated[
         str,
         Param(

@@ -86,6 +86,13 @@ class Source:
         }
 
     @property
+    def relative(self) -> str:
+        """The path below the directory or the glob under which the file was found, with / between folders."""
+        if self.is_stdin:
+            return self.stem
+        return Path(os.path.relpath(self.path, self.base) if self.base else self.path).as_posix()
+
+    @property
     def is_stdin(self) -> bool:
         """Whether the bytes come from standard input."""
         return self.path == STDIN
@@ -308,18 +315,14 @@ def _with_stems(sources: list[Source]) -> list[Source]:
     return named
 
 
-def _relative(source: Source) -> str:
-    return Path(os.path.relpath(source.path, source.base) if source.base else source.path).as_posix()
-
-
 def _no_suffix(path: str) -> str:
     folder, name = os.path.split(path)
     return Path(folder, split_suffix(name)[0]).as_posix()
 
 
 _LONGER_NAMES: tuple[Callable[[Source], str], ...] = (
-    lambda s: s.stem if s.is_stdin else _no_suffix(_relative(s)),
-    lambda s: s.stem if s.is_stdin else _relative(s),
+    lambda s: s.stem if s.is_stdin else _no_suffix(s.relative),
+    lambda s: s.stem if s.is_stdin else s.relative,
     lambda s: s.stem if s.is_stdin else _no_suffix(s.path),
     lambda s: s.stem if s.is_stdin else Path(s.path).as_posix(),
 )

@@ -15,14 +15,16 @@ from nlpkit.io.footers import DOCUMENTS, check_footer
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Assembler, Taken
 from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
-from nlpkit.io.readers.columns import INT, NULL, STRING, TYPES, ValueKind
+from nlpkit.io.readers.columns import INT, NULL, STRING, TYPES, ValueKind, settle
 from nlpkit.io.readers.files import FORMATS as FILE_FORMATS
 from nlpkit.io.readers.files import FileInput
 from nlpkit.io.readers.guess import is_row, text_column
 from nlpkit.io.readers.ids import UniqueIds
+from nlpkit.io.readers.metadata import Metadata
 from nlpkit.io.readers.notes import ReadingNotes
 from nlpkit.io.readers.parquet import ArrowInput, ParquetInput
 from nlpkit.io.readers.places import DerivedColumn, derived_columns
+from nlpkit.io.readers.places_of_files import PathColumns
 from nlpkit.io.readers.roles import Roles, rename
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.readers.schema import InputHeader, TableLayout
@@ -46,6 +48,9 @@ class OpenedInput:
     no_records: NoRecordsError | None = None
     derived: dict[str, DerivedColumn] = field(default_factory=dict)
     partition: dict[str, str | None] = field(default_factory=dict)  # columns that its folders name
+    _types: dict[str, pa.DataType] = field(default_factory=dict)  # of metadata, where the columns have types
+    metadata: Metadata | None = None
+    key: str | None = None  # the column that metadata go by; None: the file
 
     @property
     def empty(self) -> bool:
@@ -65,7 +70,12 @@ class OpenedInput:
         if columns:
             self.partition = {name: value for name, value in self.source.partition.items() if name not in columns}
             kind: Any = pa.string() if isinstance(self.reader, ArrowInput) else STRING
+            if options.path_cols is not None:
+                self.partition |= self._path_columns(PathColumns(options.path_cols), columns)
             columns = {**columns, **dict.fromkeys(self.partition, kind)}
+            if self.metadata is not None:
+                self.key = next((name for name in (self.metadata.on, roles.id) if name in columns), None)
+                columns = {**columns, **self._metadata_kinds(self.metadata, columns)}
         renamed = {"text": roles.text}
         if columns:
             named = self._with_text(self.reader.roles(roles), columns)
@@ -103,6 +113,40 @@ class OpenedInput:
         )  # fmt: skip
         return replace(roles, text=guess.name)
 
+    def _path_columns(self, columns_of: PathColumns, columns: Mapping[str, Any]) -> dict[str, str | None]:
+        values = columns_of.values(self.source.relative) or {}
+        there = next((name for name in values if name in columns), None)
+        if there is not None:
+            raise InputError(
+                f"{self.source.shown} has a column '{there}' already; give another name in `path_cols`",
+                parameter="path_cols",
+            )
+        return values
+
+    def _metadata_kinds(self, metadata: Metadata, columns: Mapping[str, Any]) -> dict[str, Any]:
+        there = next((name for name in metadata.columns if name in columns), None)
+        if there is not None:
+            raise InputError(
+                f"{self.source.shown} and {metadata.path} have a column '{there}' both; rename or remove one of them",
+                parameter="meta",
+            )
+        kinds = metadata.kinds()
+        if not isinstance(self.reader, ArrowInput):
+            return dict(kinds)
+        self._types = {name: settle(name, kind).type for name, kind in kinds.items()}
+        return dict(self._types)
+
+    def _with_metadata(self, part: RowBlock | ArrowBlock) -> RowBlock | ArrowBlock:
+        if self.metadata is None:
+            return part
+        if self.key is None:
+            keys: list[Any] = [self.metadata.key_of_file(self.source)] * len(part.numbers)
+        elif isinstance(part, RowBlock):
+            keys = part.columns[self.key]
+        else:
+            keys = part.batch.column(self.key).to_pylist()
+        return part.with_columns(self.metadata.values(keys), self._types)
+
     def assembler(
         self, layout: TableLayout, options: ReadOptions, unique: UniqueIds | None, late: set[str]
     ) -> Assembler:
@@ -131,6 +175,7 @@ class OpenedInput:
         for part in self._parts(assembler.layout, batch_rows, skip):
             if self.partition:
                 part = part.with_constants(self.partition)
+            part = self._with_metadata(part)
             taken = assembler.take(part, limit) if isinstance(part, RowBlock) else assembler.take_arrow(part, limit)
             yield taken, part.size
             limit = None if limit is None else limit - taken.batch.num_rows
@@ -142,8 +187,8 @@ class OpenedInput:
             derived = [name for column in self.derived.values() for name in column.columns]
             names = [
                 name
-                for name in dict.fromkeys([*self.header.renamed.values(), *derived])
-                if name not in self.derived and name not in self.partition
+                for name in dict.fromkeys([*self.header.renamed.values(), *derived, *([self.key] if self.key else ())])
+                if name not in self.derived and name not in self.partition and name not in self._types
             ]
             for batch in self.reader.batches(names, batch_rows, skip):
                 yield ArrowBlock(batch, range(skip + 1, skip + batch.num_rows + 1))
@@ -159,6 +204,7 @@ class OpenedInput:
         if (
             self.derived
             or self.partition
+            or self.metadata is not None
             or not all(isinstance(kind, ValueKind) and kind.name in TYPES for kind in kinds.values())
         ):
             return None
