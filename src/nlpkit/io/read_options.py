@@ -61,8 +61,8 @@ class ReadOptions:
     format: Annotated[
         str | None,
         Param(
-            "Format of the input: jsonl, json, csv, tsv, xlsx, parquet, txt, xml, sgml, html, pdf, docx, eml or mbox; default: that "
-            "of the suffix.",
+            "Format of the input: jsonl, json, csv, tsv, xlsx, parquet, txt, xml, sgml, html, pdf, docx, eml, mbox, srt, vtt, "
+            "conllu, vertical or chat; default: that of the suffix.",
             metavar="NAME",
         ),
     ] = None
@@ -173,6 +173,14 @@ class ReadOptions:
             "What is a document of .txt: line, file, or auto (lines of a single file).", metavar="UNIT", panel="More"
         ),
     ] = "auto"
+    json_record: Annotated[
+        str | None,
+        Param(
+            "Place of the documents in JSON, such as personnel.person or chats.list.messages.",
+            metavar="PLACE",
+            panel="More",
+        ),
+    ] = None
     xml_record: Annotated[
         str | None, Param("Element of XML or SGML that is one document.", metavar="NAME", panel="More")
     ] = None

@@ -48,7 +48,13 @@ FORMATS = {
     ".eml": "eml",
     ".mbox": "mbox",
     ".xlsx": "xlsx",
+    ".srt": "srt",
+    ".vtt": "vtt",
+    ".conllu": "conllu",
+    ".vert": "vertical",
+    ".js": "json",  # of the archive of Twitter
 }
+OTHER_FORMATS = ("chat",)  # without a suffix of their own
 ONE_DOCUMENT = ("html", "docx", "pdf", "eml")  # formats of which a file is one document
 MARKDOWN = (".md", ".markdown")
 COMPRESSED = (".gz", ".zst", ".bz2")
@@ -190,11 +196,13 @@ def _in_directory(name: str, format: str | None) -> list[Source]:
                 continue
             if _is_private(Path(folder, file).relative_to(name)):
                 unread += [str(Path(folder, file))] if format is not None or split_suffix(file)[1] is not None else []
-            elif format is None and split_suffix(file)[1] is None:
+            elif format is None and (split_suffix(file)[1] is None or file.endswith(".js")):
                 others[Path(file).suffix or "no suffix"] += 1
             else:
                 files.append(str(Path(folder, file)))
     _note_unread(name, unread)
+    if not files and format is None and _is_maildir(name):
+        return [_source(path, "eml", base=name) for path in _mails(name)]
     if format is None:
         files = _without_accompanying(name, files)
     if not files:
@@ -203,6 +211,15 @@ def _in_directory(name: str, format: str | None) -> list[Source]:
         hint = ", or name the format of all files with `format`" if others else ""
         raise InputError(f"{name}: no corpus file in this directory (looked for {known}){seen}{hint}")
     return [_source(path, format, base=name) for path in sorted(files, key=lambda p: Path(p).parts)]
+
+
+def _is_maildir(name: str) -> bool:
+    """Return whether a directory is a Maildir: mails in cur and new, one a file, whose names have no suffix."""
+    return all(Path(name, folder).is_dir() for folder in ("cur", "new", "tmp"))
+
+
+def _mails(name: str) -> list[str]:
+    return sorted(str(path) for folder in ("cur", "new") for path in Path(name, folder).iterdir() if path.is_file())
 
 
 def _is_private(path: Path) -> bool:

@@ -6,12 +6,12 @@ from nlpkit.errors import UsageError
 from nlpkit.io.encoding import check_codec
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.columns import TYPES
-from nlpkit.io.sources import FORMATS
+from nlpkit.io.sources import FORMATS, OTHER_FORMATS
 
 
 def check_options(options: ReadOptions) -> None:
     """Raise UsageError for values of options that are invalid."""
-    formats = sorted(set(FORMATS.values()))
+    formats = sorted({*FORMATS.values(), *OTHER_FORMATS})
     allowed: tuple[tuple[str, str, list[str]], ...] = (
         ("format", options.format or formats[0], formats),
         ("encoding_errors", options.encoding_errors, ["strict", "replace"]),

@@ -15,6 +15,7 @@ from nlpkit.io.footers import DOCUMENTS, check_footer
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Assembler, Taken
 from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
+from nlpkit.io.readers.chats import is_chat
 from nlpkit.io.readers.columns import INT, NULL, STRING, TYPES, ValueKind, settle
 from nlpkit.io.readers.files import FORMATS as FILE_FORMATS
 from nlpkit.io.readers.files import FileInput
@@ -262,6 +263,13 @@ def reader_of(
             _note_index(table)
             return table
     assert format is not None
+    if format == "txt" and options.format is None:
+        stored = StoredBytes(source, stdin)
+        if is_chat(stored.head().decode("utf-8", "replace").splitlines()):
+            log.warning(
+                "%s: read as messages of a chat, with sender and date; `format=txt` reads it as text", source.shown
+            )
+            format = "chat"
     if format in FILE_FORMATS:
         return FileInput(source, format, options, alone=alone, notes=notes, stdin=stdin, stored=stored)
     per_file = per_file or is_markdown(source.path)

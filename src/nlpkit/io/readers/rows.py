@@ -13,6 +13,7 @@ from nlpkit.io.encoding import SAMPLE_BYTES, Decoded, decode
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.arrow_lines import ArrowLines
 from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
+from nlpkit.io.readers.chats import read_chat
 from nlpkit.io.readers.columns import NULL, STRING, ValueKind, kind_of, merge
 from nlpkit.io.readers.delimited import dialect_of, read_delimited, with_lists, with_numbers
 from nlpkit.io.readers.guess import SAMPLE_ROWS
@@ -20,6 +21,8 @@ from nlpkit.io.readers.jsonlines import read_json, read_jsonl
 from nlpkit.io.readers.plain import read_file, read_lines
 from nlpkit.io.readers.quoting import Dialect
 from nlpkit.io.readers.roles import NUMBERED, Roles, text_columns
+from nlpkit.io.readers.subtitles import read_subtitles
+from nlpkit.io.readers.tagged import read_conllu, read_vertical
 from nlpkit.io.sources import Source, StoredBytes
 
 FIRST_ROWS = 1_000
@@ -146,7 +149,7 @@ class RowInput:
         text = decoded.text
         match self.format:
             case "json":
-                return read_json(text, path, options.text_col)
+                return read_json(text, path, options.text_col, record=options.json_record)
             case "csv" | "tsv":
                 na_values = [value for value in options.na_values.split(",") if value]
                 text = self._with_dialect(text)
@@ -156,6 +159,14 @@ class RowInput:
                 if options.decimal != "." or options.thousands:
                     blocks = with_numbers(blocks, options.decimal, options.thousands, {*texts, options.id_col})
                 return with_lists(blocks, texts) if self._lists else blocks
+            case "srt" | "vtt":
+                return read_subtitles(text, path)
+            case "chat":
+                return read_chat(text, path)
+            case "conllu":
+                return read_conllu(text, path)
+            case "vertical":
+                return read_vertical(text, path)
             case "txt":
                 return read_file(text) if self._per_file else read_lines(text)
             case _:
