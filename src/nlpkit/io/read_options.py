@@ -62,7 +62,7 @@ class ReadOptions:
         str | None,
         Param(
             "Format of the input: jsonl, json, csv, tsv, xlsx, parquet, txt, xml, sgml, html, pdf, docx, eml, mbox, srt, vtt, "
-            "conllu, vertical or chat; default: that of the suffix.",
+            "conllu, vertical, chat, dta, sav, por, sas7bdat, rds or rdata; default: that of the suffix.",
             metavar="NAME",
         ),
     ] = None
@@ -141,7 +141,11 @@ class ReadOptions:
     ] = None
     sheet: Annotated[
         str | None,
-        Param("Sheet of a workbook by its name or number; default: the first one.", metavar="NAME", panel="More"),
+        Param(
+            "Sheet of a workbook by name or number (default: the first one), or data frame of a file of R.",
+            metavar="NAME",
+            panel="More",
+        ),
     ] = None
     path_cols: Annotated[
         str | None,

@@ -29,6 +29,8 @@ from nlpkit.io.readers.places_of_files import PathColumns
 from nlpkit.io.readers.roles import Roles, rename
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.readers.schema import InputHeader, TableLayout
+from nlpkit.io.readers.statistics import FORMATS as STATISTICS
+from nlpkit.io.readers.statistics import StatisticsInput
 from nlpkit.io.readers.unreadable import NoRecordsError
 from nlpkit.io.selection import selection_columns
 from nlpkit.io.sources import Source, StoredBytes, is_markdown, sniff
@@ -263,6 +265,8 @@ def reader_of(
             _note_index(table)
             return table
     assert format is not None
+    if format in STATISTICS:
+        return StatisticsInput(source, format, options.sheet, stdin)
     if format == "txt" and options.format is None:
         stored = StoredBytes(source, stdin)
         if is_chat(stored.head().decode("utf-8", "replace").splitlines()):
