@@ -352,7 +352,7 @@ def test_a_column_in_the_way_is_kept_under_another_name(x: Path, caplog: pytest.
 def test_missing_columns_name_the_option(x: Path) -> None:
     content = jsonl({"txt": "a", "n": 1})
     with refuses("text_col", ColumnError):
-        opened(x, content)
+        opened(x, jsonl({"txt": 2, "n": 1}))
     for role in ("id", "label", "date"):
         with pytest.raises(ColumnError, match=f"has no column 'm' .*`{role}_col`"):
             opened(x, content, text_col="txt", **{f"{role}_col": "m"})

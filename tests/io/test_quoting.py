@@ -291,8 +291,8 @@ def test_a_text_without_doubt_is_rfc_4180_in_pieces_of_any_size(text: str, seed:
     rng = random.Random(seed)
     cuts = sorted(rng.choices(range(len(content) + 1), k=rng.randint(0, 6)))
     pieces = [content[a:b] for a, b in zip([0, *cuts], [*cuts, len(content)], strict=True)]
-    look = _Look(lambda: pieces, ",", 0, True)
-    assert look.is_doubtful() == _Look(lambda: [content], ",", 0, True).is_doubtful()
+    look = _Look(lambda: pieces, Dialect(","), True)
+    assert look.is_doubtful() == _Look(lambda: [content], Dialect(","), True).is_doubtful()
     if not look.is_doubtful():
         trial = look.trial(Quoting.DOUBLED)
         assert not trial.rowlike

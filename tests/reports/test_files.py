@@ -127,7 +127,7 @@ def test_a_header_over_two_lines(tmp_path: Path) -> None:
     """duckdb#16760, polars#8402."""
     content = 'id,"text\n(German)"\n1,a\n2,b\n'
     assert column(tmp_path / "x.csv", content, text_col="text (German)") == ["a", "b"]
-    assert "text (German)" in refused(tmp_path / "x.csv", content)
+    assert column(tmp_path / "x.csv", content) == ["a", "b"]  # the only column of texts
 
 
 @pytest.mark.parametrize("break_", ["\n", "\r", "\r\n", "\u2028", "\x0b", "\x85"])
@@ -158,13 +158,15 @@ def test_semicolons_and_decimal_commas(tmp_path: Path) -> None:
     assert 'should be float (`types`), here "1,5"' in refused(tmp_path / "x.csv", content, types=(("score", "float"),))
 
 
-def test_lines_above_the_header_and_a_missing_header_are_refused(tmp_path: Path) -> None:
+def test_lines_above_the_header_and_a_missing_header(tmp_path: Path) -> None:
     """rainbow_csv#13; rows#233, csvlens#60, csvkit#189, modelbuilder#74: nothing is read wrong in silence."""
-    assert "has no column 'text' (found: # exported 2024-01-01)" in refused(
-        tmp_path / "x.csv", "# exported 2024-01-01\nid,text\n1,a\n"
-    )
-    assert "has no column 'text'" in refused(tmp_path / "x.tsv", "ham\tGo until jurong point\nspam\tFree entry\n")
-    assert "3 fields, but the header has 2" in refused(tmp_path / "x.csv", '"text","label"\n"1","good","pos"\n')  # of R
+    assert column(tmp_path / "x.csv", "# exported 2024-01-01\nid,text\n1,a\n") == ["a"]
+    for more in (
+        "spam\tFree entry\n",
+        "ham\tAh poop, looks like ill have to fix the pipes\nspam\tFree entry in a weekly competition\n",
+    ):
+        assert "`header=False`" in refused(tmp_path / "x.tsv", f"ham\tGo until jurong point\n{more}")
+    assert column(tmp_path / "x.csv", '"text","label"\n"1","good","pos"\n') == ["good"]  # of R
 
 
 @pytest.mark.parametrize(
@@ -435,11 +437,10 @@ def test_merged_cells_count_for_all_their_rows(tmp_path: Path, caplog: pytest.Lo
     assert "1 merged range gave 3 empty cells below their value" in caplog.messages[0]
 
 
-def test_a_title_above_the_header_is_refused(tmp_path: Path) -> None:
+def test_a_title_above_the_header_is_left_out(tmp_path: Path) -> None:
     """readxl#383."""
     path = workbook(tmp_path / "x.xlsx", ["Survey 2024"], [], ["id", "text"], [1, "a"])
-    with pytest.raises(InputError, match=r"x\.xlsx:3: a value stands right of .* remove a title above it"):
-        opened(path).read_all()
+    assert column(path) == ["a"]
 
 
 def test_headers_and_blank_rows_of_workbooks(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.errors import IN_MEMORY, InputError, UsageError
+from nlpkit.errors import IN_MEMORY, InputError, UsageError, missing_column
 from nlpkit.io.footers import steps_of
 from nlpkit.io.inputs import DroppedRow as DroppedRow
 from nlpkit.io.inputs import InputInfo as InputInfo
@@ -31,9 +31,11 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Batches
 from nlpkit.io.readers.checks import check_options
 from nlpkit.io.readers.ids import UniqueIds
+from nlpkit.io.readers.metadata import Metadata
 from nlpkit.io.readers.notes import ReadingNotes
 from nlpkit.io.readers.opened import OpenedInput, reader_of
 from nlpkit.io.readers.parquet import ArrowInput, BatchesInput, TableInput
+from nlpkit.io.readers.places_of_files import PathColumns
 from nlpkit.io.readers.schema import TableLayout, check_vocabularies, unify, with_date_format
 from nlpkit.io.selection import Sample, Selection, check_selection
 from nlpkit.io.shards import Share, parse_share
@@ -69,6 +71,7 @@ class DocumentStream:
         self.dropped: list[DroppedRow] = []
         self.share: Share | None = None
         self.opening: Sequence[pa.RecordBatch] = ()
+        self.metadata_table: Metadata | None = None
         counted = options.sample is not None or options.limit is not None
         # input and row of it at which each batch begins
         self.starts: list[tuple[int, int]] | None = None if counted else []
@@ -217,6 +220,8 @@ class DocumentStream:
             for one in inputs:
                 one.reader.close()
         notes.summarize()
+        if left != 0 and self.metadata_table is not None:
+            self.metadata_table.report()
 
     def _sampled(
         self, batches: Iterator[pa.RecordBatch], sample: Sample, limit: int | None
@@ -328,6 +333,9 @@ def _open_whole(inputs: Sequence[str], options: ReadOptions, stdin: BinaryIO | N
     check_options(options)
     check_selection(options)
     sources = resolve(inputs, options.format)
+    if options.path_cols is not None:
+        PathColumns(options.path_cols).check(sources)
+    metadata = None if options.meta is None else _metadata(options.meta, options)
     alone = len(sources) == 1
     several_texts = sum(source.format == "txt" for source in sources) > 1
     notes = ReadingNotes()
@@ -336,10 +344,10 @@ def _open_whole(inputs: Sequence[str], options: ReadOptions, stdin: BinaryIO | N
         for source in sources:
             per_file = several_texts or source.listed
             reader = reader_of(source, options, alone=alone, per_file=per_file, stdin=stdin, notes=notes)
-            opened.append(OpenedInput(source, reader))
+            opened.append(OpenedInput(source, reader, metadata=metadata))
             opened[-1].look(options)
         where = ", ".join("stdin" if name == STDIN else name for name in inputs)
-        return _stream(opened, options, notes, where)
+        return _stream(opened, options, notes, where, metadata)
     except BaseException:
         for one in opened:
             one.reader.close()
@@ -381,13 +389,36 @@ def open_batches(
     return stream
 
 
-def _stream(opened: Sequence[OpenedInput], options: ReadOptions, notes: ReadingNotes, where: str) -> DocumentStream:
+def _metadata(path: str, options: ReadOptions) -> Metadata:
+    """Read a table of metadata; its ids are the keys, which are all different."""
+    reading = ReadOptions(
+        id_col=options.meta_on, text_needed=False, encoding=options.encoding, na_values=options.na_values
+    )
+    with _open_whole([path], reading, None) as stream:
+        table = stream.read_all()
+    if options.meta_on not in ("id", *table.column_names):
+        raise missing_column(path, options.meta_on, table.column_names, "meta_on")
+    others = [name for name in table.column_names if name not in ("id", "text", options.meta_on)]
+    return Metadata(
+        path, options.meta_on, table.column("id").to_pylist(), {name: table.column(name).to_pylist() for name in others}
+    )
+
+
+def _stream(
+    opened: Sequence[OpenedInput],
+    options: ReadOptions,
+    notes: ReadingNotes,
+    where: str,
+    metadata: Metadata | None = None,
+) -> DocumentStream:
     _check_records(opened)
     layout = unify([one.header for one in opened if not one.empty], dict(options.types))
     check_vocabularies([one.header for one in opened])
     if options.date_format is not None and layout.columns:
         layout = with_date_format(layout, options.date_format, opened[0].source.shown)
-    return DocumentStream(opened, layout, options, notes, where)
+    stream = DocumentStream(opened, layout, options, notes, where)
+    stream.metadata_table = metadata
+    return stream
 
 
 def _check_records(opened: Sequence[OpenedInput]) -> None:

@@ -12,6 +12,7 @@ from nlpkit.parameters import Param, options
 
 Pairs = tuple[tuple[str, str], ...]
 SELECTING = ("where", "keep_if", "sample")  # which documents are used
+_TABS = {"tab": "\t", "\\t": "\t"}
 _OF_THE_WORK = ("words_col", "text_needed", "columns", "batch_rows")  # what a command reads, not how the user wants it
 
 
@@ -60,8 +61,8 @@ class ReadOptions:
     format: Annotated[
         str | None,
         Param(
-            "Format of the input: jsonl, json, csv, tsv, xlsx, parquet, txt, xml, sgml, html, pdf, docx, eml or mbox; default: that "
-            "of the suffix.",
+            "Format of the input: jsonl, json, csv, tsv, xlsx, parquet, txt, xml, sgml, html, pdf, docx, eml, mbox, srt, vtt, "
+            "conllu, vertical, chat, dta, sav, por, sas7bdat, rds or rdata; default: that of the suffix.",
             metavar="NAME",
         ),
     ] = None
@@ -80,12 +81,110 @@ class ReadOptions:
             panel="More",
         ),
     ] = "NA"
+    delimiter: Annotated[
+        str | None,
+        Param(
+            "Character between the fields of CSV and TSV, or 'tab'; default: a tab in .tsv, else found in the first lines.",
+            metavar="CHAR",
+            panel="More",
+        ),
+    ] = None
+    header: Annotated[
+        bool,
+        Param(
+            "The first row of CSV and TSV has the names of the columns; else these are column_1, column_2 and so on.",
+            panel="More",
+        ),
+    ] = True
+    skip_rows: Annotated[
+        int,
+        Param(
+            "Lines above the header of CSV and TSV, and rows above it in a workbook, to leave out.",
+            metavar="N",
+            min=0,
+            panel="More",
+        ),
+    ] = 0
+    quoting: Annotated[
+        str,
+        Param(
+            "Quotation marks in CSV and TSV: all (they quote a cell), none (they are text), or auto (found in the file).",
+            metavar="HOW",
+            choices=("auto", "all", "none"),
+            panel="More",
+        ),
+    ] = "auto"
+    escape: Annotated[
+        str | None,
+        Param(
+            "Character in CSV and TSV that takes the meaning from the one behind it, such as a backslash.",
+            metavar="CHAR",
+            panel="More",
+        ),
+    ] = None
+    decimal: Annotated[
+        str,
+        Param(
+            "Decimal mark of numbers in CSV and TSV; with ',' the cell 1,5 is read as 1.5.",
+            metavar="CHAR",
+            choices=(".", ","),
+            panel="More",
+        ),
+    ] = "."
+    thousands: Annotated[
+        str | None,
+        Param(
+            "Mark between thousands in numbers of CSV and TSV, which is left out: 1.234 is read as 1234.",
+            metavar="CHAR",
+            panel="More",
+        ),
+    ] = None
+    sheet: Annotated[
+        str | None,
+        Param(
+            "Sheet of a workbook by name or number (default: the first one), or data frame of a file of R.",
+            metavar="NAME",
+            panel="More",
+        ),
+    ] = None
+    path_cols: Annotated[
+        str | None,
+        Param(
+            "Columns from folders and file names: party/year_speaker of R/1964_Smith.txt; also makes a column path.",
+            metavar="PATTERN",
+            panel="More",
+        ),
+    ] = None
+    meta: Annotated[
+        str | None,
+        Param(
+            "Table whose columns join the documents; what has no partner is counted and listed.",
+            metavar="FILE",
+            panel="More",
+        ),
+    ] = None
+    meta_on: Annotated[
+        str,
+        Param(
+            "Column of that table with the key: the same column of the documents, else their id, or the name of their file.",
+            metavar="COLUMN",
+            panel="More",
+        ),
+    ] = "id"
     txt_docs: Annotated[
         str,
         Param(
             "What is a document of .txt: line, file, or auto (lines of a single file).", metavar="UNIT", panel="More"
         ),
     ] = "auto"
+    json_record: Annotated[
+        str | None,
+        Param(
+            "Place of the documents in JSON, such as personnel.person or chats.list.messages.",
+            metavar="PLACE",
+            panel="More",
+        ),
+    ] = None
     xml_record: Annotated[
         str | None, Param("Element of XML or SGML that is one document.", metavar="NAME", panel="More")
     ] = None
@@ -133,6 +232,7 @@ class ReadOptions:
         """Make pairs of what stands for them."""
         object.__setattr__(self, "xml_fields", _pairs(self.xml_fields, "xml_fields"))
         object.__setattr__(self, "types", _pairs(self.types, "types"))
+        object.__setattr__(self, "delimiter", _TABS.get(self.delimiter or "", self.delimiter))
 
     def recorded(self) -> dict[str, Any]:
         """Return the options that are not the defaults, as what is made of the documents records them; `again` takes them."""

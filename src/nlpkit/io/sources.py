@@ -48,7 +48,21 @@ FORMATS = {
     ".eml": "eml",
     ".mbox": "mbox",
     ".xlsx": "xlsx",
+    ".dta": "dta",
+    ".sav": "sav",
+    ".zsav": "sav",
+    ".por": "por",
+    ".sas7bdat": "sas7bdat",
+    ".rds": "rds",
+    ".rdata": "rdata",
+    ".rda": "rdata",
+    ".srt": "srt",
+    ".vtt": "vtt",
+    ".conllu": "conllu",
+    ".vert": "vertical",
+    ".js": "json",  # of the archive of Twitter
 }
+OTHER_FORMATS = ("chat",)  # without a suffix of their own
 ONE_DOCUMENT = ("html", "docx", "pdf", "eml")  # formats of which a file is one document
 MARKDOWN = (".md", ".markdown")
 COMPRESSED = (".gz", ".zst", ".bz2")
@@ -84,6 +98,13 @@ class Source:
             for name, sign, value in parts
             if name and sign
         }
+
+    @property
+    def relative(self) -> str:
+        """The path below the directory or the glob under which the file was found, with / between folders."""
+        if self.is_stdin:
+            return self.stem
+        return Path(os.path.relpath(self.path, self.base) if self.base else self.path).as_posix()
 
     @property
     def is_stdin(self) -> bool:
@@ -183,11 +204,13 @@ def _in_directory(name: str, format: str | None) -> list[Source]:
                 continue
             if _is_private(Path(folder, file).relative_to(name)):
                 unread += [str(Path(folder, file))] if format is not None or split_suffix(file)[1] is not None else []
-            elif format is None and split_suffix(file)[1] is None:
+            elif format is None and (split_suffix(file)[1] is None or file.endswith(".js")):
                 others[Path(file).suffix or "no suffix"] += 1
             else:
                 files.append(str(Path(folder, file)))
     _note_unread(name, unread)
+    if not files and format is None and _is_maildir(name):
+        return [_source(path, "eml", base=name) for path in _mails(name)]
     if format is None:
         files = _without_accompanying(name, files)
     if not files:
@@ -196,6 +219,15 @@ def _in_directory(name: str, format: str | None) -> list[Source]:
         hint = ", or name the format of all files with `format`" if others else ""
         raise InputError(f"{name}: no corpus file in this directory (looked for {known}){seen}{hint}")
     return [_source(path, format, base=name) for path in sorted(files, key=lambda p: Path(p).parts)]
+
+
+def _is_maildir(name: str) -> bool:
+    """Return whether a directory is a Maildir: mails in cur and new, one a file, whose names have no suffix."""
+    return all(Path(name, folder).is_dir() for folder in ("cur", "new", "tmp"))
+
+
+def _mails(name: str) -> list[str]:
+    return sorted(str(path) for folder in ("cur", "new") for path in Path(name, folder).iterdir() if path.is_file())
 
 
 def _is_private(path: Path) -> bool:
@@ -308,18 +340,14 @@ def _with_stems(sources: list[Source]) -> list[Source]:
     return named
 
 
-def _relative(source: Source) -> str:
-    return Path(os.path.relpath(source.path, source.base) if source.base else source.path).as_posix()
-
-
 def _no_suffix(path: str) -> str:
     folder, name = os.path.split(path)
     return Path(folder, split_suffix(name)[0]).as_posix()
 
 
 _LONGER_NAMES: tuple[Callable[[Source], str], ...] = (
-    lambda s: s.stem if s.is_stdin else _no_suffix(_relative(s)),
-    lambda s: s.stem if s.is_stdin else _relative(s),
+    lambda s: s.stem if s.is_stdin else _no_suffix(s.relative),
+    lambda s: s.stem if s.is_stdin else s.relative,
     lambda s: s.stem if s.is_stdin else _no_suffix(s.path),
     lambda s: s.stem if s.is_stdin else Path(s.path).as_posix(),
 )

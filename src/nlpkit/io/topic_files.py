@@ -18,6 +18,7 @@ from nlpkit.errors import InputError, first_line, unknown_value
 from nlpkit.io import topic_text_files as texts
 from nlpkit.io.encoding import decode
 from nlpkit.io.plain_tables import refuse_spreadsheet
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.delimited import dialect_of, read_delimited
 from nlpkit.io.sources import STDIN, Source, StoredBytes, missing_path, split_suffix
 from nlpkit.io.topic_json_files import parse_json, read_json_topics
@@ -179,7 +180,7 @@ def _parse(text: str, path: str, format: str) -> RawTopics:
     columns: dict[str, list[object]] = {}
     lines: list[int] = []
     delimiter = "\t" if format == "tsv" else None
-    dialect = dialect_of(lambda: [text], path, delimiter=delimiter, text_col="topic")
+    dialect = dialect_of(lambda: [text], path, delimiter=delimiter, options=ReadOptions(text_col="topic"))
     for block in read_delimited([text], path, dialect):
         for name, values in block.columns.items():
             columns.setdefault(name, []).extend(values)

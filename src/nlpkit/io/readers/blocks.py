@@ -37,6 +37,10 @@ class RowBlock:
         n_rows = len(self.numbers)
         return replace(self, columns={**self.columns, **{name: [value] * n_rows for name, value in constants.items()}})
 
+    def with_columns(self, columns: Mapping[str, list[Any]], kinds: Mapping[str, pa.DataType]) -> RowBlock:
+        """Return this block with more columns."""
+        return replace(self, columns={**self.columns, **columns})
+
     def cut(self, start: int, stop: int) -> RowBlock:
         """Return some rows of this block."""
         share = (min(stop, len(self.numbers)) - start) / max(1, len(self.numbers))
@@ -63,6 +67,13 @@ class ArrowBlock:
         batch = self.batch
         for name, value in constants.items():
             batch = batch.append_column(name, pa.array([value] * batch.num_rows, pa.string()))
+        return replace(self, batch=batch)
+
+    def with_columns(self, columns: Mapping[str, list[Any]], kinds: Mapping[str, pa.DataType]) -> ArrowBlock:
+        """Return this block with more columns of some types."""
+        batch = self.batch
+        for name, values in columns.items():
+            batch = batch.append_column(name, pa.array(values, kinds[name]))
         return replace(self, batch=batch)
 
 

@@ -6,12 +6,12 @@ from nlpkit.errors import UsageError
 from nlpkit.io.encoding import check_codec
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.columns import TYPES
-from nlpkit.io.sources import FORMATS
+from nlpkit.io.sources import FORMATS, OTHER_FORMATS
 
 
 def check_options(options: ReadOptions) -> None:
     """Raise UsageError for values of options that are invalid."""
-    formats = sorted(set(FORMATS.values()))
+    formats = sorted({*FORMATS.values(), *OTHER_FORMATS})
     allowed: tuple[tuple[str, str, list[str]], ...] = (
         ("format", options.format or formats[0], formats),
         ("encoding_errors", options.encoding_errors, ["strict", "replace"]),
@@ -21,6 +21,14 @@ def check_options(options: ReadOptions) -> None:
     for parameter, value, values in allowed:
         if value not in values:
             raise UsageError(f"`{parameter}` takes {', '.join(values)}, not '{value}'")
+    for parameter in ("delimiter", "escape", "thousands"):
+        character = getattr(options, parameter)
+        if character is not None and (len(character) != 1 or character in '"\r\n'):
+            raise UsageError(f"`{parameter}` is one character, not {character!r}", parameter=parameter)
+    if options.thousands is not None and (options.thousands == options.decimal or options.thousands.isdigit()):
+        raise UsageError(
+            f"`thousands={options.thousands}` is the decimal mark or a digit; name another", parameter="thousands"
+        )
     if options.encoding is not None:
         check_codec(options.encoding)
     if options.batch_rows < 1:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from itertools import chain
 from types import NoneType
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit.errors import EncodingError, InputError
+from nlpkit.text.dates import DateReader
 from nlpkit.values import python_values
 from nlpkit.wording import truncated
 
@@ -27,6 +28,7 @@ TYPES: dict[str, pa.DataType] = {
     "int": pa.int64(),
     "float": pa.float64(),
     "bool": pa.bool_(),
+    "date": pa.date32(),
 }
 TOKENS = pa.list_(pa.dictionary(pa.int32(), pa.string()))
 
@@ -301,7 +303,26 @@ def _to_bool(value: Any) -> bool | None:
     return word in _TRUE
 
 
-_CONVERT: dict[str, Callable[[Any], Any]] = {"string": as_text, "int": _to_int, "float": _to_float, "bool": _to_bool}
+def _to_date(value: Any) -> date | None:
+    if isinstance(value, date):
+        return value.date() if isinstance(value, datetime) else value
+    text = as_text(value).strip()
+    if not text:
+        return None
+    reader = DateReader()
+    moment = None if reader.is_unclear(text) else reader.read([text])[0]
+    if moment is None:
+        raise ValueError(value)
+    return moment.day
+
+
+_CONVERT: dict[str, Callable[[Any], Any]] = {
+    "string": as_text,
+    "int": _to_int,
+    "float": _to_float,
+    "bool": _to_bool,
+    "date": _to_date,
+}
 
 
 def _has_mixed(kind: ValueKind) -> bool:

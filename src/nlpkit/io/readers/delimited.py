@@ -8,11 +8,14 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from dataclasses import replace
+from itertools import dropwhile, islice
 from typing import Any
 
 from nlpkit.errors import InputError
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock, lines_with_ends
+from nlpkit.io.readers.guess import titles_above
 from nlpkit.io.readers.quoting import (
     BOM,
     LONGEST_FIELD,
@@ -20,6 +23,7 @@ from nlpkit.io.readers.quoting import (
     Lines,
     OpenBytes,
     OpenText,
+    Quoting,
     find_quoting,
     rows_in,
     rows_of,
@@ -44,24 +48,96 @@ def dialect_of(
     path: str,
     *,
     delimiter: str | None,
-    text_col: str,
+    options: ReadOptions,
     whole: bool = True,
     open_bytes: OpenBytes | None = None,
 ) -> Dialect:
     """Return how the rows of a text are told apart; a `delimiter` of None is detected from the first lines.
 
-    A first line such as `sep=;`, which Excel reads, names the delimiter. See `find_quoting` for the rest.
+    A first line such as `sep=;`, which Excel reads, names the delimiter. Lines above the header that begin with # and have not
+    the fields of the rows are comments. Rows with one field more than the header begin with the names that R gives to rows.
+    See `find_quoting` for the rest.
     """
     csv.field_size_limit(LONGEST_FIELD)
     try:
-        first = list(islice(lines_with_ends(open_text()), _SAMPLE_LINES))
+        first = list(islice(lines_with_ends(open_text()), options.skip_rows + _SAMPLE_LINES))[options.skip_rows :]
     except InputError:  # it comes up again when the rows are read
         first = []
+    skip = options.skip_rows
     named = _SEPARATOR.fullmatch(first[0].strip(f"{BOM}\r\n")) if first else None
-    delimiter = named[1] if named else delimiter or _sniff(first, text_col)
-    return find_quoting(
-        open_text, path, Dialect(delimiter, skip=int(named is not None)), whole=whole, open_bytes=open_bytes
+    if named:
+        first, skip = first[1:], skip + 1
+    below = _below_comments(first)
+    delimiter = options.delimiter or (named[1] if named else delimiter or _sniff(below, options.text_col))
+    comments = _comments(first, len(first) - len(below), delimiter)
+    if comments:
+        _note_left_out(path, comments, "line that begins with #", "lines that begin with #")
+    row_names = options.header and _has_row_names(first[comments:], delimiter)
+    titles = titles_above(_rows_by_line(first[comments:], delimiter)) if options.header and not row_names else 0
+    if titles:
+        _note_left_out(path, titles, "line of a title", "lines of titles")
+    dialect = Dialect(
+        delimiter,
+        skip=skip + comments + titles,
+        header=options.header,
+        row_names=row_names,
+        escape=options.escape or "",
     )
+    if options.quoting != "auto" or options.escape is not None:
+        return replace(dialect, quoting=Quoting.NONE if options.quoting == "none" else Quoting.DOUBLED)
+    return find_quoting(open_text, path, dialect, whole=whole, open_bytes=open_bytes)
+
+
+def _below_comments(lines: list[str]) -> list[str]:
+    """Return the lines from the first on that does not begin with #."""
+    return list(dropwhile(lambda line: line.lstrip(BOM).startswith("#"), lines))
+
+
+def _fields(lines: Iterable[str], delimiter: str) -> list[int]:
+    """Return how many fields each row has; quotation marks quote."""
+    try:
+        return [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+    except csv.Error:
+        return []
+
+
+def _comments(lines: list[str], n_marked: int, delimiter: str) -> int:
+    """Return how many of the first lines, which begin with #, are comments: up to one that has the fields of the rows below."""
+    if not n_marked:
+        return 0
+    below = Counter(_fields(lines[n_marked:], delimiter)).most_common(1)
+    if not below or below[0][0] < 2:  # a file of one column: they may be texts
+        return 0
+    width = below[0][0]
+    return next((i for i, line in enumerate(lines[:n_marked]) if _fields([line], delimiter) == [width]), n_marked)
+
+
+def _rows_by_line(lines: list[str], delimiter: str) -> list[list[str]]:
+    """Return the cells of each line as if it were a row of its own."""
+    return [next(csv.reader([line], delimiter=delimiter), []) for line in lines]
+
+
+def _has_row_names(lines: list[str], delimiter: str) -> bool:
+    """Return whether all rows have one field more than the header: different names in marks, or 1, 2, 3 in files without commas."""
+    try:
+        rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+    except csv.Error:
+        return False
+    if len(lines) == _SAMPLE_LINES and len(rows) > 2:
+        rows.pop()  # the sample may cut it
+    if len(rows) < 2 or any(len(row) != len(rows[0]) + 1 for row in rows[1:]):
+        return False
+    names = [row[0] for row in rows[1:]]
+    if len(set(names)) < len(names):
+        return False
+    is_numbered = delimiter != "," and names == [str(number) for number in range(1, len(names) + 1)]
+    return is_numbered or all(
+        line.startswith(f'"{name}"{delimiter}') for line, name in zip(lines[1:], names, strict=False)
+    )
+
+
+def _note_left_out(path: str, n: int, noun: str, plural: str) -> None:
+    log.warning("%s: %s above the header left out", path, counted(n, noun, plural))
 
 
 def read_delimited(
@@ -93,10 +169,12 @@ def read_delimited(
     try:
         for row in rows_of(lines, dialect):
             taken, lines.taken = lines.taken, []
-            if row and not header:
-                header, names = row, header_names(row, path, start)
+            if row and not names:
+                header = row if dialect.header else []
+                names = header_names([""] * dialect.row_names + (header or [""] * len(row)), path, start)
                 yield RowBlock({name: [] for name in names}, range(0), 0, [])
-            elif row:
+                row = [] if dialect.header else row
+            if row:
                 if len(row) != len(names):
                     raise InputError(_ragged(path, start, lines.number, row, names))
                 if len(taken) > 1 and not dialect.certain and rows_in(taken, dialect.delimiter, len(names)):
@@ -110,7 +188,7 @@ def read_delimited(
                 if any(value in row for value in na_values):
                     emptied.update(name for name, cell in zip(names, row, strict=True) if cell in na_values)
                     row = ["" if cell in na_values else cell for cell in row]
-                if row == header:
+                if row[dialect.row_names :] == header:
                     reasons[len(rows)] = REPEATED_HEADER
                     row = [""] * len(names)
                 elif not any(row):
@@ -140,7 +218,7 @@ def read_delimited(
 
 def _sniff(lines: list[str], text_col: str) -> str:
     """Return the delimiter under which the header holds the text column and the rows are as long as the header."""
-    best, delimiter = (False, False, 0.0, 0), ","
+    best, delimiter = (False, False, 0.0, 0, 0), ","
     for candidate in (",", ";", "\t", "|"):
         for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
             try:
@@ -149,6 +227,8 @@ def _sniff(lines: list[str], text_col: str) -> str:
                 continue
             if len(lines) == _SAMPLE_LINES and len(rows) > 1:
                 rows.pop()  # the sample may cut it
+            titles = titles_above(rows)
+            rows = rows[titles:]
             if not rows:
                 continue
             header = [" ".join(name.strip(f'{BOM}"').split()) for name in rows[0]]
@@ -157,6 +237,7 @@ def _sniff(lines: list[str], text_col: str) -> str:
                 text_col in header or set(text_columns(text_col)) <= set(header),
                 len(header) > 1 and even >= 0.8,
                 even,
+                -titles,
                 len(header),
             )
             if score > best:
@@ -202,6 +283,26 @@ def string_lists(cells: Sequence[Any]) -> list[Any] | None:
     return values if strings else None
 
 
+def with_numbers(
+    blocks: Iterable[RowBlock], decimal: str, thousands: str | None, texts: Collection[str]
+) -> Iterator[RowBlock]:
+    """Yield blocks in which cells that are numbers in another notation have it as Python does, the columns of `texts` apart."""
+    mark = re.escape(decimal)
+    whole = rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+|\d+" if thousands else r"\d+"
+    number = re.compile(rf"\s*[+-]?(?:(?:{whole})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?\s*")
+
+    def plain(cell: Any) -> Any:
+        if not isinstance(cell, str) or not number.fullmatch(cell):
+            return cell
+        return (cell.replace(thousands, "") if thousands else cell).replace(decimal, ".").strip()
+
+    for block in blocks:
+        block.columns |= {
+            name: [plain(cell) for cell in cells] for name, cells in block.columns.items() if name not in texts
+        }
+        yield block
+
+
 def _json_values(cells: Sequence[Any], *, opening: str = "[{") -> list[Any] | None:
     """Return cells that are JSON lists or objects as these, empty ones as null; None when one is anything else."""
     values: list[Any] = []
@@ -219,4 +320,6 @@ def _ragged(path: str, start: int, end: int, row: list[str], names: list[str]) -
     what = f"{path}:{start}: {len(row)} {'field' if len(row) == 1 else 'fields'}, but the header has {len(names)}"
     if end > start:
         return f"{what}; the row runs to line {end}, is a quote not closed?"
+    if len(names) == 1:
+        what += "; a title above the header can be left out with `skip_rows=1`"
     return f"{what}; put fields with the delimiter in them into quotes" if len(row) > len(names) else what

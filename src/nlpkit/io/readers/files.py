@@ -12,6 +12,7 @@ from nlpkit.io.readers import documents, mails
 from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock, from_rows
 from nlpkit.io.readers.columns import NULL, STRING, ValueKind, kind_of, merge
 from nlpkit.io.readers.delimited import with_lists
+from nlpkit.io.readers.guess import SAMPLE_ROWS
 from nlpkit.io.readers.notes import ReadingNotes
 from nlpkit.io.readers.roles import Roles, text_columns
 from nlpkit.io.readers.rows import FIRST_ROWS
@@ -42,6 +43,7 @@ class FileInput:
         self._content: bytes | None = None  # of a pipe, which is read once
         self._sha256: str | None = None
         self._n_reads = 0
+        self.samples: dict[str, list[Any]] = {}  # the first values of each column of a workbook
 
     def roles(self, roles: Roles) -> Roles:
         """Return the roles as they apply here."""
@@ -59,6 +61,8 @@ class FileInput:
                 return {}
             for name, values in block.cut(0, room).columns.items():
                 kinds[name] = reduce(merge, (kinds.get(name, NULL), kind_of(values)))
+                sample = self.samples.setdefault(name, [])
+                sample += values[: SAMPLE_ROWS - len(sample)]
             room -= len(block.numbers)
             if room <= 0:
                 break
@@ -84,7 +88,7 @@ class FileInput:
         content = self._read_whole()
         self._n_reads += 1
         if self._format == "xlsx":
-            sheet = read_sheet(content, path, report=self._n_reads == 1)
+            sheet = read_sheet(content, path, self._options, report=self._n_reads == 1)
             yield from with_lists(sheet, text_columns(self._options.text_col))
             return
         if self._format == "eml":

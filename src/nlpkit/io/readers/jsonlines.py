@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -19,6 +20,7 @@ from nlpkit.wording import listed, truncated
 _MOST_LEVELS = 500  # of nesting; json gives up at about 1,000, orjson at 1,024
 _LARGE = 2.0**63
 _GROUP = 1 << 20  # bytes
+_TWITTER = re.compile(r"\A\s*window\.YTD\.\w+\.part\d+\s*=\s*")
 _OF_PANDAS = (
     "; it is written column by column, as by pandas: write it with `to_json(path, orient='records', lines=True)`"
 )
@@ -124,12 +126,19 @@ def _not_json(line: str, path: str, number: int, error: json.JSONDecodeError) ->
     return f"{path}:{number}: not JSON: {problem} at column {error.colno} of {truncated(line.strip(), 60)}{hint}"
 
 
-def read_json(text: Iterator[str], path: str, text_col: str) -> Iterator[RowBlock]:
+def read_json(text: Iterator[str], path: str, text_col: str, *, record: str | None = None) -> Iterator[RowBlock]:
     """Yield the objects of a JSON text, which is loaded whole: a list, an object with one list, one document, or lines.
+
+    Files of the archive of Twitter begin with the name of a variable, and wrap each object in another one. A text of Telegram may be a
+    list of texts and objects with a text.
+
+    Args:
+        text_col: names an object that is one document.
+        record: the place of the documents, names with a full stop between; lists on the way are gone through.
 
     Raises InputError with path:line:column where it is not JSON, and when it holds no list of objects.
     """
-    whole = "".join(text)
+    whole = _TWITTER.sub("", "".join(text), count=1)
     if not whole or whole.isspace():
         return
     try:
@@ -143,11 +152,58 @@ def read_json(text: Iterator[str], path: str, text_col: str) -> Iterator[RowBloc
         raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
     except ValueError as error:
         raise InputError(f"{path}: not JSON ({error})") from None
-    rows = _rows(value, path, text_col)
+    rows = _rows(value, path, text_col) if record is None else _records(value, path, record)
+    rows = [_joined(row) for row in _unwrapped(rows)]
     share = len(whole) // max(1, len(rows))
     for start in range(0, len(rows), BLOCK_ROWS):
         part = rows[start : start + BLOCK_ROWS]
         yield from_rows(part, range(start + 1, start + len(part) + 1), share * len(part), unit="item")
+
+
+def _records(value: Any, path: str, record: str) -> list[dict[str, Any]]:
+    """Return the objects in a place.
+
+    Raises:
+        InputError: there is none, or something else.
+    """
+    values = [value]
+    for depth, name in enumerate(parts := record.removesuffix("[]").replace("[].", ".").split("."), start=1):
+        values = [item for one in values for item in (one if isinstance(one, list) else [one])]
+        there = [one[name] for one in values if isinstance(one, dict) and name in one]
+        if not there:
+            known = dict.fromkeys(key for one in values if isinstance(one, dict) for key in one)
+            place = ".".join(parts[: depth - 1])
+            raise InputError(
+                f"{path}: `json_record={record}`: no '{name}'{f' in {place}' if place else ''} (it has {listed(list(known), 8)})",
+                parameter="json_record",
+            )
+        values = there
+    rows = [item for one in values for item in (one if isinstance(one, list) else [one])]
+    other = next((row for row in rows if not isinstance(row, dict)), None)
+    if other is not None:
+        raise InputError(
+            f"{path}: `json_record={record}` should lead to objects, here is {truncated(json.dumps(other), 60)}",
+            parameter="json_record",
+        )
+    return rows
+
+
+def _unwrapped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the objects inside objects that have one key, which is the same in all: {"tweet": {...}}."""
+    keys = {tuple(row) for row in rows}
+    if len(keys) == 1 and len(key := keys.pop()) == 1 and all(isinstance(row[key[0]], dict) for row in rows):
+        return [row[key[0]] for row in rows]
+    return rows
+
+
+def _joined(row: dict[str, Any]) -> dict[str, Any]:
+    """Return an object whose text is one text, where it is a list of texts and of objects with a type and a text."""
+    text = row.get("text")
+    if not isinstance(text, list) or not any(isinstance(part, dict) for part in text):
+        return row
+    parts = [part.get("text") if isinstance(part, dict) and "type" in part else part for part in text]
+    words = [part for part in parts if isinstance(part, str)]
+    return {**row, "text": "".join(words)} if len(words) == len(parts) else row
 
 
 def _rows(value: Any, path: str, text_col: str) -> list[dict[str, Any]]:

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from nlpkit.errors import SchemaError
+from nlpkit.errors import InputError, SchemaError
 from nlpkit.io.footers import DOCUMENTS, check_footer
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Assembler, Taken
 from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
-from nlpkit.io.readers.columns import INT, NULL, STRING, TYPES, ValueKind
+from nlpkit.io.readers.chats import is_chat
+from nlpkit.io.readers.columns import INT, NULL, STRING, TYPES, ValueKind, settle
 from nlpkit.io.readers.files import FORMATS as FILE_FORMATS
 from nlpkit.io.readers.files import FileInput
+from nlpkit.io.readers.guess import is_row, text_column
 from nlpkit.io.readers.ids import UniqueIds
+from nlpkit.io.readers.metadata import Metadata
 from nlpkit.io.readers.notes import ReadingNotes
 from nlpkit.io.readers.parquet import ArrowInput, ParquetInput
 from nlpkit.io.readers.places import DerivedColumn, derived_columns
-from nlpkit.io.readers.roles import rename
+from nlpkit.io.readers.places_of_files import PathColumns
+from nlpkit.io.readers.roles import Roles, rename
 from nlpkit.io.readers.rows import RowInput
 from nlpkit.io.readers.schema import InputHeader, TableLayout
+from nlpkit.io.readers.statistics import FORMATS as STATISTICS
+from nlpkit.io.readers.statistics import StatisticsInput
 from nlpkit.io.readers.unreadable import NoRecordsError
 from nlpkit.io.selection import selection_columns
 from nlpkit.io.sources import Source, StoredBytes, is_markdown, sniff
@@ -45,6 +51,9 @@ class OpenedInput:
     no_records: NoRecordsError | None = None
     derived: dict[str, DerivedColumn] = field(default_factory=dict)
     partition: dict[str, str | None] = field(default_factory=dict)  # columns that its folders name
+    _types: dict[str, pa.DataType] = field(default_factory=dict)  # of metadata, where the columns have types
+    metadata: Metadata | None = None
+    key: str | None = None  # the column that metadata go by; None: the file
 
     @property
     def empty(self) -> bool:
@@ -64,10 +73,15 @@ class OpenedInput:
         if columns:
             self.partition = {name: value for name, value in self.source.partition.items() if name not in columns}
             kind: Any = pa.string() if isinstance(self.reader, ArrowInput) else STRING
+            if options.path_cols is not None:
+                self.partition |= self._path_columns(PathColumns(options.path_cols), columns)
             columns = {**columns, **dict.fromkeys(self.partition, kind)}
+            if self.metadata is not None:
+                self.key = next((name for name in (self.metadata.on, roles.id) if name in columns), None)
+                columns = {**columns, **self._metadata_kinds(self.metadata, columns)}
         renamed = {"text": roles.text}
         if columns:
-            named = self.reader.roles(roles)
+            named = self._with_text(self.reader.roles(roles), columns)
             self.derived = derived_columns(named, columns, self.source.shown)
             columns = {**columns, **{name: column.kind for name, column in self.derived.items()}}
             copies = self.source.format not in ("xml", "sgml")  # there the options hold paths, no names of columns
@@ -81,6 +95,60 @@ class OpenedInput:
                 derived={name: column.columns for name, column in self.derived.items()},
             )
         self.header = InputHeader(self.source.shown, renamed, columns, self.reader.open_ended, metadata)
+
+    def _with_text(self, roles: Roles, columns: Mapping[str, Any]) -> Roles:
+        """Return the roles with the column that must be the text, where it is called otherwise and nobody named it."""
+        if roles.text != "text" or "text" in columns or not roles.text_needed or roles.words in columns:
+            return roles
+        if self.source.format in ("csv", "tsv") and is_row(list(columns), self.reader.samples):
+            raise InputError(
+                f"{self.source.shown} has no column 'text', and its first row looks like a document, not like a header: read it with "
+                "`header=False`, or name the column with `text_col`",
+                parameter="text_col",
+            )
+        used = {column for role, column in roles.items() if role != "text"}
+        guess = text_column(self.reader.samples, self.source.shown, roles=used)
+        if guess is None:
+            return roles
+        log.warning(
+            "%s: the text is column '%s', %.0f words on average; `text_col` names another one",
+            self.source.shown, guess.name, guess.words,
+        )  # fmt: skip
+        return replace(roles, text=guess.name)
+
+    def _path_columns(self, columns_of: PathColumns, columns: Mapping[str, Any]) -> dict[str, str | None]:
+        values = columns_of.values(self.source.relative) or {}
+        there = next((name for name in values if name in columns), None)
+        if there is not None:
+            raise InputError(
+                f"{self.source.shown} has a column '{there}' already; give another name in `path_cols`",
+                parameter="path_cols",
+            )
+        return values
+
+    def _metadata_kinds(self, metadata: Metadata, columns: Mapping[str, Any]) -> dict[str, Any]:
+        there = next((name for name in metadata.columns if name in columns), None)
+        if there is not None:
+            raise InputError(
+                f"{self.source.shown} and {metadata.path} have a column '{there}' both; rename or remove one of them",
+                parameter="meta",
+            )
+        kinds = metadata.kinds()
+        if not isinstance(self.reader, ArrowInput):
+            return dict(kinds)
+        self._types = {name: settle(name, kind).type for name, kind in kinds.items()}
+        return dict(self._types)
+
+    def _with_metadata(self, part: RowBlock | ArrowBlock) -> RowBlock | ArrowBlock:
+        if self.metadata is None:
+            return part
+        if self.key is None:
+            keys: list[Any] = [self.metadata.key_of_file(self.source)] * len(part.numbers)
+        elif isinstance(part, RowBlock):
+            keys = part.columns[self.key]
+        else:
+            keys = part.batch.column(self.key).to_pylist()
+        return part.with_columns(self.metadata.values(keys), self._types)
 
     def assembler(
         self, layout: TableLayout, options: ReadOptions, unique: UniqueIds | None, late: set[str]
@@ -110,6 +178,7 @@ class OpenedInput:
         for part in self._parts(assembler.layout, batch_rows, skip):
             if self.partition:
                 part = part.with_constants(self.partition)
+            part = self._with_metadata(part)
             taken = assembler.take(part, limit) if isinstance(part, RowBlock) else assembler.take_arrow(part, limit)
             yield taken, part.size
             limit = None if limit is None else limit - taken.batch.num_rows
@@ -121,8 +190,8 @@ class OpenedInput:
             derived = [name for column in self.derived.values() for name in column.columns]
             names = [
                 name
-                for name in dict.fromkeys([*self.header.renamed.values(), *derived])
-                if name not in self.derived and name not in self.partition
+                for name in dict.fromkeys([*self.header.renamed.values(), *derived, *([self.key] if self.key else ())])
+                if name not in self.derived and name not in self.partition and name not in self._types
             ]
             for batch in self.reader.batches(names, batch_rows, skip):
                 yield ArrowBlock(batch, range(skip + 1, skip + batch.num_rows + 1))
@@ -138,6 +207,7 @@ class OpenedInput:
         if (
             self.derived
             or self.partition
+            or self.metadata is not None
             or not all(isinstance(kind, ValueKind) and kind.name in TYPES for kind in kinds.values())
         ):
             return None
@@ -195,6 +265,15 @@ def reader_of(
             _note_index(table)
             return table
     assert format is not None
+    if format in STATISTICS:
+        return StatisticsInput(source, format, options.sheet, stdin)
+    if format == "txt" and options.format is None:
+        stored = StoredBytes(source, stdin)
+        if is_chat(stored.head().decode("utf-8", "replace").splitlines()):
+            log.warning(
+                "%s: read as messages of a chat, with sender and date; `format=txt` reads it as text", source.shown
+            )
+            format = "chat"
     if format in FILE_FORMATS:
         return FileInput(source, format, options, alone=alone, notes=notes, stdin=stdin, stored=stored)
     per_file = per_file or is_markdown(source.path)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nlpkit.errors import InputError, SchemaError, first_line
+from nlpkit.io.readers.guess import SAMPLE_ROWS
 from nlpkit.io.readers.roles import Roles
 from nlpkit.io.sources import Source, StoredBytes
 from nlpkit.io.validity import check_values
@@ -75,6 +76,13 @@ class ArrowInput(ABC):
     def roles(self, roles: Roles) -> Roles:
         """Return the roles as they apply here."""
         return roles
+
+    @property
+    def samples(self) -> dict[str, list[Any]]:
+        """The first values of each column of text."""
+        names = [field.name for field in self.schema if _is_text(field.type)]
+        batch = next(self.batches(names, SAMPLE_ROWS), None) if names else None
+        return {} if batch is None else {name: batch.column(name).to_pylist() for name in names}
 
     @property
     def metadata(self) -> dict[str, Any] | None:
@@ -195,6 +203,11 @@ class BatchesInput(ArrowInput):
         """The footer block."""
         return self._block
 
+    @property
+    def samples(self) -> dict[str, list[Any]]:
+        """Nothing: they can be read once."""
+        return {}
+
     def batches(self, columns: Sequence[str], batch_rows: int, skip: int = 0) -> Iterator[pa.RecordBatch]:
         """Yield batches of at most `batch_rows` rows."""
         assert not skip  # they can be read once, from the first
@@ -208,6 +221,11 @@ class BatchesInput(ArrowInput):
 
     def close(self) -> None:
         """Do nothing: the batches are their owner's."""
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    held = type_.value_type if pa.types.is_dictionary(type_) else type_
+    return bool(pa.types.is_string(held) or pa.types.is_large_string(held))
 
 
 def _without_views(type_: pa.DataType) -> pa.DataType:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice
-from typing import TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -59,13 +59,21 @@ class Quoting(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How the rows of a file are told apart; wrapped: the columns whose cells lose the marks around them, where there is no quoting."""
+    """How the rows of a file are told apart.
+
+    wrapped: the columns whose cells lose the marks around them, where there is no quoting. skip: lines above the header.
+    certain: the whole text was looked at. header: the first row has the names of the columns. row_names: rows have one field more than
+    the header, as R writes the names of rows. escape: the character that takes the meaning from the one behind it, "" for none.
+    """
 
     delimiter: str
     quoting: Quoting = Quoting.DOUBLED
     wrapped: frozenset[int] = frozenset()
-    skip: int = 0  # lines above the header
-    certain: bool = True  # the whole text was looked at
+    skip: int = 0
+    certain: bool = True
+    header: bool = True
+    row_names: bool = False
+    escape: str = ""
 
 
 _UNESCAPED = (Quoting.UNESCAPED, Quoting.BARE)
@@ -101,7 +109,12 @@ class Lines:
 
 def rows_of(lines: Lines, dialect: Dialect) -> Iterator[list[str]]:
     """Yield the rows, an empty one for a blank line; raises csv.Error where they are not quoted so."""
+    quoted: Literal[0, 3] = csv.QUOTE_NONE if dialect.quoting is Quoting.NONE else csv.QUOTE_MINIMAL
     match dialect.quoting:
+        case _ if dialect.escape:
+            return csv.reader(
+                lines, delimiter=dialect.delimiter, quoting=quoted, escapechar=dialect.escape, strict=True
+            )
         case Quoting.DOUBLED:
             return csv.reader(lines, delimiter=dialect.delimiter, strict=True)
         case Quoting.NONE:
@@ -124,7 +137,7 @@ def find_quoting(
         open_bytes: gives it as UTF-8, where that takes less time.
     """
     csv.field_size_limit(LONGEST_FIELD)
-    look = _Look(open_text, dialect.delimiter, dialect.skip, whole, open_bytes)
+    look = _Look(open_text, dialect, whole, open_bytes)
     if not look.is_doubtful():
         return replace(dialect, certain=whole)
     doubled = look.trial(Quoting.DOUBLED)
@@ -215,6 +228,7 @@ class _Trial:
 
     delimiter: str
     quoting: Quoting
+    extra: int = 0  # fields that rows have more than the header
     names: list[str] = field(default_factory=list)
     problem: tuple[int, str] | None = None
     bare: int = 0
@@ -235,8 +249,8 @@ class _Trial:
     def add(self, row: list[str], lines: list[str], last: int) -> None:
         first = last - len(lines) + 1
         if not self.names:
-            self.names = row
-            self.values, self.shapes = [Counter() for _ in row], [set() for _ in row]
+            self.names = [""] * self.extra + row
+            self.values, self.shapes = [Counter() for _ in self.names], [set() for _ in self.names]
             return
         if len(row) != len(self.names):
             fields = f"the row in line {first} has {counted(len(row), 'field')}, the header {len(self.names)}"
@@ -308,10 +322,9 @@ class _Plain:
 class _Look:
     """A text that can be read again and again, to try ways of quoting."""
 
-    def __init__(
-        self, open_text: OpenText, delimiter: str, skip: int, whole: bool, open_bytes: OpenBytes | None = None
-    ) -> None:
-        self._open, self.delimiter, self._skip, self._whole = open_text, delimiter, skip, whole
+    def __init__(self, open_text: OpenText, dialect: Dialect, whole: bool, open_bytes: OpenBytes | None = None) -> None:
+        self._open, self.delimiter, self._skip, self._whole = open_text, dialect.delimiter, dialect.skip, whole
+        self._extra = int(dialect.row_names)
         self._open_bytes = open_bytes
 
     def _lines(self) -> Lines:
@@ -327,7 +340,9 @@ class _Look:
         header = next(
             (row for row in csv.reader(islice(lines, _MOST_HEADER_LINES), delimiter=self.delimiter) if row), []
         )
-        scan = _Scan(ord(self.delimiter), len(header))
+        if not self.delimiter.isascii():
+            return True
+        scan = _Scan(ord(self.delimiter), len(header) + self._extra)
         rest: list[bytes] = []
         for piece in _readable(self._pieces()):
             end = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
@@ -347,7 +362,7 @@ class _Look:
 
     def trial(self, quoting: Quoting) -> _Trial:
         """Return what a way of quoting makes of the text."""
-        trial = _Trial(self.delimiter, quoting)
+        trial = _Trial(self.delimiter, quoting, self._extra)
         lines = self._lines()
         try:
             for row in rows_of(lines, Dialect(self.delimiter, quoting)):
@@ -385,8 +400,8 @@ class _Look:
             if cells == [""]:
                 continue
             if not n_fields:
-                n_fields = len(cells)
-                columns = [_MarkedColumn() for _ in cells]
+                n_fields = len(cells) + self._extra
+                columns = [_MarkedColumn() for _ in range(n_fields)]
                 continue
             if len(cells) != n_fields:
                 even = False

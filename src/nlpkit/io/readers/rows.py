@@ -6,19 +6,23 @@ import codecs
 from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from itertools import chain
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from nlpkit.errors import InputError
 from nlpkit.io.encoding import SAMPLE_BYTES, Decoded, decode
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.arrow_lines import ArrowLines
 from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
+from nlpkit.io.readers.chats import read_chat
 from nlpkit.io.readers.columns import NULL, STRING, ValueKind, kind_of, merge
-from nlpkit.io.readers.delimited import dialect_of, read_delimited, with_lists
+from nlpkit.io.readers.delimited import dialect_of, read_delimited, with_lists, with_numbers
+from nlpkit.io.readers.guess import SAMPLE_ROWS
 from nlpkit.io.readers.jsonlines import read_json, read_jsonl
 from nlpkit.io.readers.plain import read_file, read_lines
 from nlpkit.io.readers.quoting import Dialect
 from nlpkit.io.readers.roles import NUMBERED, Roles, text_columns
+from nlpkit.io.readers.subtitles import read_subtitles
+from nlpkit.io.readers.tagged import read_conllu, read_vertical
 from nlpkit.io.sources import Source, StoredBytes
 
 FIRST_ROWS = 1_000
@@ -62,6 +66,7 @@ class RowInput:
         self._blocks: Iterator[RowBlock | ArrowBlock] | None = None
         self._arrow = ArrowLines()
         self._dialect: Dialect | None = None  # of CSV, once it is known
+        self.samples: dict[str, list[Any]] = {}  # the first values of each column
 
     def roles(self, roles: Roles) -> Roles:
         """Return the roles as they apply here: a text file has no columns to name."""
@@ -80,6 +85,8 @@ class RowInput:
             head.append(block)
             for name, values in block.cut(0, room).columns.items():
                 kinds[name] = reduce(merge, (kinds.get(name, NULL), kind_of(values)))
+                sample = self.samples.setdefault(name, [])
+                sample += values[: SAMPLE_ROWS - len(sample)]
             room -= len(block.numbers)
             if room <= 0:
                 break
@@ -142,13 +149,24 @@ class RowInput:
         text = decoded.text
         match self.format:
             case "json":
-                return read_json(text, path, options.text_col)
+                return read_json(text, path, options.text_col, record=options.json_record)
             case "csv" | "tsv":
                 na_values = [value for value in options.na_values.split(",") if value]
                 text = self._with_dialect(text)
                 assert self._dialect is not None
+                texts = text_columns(options.text_col)
                 blocks = read_delimited(text, path, self._dialect, na_values=na_values)
-                return with_lists(blocks, text_columns(options.text_col)) if self._lists else blocks
+                if options.decimal != "." or options.thousands:
+                    blocks = with_numbers(blocks, options.decimal, options.thousands, {*texts, options.id_col})
+                return with_lists(blocks, texts) if self._lists else blocks
+            case "srt" | "vtt":
+                return read_subtitles(text, path)
+            case "chat":
+                return read_chat(text, path)
+            case "conllu":
+                return read_conllu(text, path)
+            case "vertical":
+                return read_vertical(text, path)
             case "txt":
                 return read_file(text) if self._per_file else read_lines(text)
             case _:
@@ -175,7 +193,7 @@ class RowInput:
             open_text,
             self.source.shown,
             delimiter=delimiter,
-            text_col=self._options.text_col,
+            options=self._options,
             whole=whole,
             open_bytes=self._bytes_again if again and self.encoding == "utf-8" else None,
         )

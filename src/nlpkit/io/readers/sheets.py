@@ -5,17 +5,20 @@ from __future__ import annotations
 import logging
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
+from itertools import chain, islice
 from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 import numpy as np
 
 from nlpkit.errors import InputError, NlpkitError, first_line, missing_extra
+from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.blocks import BLOCK_ROWS, RowBlock
 from nlpkit.io.readers.delimited import REPEATED_HEADER, columns_of, header_names
+from nlpkit.io.readers.guess import SAMPLE_ROWS, titles_above
 from nlpkit.io.readers.unreadable import MOST_UNPACKED_SHEETS, UnreadableFileError, opened_zip
 from nlpkit.wording import counted
 
@@ -38,10 +41,11 @@ class Merged(NamedTuple):
 log = logging.getLogger("nlpkit.io")
 
 
-def read_sheet(content: bytes, path: str, *, report: bool) -> Iterator[RowBlock]:
+def read_sheet(content: bytes, path: str, options: ReadOptions, *, report: bool) -> Iterator[RowBlock]:
     """Yield the rows below the header, values as Excel holds them: those of formulas as last computed, dates in ISO 8601.
 
     Args:
+        options: the sheet, and the rows above its header.
         report: say which sheet of several is read.
 
     Raises:
@@ -61,19 +65,32 @@ def read_sheet(content: bytes, path: str, *, report: bool) -> Iterator[RowBlock]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of styles and extensions
             book = load_workbook(BytesIO(content), read_only=True, data_only=True)
-            sheets = book.worksheets
-            if report and len(sheets) > 1:
-                others = ", ".join(f"'{sheet.title}'" for sheet in sheets[1:])
-                log.warning("%s: the first sheet, '%s', is read; not %s", path, sheets[0].title, others)
+            sheet = _chosen(book.worksheets, options.sheet, path)
+            if report and options.sheet is None and len(book.worksheets) > 1:
+                others = ", ".join(f"'{other.title}'" for other in book.worksheets[1:])
+                log.warning(
+                    "%s: the first sheet, '%s', is read; not %s (`sheet` names another)", path, sheet.title, others
+                )
             with opened_zip(content, "xlsx", MOST_UNPACKED_SHEETS) as archive:
-                merged, _ = _look(archive, sheets[0]._worksheet_path)
+                merged, _ = _look(archive, sheet._worksheet_path)
                 if has_underscores:
-                    sheets[0]._shared_strings = _shared_strings(archive, shared)
-            yield from _blocks(sheets[0], path, merged, report=report)
+                    sheet._shared_strings = _shared_strings(archive, shared)
+            yield from _blocks(sheet, path, merged, options.skip_rows, report=report)
     except (NlpkitError, MemoryError):
         raise
     except Exception as error:  # a broken workbook may fail anywhere in the library
         raise UnreadableFileError(f"it is broken ({type(error).__name__}: {first_line(error)})") from None
+
+
+def _chosen(sheets: list[Any], name: str | None, path: str) -> Any:
+    """Return a sheet by its name, or by its number, which counts from 1; None is the first one."""
+    if name is None:
+        return sheets[0]
+    for number, sheet in enumerate(sheets, start=1):
+        if name in (sheet.title, str(number)):
+            return sheet
+    names = ", ".join(f"'{sheet.title}'" for sheet in sheets)
+    raise InputError(f"{path}: no sheet '{name}' (it has {names})", parameter="sheet")
 
 
 def _look(archive: ZipFile, name: str) -> tuple[list[Merged], bool]:
@@ -148,7 +165,7 @@ class _Filled:
                     self.cells += 1
 
 
-def _blocks(sheet: Any, path: str, merged: list[Merged], *, report: bool) -> Iterator[RowBlock]:
+def _blocks(sheet: Any, path: str, merged: list[Merged], skip: int, *, report: bool) -> Iterator[RowBlock]:
     from openpyxl.cell.cell import ERROR_CODES
 
     errors = frozenset(ERROR_CODES)
@@ -160,12 +177,8 @@ def _blocks(sheet: Any, path: str, merged: list[Merged], *, report: bool) -> Ite
     reasons: dict[int, str] = {}
     done = 0
     filled = _Filled(merged)
-    for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
-        row = [_value(cell, errors) for cell in cells]
-        while row and row[-1] is None:
-            row.pop()
-        if not row:
-            continue
+    numbered = enumerate(sheet.iter_rows(values_only=True), start=1)
+    for number, row in _below_titles(((n, _row(cells, errors)) for n, cells in numbered if n > skip), path, report):
         if not names:
             header = row
             names = header_names(["" if value is None else str(value) for value in row], path, number)
@@ -174,7 +187,7 @@ def _blocks(sheet: Any, path: str, merged: list[Merged], *, report: bool) -> Ite
         if len(row) > len(names):
             raise InputError(
                 f"{path}:{number}: a value stands right of the last column that has a name, '{names[-1]}'; the first row that is not "
-                "empty is the header: remove a title above it"
+                "empty is the header: leave a title above it out with `skip_rows`"
             )
         if row == header:
             reasons[len(rows)] = REPEATED_HEADER
@@ -193,6 +206,24 @@ def _blocks(sheet: Any, path: str, merged: list[Merged], *, report: bool) -> Ite
             "%s: %s gave %s below their value (%s)",
             path, counted(filled.ranges, "merged range"), counted(filled.cells, "empty cell"), "a merged cell is one for all its rows",
         )  # fmt: skip
+
+
+def _below_titles(rows: Iterator[tuple[int, list[Any]]], path: str, report: bool) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the rows that hold something from the header on, with their numbers."""
+    filled = ((number, row) for number, row in rows if row)
+    first = list(islice(filled, SAMPLE_ROWS))
+    titles = titles_above([row for _, row in first])
+    if titles and report:
+        log.warning("%s: %s above the header left out", path, counted(titles, "row of a title", "rows of titles"))
+    yield from chain(first[titles:], filled)
+
+
+def _row(cells: Iterable[Any], errors: frozenset[str]) -> list[Any]:
+    """Return the values of a row up to the last cell that holds something."""
+    row = [_value(cell, errors) for cell in cells]
+    while row and row[-1] is None:
+        row.pop()
+    return row
 
 
 def _block(names: list[str], rows: list[list[Any]], lines: list[int], done: int, reasons: dict[int, str]) -> RowBlock:
