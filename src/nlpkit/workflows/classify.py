@@ -112,11 +112,11 @@ def train_classifier(
     Raises:
         InputError, ColumnError: documents that cannot be learned from; UsageError: options that contradict each other.
     """
-    records = (options, splits, tokens, weights, EncoderOptions.from_value(encoder), report, execution)
-    chosen, execution = _options(records, settings, model=model, test=test)
+    records = (options, splits, tokens, weights, EncoderOptions.from_value(encoder), report, gates, execution)
+    chosen, bounds, execution = _options(records, settings, model=model, test=test)
     if chosen.splits.cv is not None:
         raise UsageError("`cv` deals documents into folds, which cross_validate does", parameter="cv")
-    return _train(as_corpus(data), chosen, gates or GateOptions(), execution, folds=0)
+    return _train(as_corpus(data), chosen, bounds, execution, folds=0)
 
 
 def cross_validate(
@@ -139,23 +139,24 @@ def cross_validate(
     Args:
         folds: how many, 5 by default.
     """
-    records = (options, splits, tokens, weights, EncoderOptions.from_value(encoder), report, execution)
-    chosen, execution = _options(records, settings if folds is None else {**settings, "cv": folds}, model=model)
+    records = (options, splits, tokens, weights, EncoderOptions.from_value(encoder), report, gates, execution)
+    chosen, bounds, execution = _options(records, settings if folds is None else {**settings, "cv": folds}, model=model)
     if chosen.splits.test is not None or chosen.splits.split is not None:
         raise UsageError("`test` and `split` name the test documents, which train_classifier takes", parameter="test")
     n_folds = chosen.splits.cv or DEFAULT_FOLDS
-    return CrossValidation(_train(as_corpus(data), chosen, gates or GateOptions(), execution, folds=n_folds))
+    return CrossValidation(_train(as_corpus(data), chosen, bounds, execution, folds=n_folds))
 
 
 def _options(
     records: Sequence[Any], settings: dict[str, Any], *, model: str | None, test: Any = None
-) -> tuple[ClassifyOptions, Execution]:
+) -> tuple[ClassifyOptions, GateOptions, Execution]:
     kinds = (
-        ClassifierOptions, SplitOptions, ClassifierTextOptions, WeightOptions, EncoderOptions, ClassifierReportOptions, Execution,
+        ClassifierOptions, SplitOptions, ClassifierTextOptions, WeightOptions, EncoderOptions, ClassifierReportOptions, GateOptions,
+        Execution,
     )  # fmt: skip
     named = {name: value for name, value in (("model", model), ("test", test)) if value is not None}
-    *chosen, execution = with_settings(records, {**settings, **named}, kinds)
-    return ClassifyOptions(*chosen), execution
+    *chosen, gates, execution = with_settings(records, {**settings, **named}, kinds)
+    return ClassifyOptions(*chosen), gates, execution
 
 
 def _train(

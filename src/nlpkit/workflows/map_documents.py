@@ -9,10 +9,11 @@ from typing import Any
 from nlpkit.errors import unknown_value
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.shards import ShardOptions
-from nlpkit.parameters import Execution
+from nlpkit.parameters import Execution, takes
 from nlpkit.workflows.map_jobs import RECORDS, MapJob, records_of
 
 
+@takes()
 def map_documents(
     command: str,
     *inputs: str | Path,

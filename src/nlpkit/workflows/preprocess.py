@@ -24,7 +24,7 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.selection import selection_steps
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.io.vocabularies import vocabulary_table
-from nlpkit.parameters import Execution, with_settings
+from nlpkit.parameters import Execution, takes, with_settings
 from nlpkit.text.options import DocumentTextOptions, PreprocessOptions, PreprocessReport, TextOptions, TokenOptions
 from nlpkit.text.plan import Step, plan_steps
 from nlpkit.text.preprocess import FittedVocabulary
@@ -249,6 +249,7 @@ class PreprocessedCorpus(Corpus):
         self.result.documents.close()
 
 
+@takes(ReadOptions)
 def preprocess(
     data: Any,
     *,

@@ -75,8 +75,10 @@ def sentiment(
         UsageError, InputError, ColumnError, MissingError: the lexicon or the documents cannot be used.
     """
     named = settings if lexicon is None else {**settings, "lexicon": lexicon}
-    records = (options, tokens, execution)
-    options, tokens, execution = with_settings(records, named, (SentimentOptions, SentimentTextOptions, Execution))
+    records = (options, tokens, gates, execution)
+    options, tokens, gates, execution = with_settings(
+        records, named, (SentimentOptions, SentimentTextOptions, GateOptions, Execution)
+    )
     with sentiment_batches(
         as_corpus(data), options=options, tokens=tokens, execution=execution, gates=gates
     ) as predictions:

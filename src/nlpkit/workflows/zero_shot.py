@@ -74,8 +74,10 @@ def zero_shot(
         UsageError, InputError, ColumnError, MissingError: labels, documents, the encoder or the language model cannot be used.
     """
     named = settings if labels is None else {**settings, "labels": labels}
-    records = (options or ZeroShotOptions(), EncoderOptions.from_value(encoder), execution or Execution())
-    options, embedding, execution = with_settings(records, named)
+    records = (options, EncoderOptions.from_value(encoder), gates, execution)
+    options, embedding, gates, execution = with_settings(
+        records, named, (ZeroShotOptions, EncoderOptions, GateOptions, Execution)
+    )
     with zero_shot_batches(
         as_corpus(data), options=options, encoder=embedding, execution=execution, gates=gates
     ) as predictions:
