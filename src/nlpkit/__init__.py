@@ -29,7 +29,7 @@ _NAMES = {
     "embed.attention": "AttentionOptions",
     "embed.options": "DocumentMethodOptions EncoderOptions SbertOptions",
     "errors": (
-        "ActorLostError ColumnError EncodingError InputError MissingError NlpkitError OutOfMemoryError "
+        "ActorLostError ColumnError EncodingError InputError MissingError MissingExtraError MissingFileError NlpkitError OutOfMemoryError "
         "OutputExistsError QualityGateError SchemaError UsageError"
     ),
     "evaluation.options": "AgreementOptions EvaluationOptions GateOptions IntervalOptions JudgeOptions",

@@ -64,7 +64,7 @@ def document(value: Any) -> None:
     """Let the signature and the docstring of a public function or an option record list each option."""
     if value in _WRITTEN or not (isinstance(value, FunctionType) or is_record(value)):
         return
-    _WRITTEN[value] = Written(inspect.signature(value), inspect.getdoc(value) or "")
+    _WRITTEN[value] = Written(inspect.signature(value), _with_args_of_other(value, inspect.getdoc(value) or ""))
     listed = options_of(value)
     if listed:
         signature = signature_of(value)
@@ -221,6 +221,18 @@ def _evaluated(function: Any, parameter: str, annotation: Any) -> Any:
         return eval(annotation, vars(sys.modules[parameter_home(function, parameter).__module__]))
     except NameError:  # a class that is imported for types only stays unloaded
         return annotation
+
+
+def _with_args_of_other(function: Any, docstring: str) -> str:
+    """Return the docstring of a function that hands its options on, with the Args and Raises of the other that hold for it."""
+    other = getattr(function, "hands_on_to", None)
+    if other is None:
+        return docstring
+    args, _, raises = (inspect.getdoc(other) or "").partition("\nArgs:\n")[2].partition("\nRaises:\n")
+    names = {parameter.name for parameter in written_parameters(function)}
+    kept = [one for one in re.split(r"(?m)^(?=    \w)", args) if one.strip().partition(":")[0] in names]
+    before, example, after = docstring.partition("\nExample:")
+    return f"{before.rstrip()}\n\nArgs:\n{''.join(kept).rstrip()}\n\nRaises:\n{raises.rstrip()}\n{example}{after}"
 
 
 def _documented(docstring: str, options: Sequence[Option]) -> str:

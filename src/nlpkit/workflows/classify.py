@@ -19,7 +19,7 @@ from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, 
 from nlpkit.classify.scores import score_predictions
 from nlpkit.classify.words import CutWords
 from nlpkit.embed.options import EncoderOptions
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import MissingFileError, UsageError
 from nlpkit.evaluation.options import GateOptions
 from nlpkit.evaluation.results import Evaluation
 from nlpkit.io.classifier_files import classifier_tables
@@ -259,7 +259,7 @@ def _test_corpus(test: Any, corpus: Corpus) -> Corpus | None:
     if test is None or not isinstance(test, str | Path):
         return None if test is None else as_corpus(test)
     if not Path(test).exists():
-        raise InputError(f"`test` {missing_path(Path(test))}", parameter="test")
+        raise MissingFileError(f"`test` {missing_path(Path(test))}", parameter="test")
     return replace(
         read_corpus(test, options=replace(corpus.options, limit=None, sample=None)),
         spool_directory=corpus.spool_directory,

@@ -16,6 +16,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.io.corpora import DocumentStream, Scan, open_documents, open_table
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.selection import KEEP_IF, WHERE
+from nlpkit.io.sources import check_there
 from nlpkit.parameters import with_settings
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def as_corpus(data: Any) -> Corpus:
 def read_corpus(
     *inputs: str | Path, options: ReadOptions | None = None, beside: str | Path | None = None, **settings: Any
 ) -> Corpus:
-    """Return the documents of files, directories or globs; they are read when they are needed.
+    """Return the documents of files, directories or globs. nlpkit reads them when a function needs them.
 
     Args:
         inputs: jsonl, json, csv, tsv, xlsx, parquet, txt, md, xml, html, pdf, docx, eml, mbox, also .gz .zst .bz2; "-" is stdin.
@@ -197,7 +198,7 @@ def read_corpus(
         settings: single fields of the options, such as text_col="body".
 
     Raises:
-        UsageError: there is no input, or one that is no path.
+        UsageError: there is no input, or one that is not a path. MissingFileError: a file or directory does not exist.
     """
     if not inputs:
         raise UsageError("a corpus needs at least one file or directory", parameter="inputs")
@@ -208,6 +209,7 @@ def read_corpus(
                 "is; Corpus.from_frame names the columns of one, Corpus.from_texts gives texts labels and dates",
                 parameter="inputs",
             )
+        check_there(os.fspath(value))
     (options,) = with_settings((options,), settings, (ReadOptions,))
     directory = None if beside is None or str(beside) == "-" else Path(beside).resolve().parent
     return Corpus(tuple(map(str, inputs)), None, options, directory)

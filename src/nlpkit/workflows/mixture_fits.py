@@ -84,10 +84,7 @@ def fit_labeled_lda(data: Any, *, options: LabeledLdaOptions | None = None, **se
 def fit_ctm(
     data: Any, *, options: CtmOptions | None = None, encoder: EncoderOptions | str | None = None, **settings: Any
 ) -> FittedTopics:
-    """Fit a contextualized topic model (Bianchi et al. 2021), or ProdLDA (Srivastava & Sutton 2017).
-
-    encoder: what makes embeddings of documents, where they have none in a column embedding.
-    """
+    """Fit a contextualized topic model (Bianchi et al. 2021), or ProdLDA (Srivastava & Sutton 2017)."""
     return fit_topics("ctm", data, options, encoder=encoder, **settings)
 
 

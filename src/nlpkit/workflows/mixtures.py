@@ -175,15 +175,23 @@ def fit_topics(
 
     Args:
         kind: one of FITTERS.
-        data: a Corpus, texts or a data frame; a column tokens is used, else made. Labels are in its column label.
-        options, terms, tokens, encoder, execution, checkpoints: whole records of options; encoder: of ctm and fastopic.
-        checkpoint: the run directory that the model will be saved as; unfinished work is kept beside it (CHECKPOINT.checkpoint.npz,
-            CHECKPOINT.checkpoint.k.jsonl) until `save`, so that `resume` can continue it. None: nothing is kept. force: drop what is there.
+        data: a Corpus, texts or a data frame. A column tokens is used; without one nlpkit tokenises the texts. A model that needs
+            labels takes them from the column label.
+        options: how the model is fitted.
+        terms: how many words describe a topic, and which.
+        tokens: how texts become tokens.
+        encoder: which model embeds the documents, where they have no column embedding (ctm and fastopic).
+        execution: seed and threads.
+        checkpoints: how often unfinished work is kept, and whether it is continued.
+        checkpoint: the run directory that the model will be saved as. Unfinished work is kept beside it (CHECKPOINT.checkpoint.npz,
+            CHECKPOINT.checkpoint.k.jsonl) until `save`, so that `resume` can continue it. None: nothing is kept.
+        force: drop unfinished work that is there.
         settings: single options, such as k=20, min_df=2, seed=1.
 
     Raises:
-        UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit, or a column that the
-            model takes is not there or cannot be used; MissingError: the extra `neural` is not installed, which etm and embeddings need.
+        UsageError: an option is out of its range or does not go with another.
+        InputError: there is nothing to fit, or a column that the model takes is missing or cannot be used.
+        MissingError: the extra `neural` is not installed, which etm and embeddings need.
     """
     make, kind_of_options, name = FITTERS[kind]
     if kind_of_options in FINDS_NUMBER and "k" in settings:
