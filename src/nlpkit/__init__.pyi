@@ -21,6 +21,8 @@ from nlpkit.errors import ColumnError as ColumnError
 from nlpkit.errors import EncodingError as EncodingError
 from nlpkit.errors import InputError as InputError
 from nlpkit.errors import MissingError as MissingError
+from nlpkit.errors import MissingExtraError as MissingExtraError
+from nlpkit.errors import MissingFileError as MissingFileError
 from nlpkit.errors import NlpkitError as NlpkitError
 from nlpkit.errors import OutOfMemoryError as OutOfMemoryError
 from nlpkit.errors import OutputExistsError as OutputExistsError
@@ -184,6 +186,8 @@ __all__ = [
     "EncodingError",
     "InputError",
     "MissingError",
+    "MissingExtraError",
+    "MissingFileError",
     "NlpkitError",
     "OutOfMemoryError",
     "OutputExistsError",
@@ -1121,7 +1125,7 @@ def read_corpus(
     shard: str | None = None,
     batch_rows: int = 10000,
 ) -> Corpus:
-    """Return the documents of files, directories or globs; they are read when they are needed."""
+    """Return the documents of files, directories or globs. nlpkit reads them when a function needs them."""
 
 def diff(
     a: Any,

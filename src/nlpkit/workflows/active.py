@@ -21,6 +21,7 @@ from nlpkit.io.atomic import check_target
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.provenance import source_block
 from nlpkit.io.tasks import task_paths, write_task
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TokenOptions
 from nlpkit.types import BoolArray, FloatArray, LongArray
@@ -36,13 +37,15 @@ COLUMNS = ("prediction", "prediction_prob", "score", "rank")
 
 
 @dataclass(frozen=True, slots=True)
-class Proposals:
+class Proposals(Tabular):
     """Texts to be labelled next, the most useful first.
 
     documents: id, text, the user's columns, prediction and prediction_prob where there is a model, score (see
     `nlpkit.classify.active.Selection`) and rank, from 1. labels: that a person may give. n_labelled, n_repeated, n_candidates: documents
     labelled already, texts that stand there once more, and texts that were chosen from.
     """
+
+    _shown = "documents"
 
     documents: pa.Table
     source: DocumentStream

@@ -20,6 +20,7 @@ from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.pictures import write_picture
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.report.chart import COLOURS, Chart, Curve, draw_page, draw_picture, require
 from nlpkit.text.options import TokenOptions
@@ -31,7 +32,7 @@ from nlpkit.workflows.saving import save_derived_table
 
 
 @dataclass(frozen=True, slots=True)
-class ActiveCurves:
+class ActiveCurves(Tabular):
     """Learning curves of strategies. classes: names; n_documents: with a label; source: what was read."""
 
     curves: Curves

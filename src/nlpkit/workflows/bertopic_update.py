@@ -19,6 +19,7 @@ from nlpkit.io.provenance import Provenance
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.token_settings import options_from
@@ -53,13 +54,15 @@ from nlpkit.workflows.tokens import cut_as_model, tokens_of
 
 
 @dataclass(frozen=True, slots=True)
-class UpdatedRun:
+class UpdatedRun(Tabular):
     """A run with newer documents, which can be written.
 
     changes: a row for each topic: topic, before and now (documents), new (newer documents of these), from_topics and to_topics
     (old documents that came from, or went to, other topics, by number, -1 for none), is_new. unlike: newer documents that are
     unlike all of the run and in no topic.
     """
+
+    _shown = "topics"
 
     model: FittedBertopic
     lineage: dict[str, Any]

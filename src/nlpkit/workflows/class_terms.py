@@ -14,6 +14,7 @@ from scipy import sparse
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.run_documents import open_run_documents, run_of
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TokenOptions
 from nlpkit.types import CsrMatrix, IntArray, LongArray
@@ -95,7 +96,7 @@ class Classes:
 
 
 @dataclass(frozen=True)
-class ClassTerms:
+class ClassTerms(Tabular):
     """Terms of classes: names (C,), one or two each; documents (C,); their best terms and further columns (C, n).
 
     terms (V,) of the corpus; columns: those of the classes; parameters: what was in force; left_out: documents of no class.

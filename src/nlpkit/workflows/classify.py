@@ -32,6 +32,7 @@ from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.score_files import read_gates
 from nlpkit.io.sources import missing_path
 from nlpkit.metrics.score import Uncertainty
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.weighting.options import WeightOptions
 from nlpkit.workflows.classifier import TrainedClassifier
@@ -59,8 +60,10 @@ class ClassifyOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class CrossValidation:
+class CrossValidation(Tabular):
     """Scores and predictions of documents by classifiers that had not seen them, and the classifier of all documents."""
+
+    _shown = "predictions"
 
     classifier: TrainedClassifier
 

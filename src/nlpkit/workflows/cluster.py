@@ -14,6 +14,7 @@ from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.dendrograms import merges_table, newick, write_newick
 from nlpkit.io.provenance import source_block
 from nlpkit.io.tables import save_table
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import finite_or_none, whole_or_text
 from nlpkit.text.options import TokenOptions
@@ -28,7 +29,7 @@ COLUMNS = ("cluster", "cluster_distance")
 
 
 @dataclass(frozen=True, slots=True)
-class ClusteredDocuments:
+class ClusteredDocuments(Tabular):
     """Documents with their clusters. clusters: of those that have a vector; seed: of the methods that draw."""
 
     vectors: DocumentVectors

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.io.corpora import DocumentStream
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.collocations import CollocationCounter, CollocationOptions, PairTable, overlapping
 from nlpkit.text.language import language_code
@@ -29,7 +30,7 @@ from nlpkit.workflows.token_options import preprocess_options
 
 
 @dataclass(frozen=True, slots=True)
-class Collocations:
+class Collocations(Tabular):
     """Pairs of words, best first. terms (V,), an Arrow array; cf (V,) occurrences; node: as it is written in the corpus."""
 
     pairs: PairTable

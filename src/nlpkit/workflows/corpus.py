@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from nlpkit import reporting, wording
+from nlpkit import notebook, reporting, wording
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.corpora import DocumentStream, Scan, open_documents, open_table
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.selection import KEEP_IF, WHERE
 from nlpkit.io.sources import check_there
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import with_settings
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
-    """Documents in order, read anew each time they are needed; nothing is read before.
+class Corpus(Tabular):
+    """Documents in order. nlpkit reads them anew each time a function needs them.
 
     inputs: files, directories, globs or "-" (stdin, which can be read once); or a table in memory. spool_directory: where work
     that needs a second pass puts its copy, None for the temporary directory. scan: what is known of all documents, for a corpus that
@@ -41,6 +42,14 @@ class Corpus:
     def __repr__(self) -> str:
         rows = "nothing" if self.memory is None else wording.counted(self.memory.num_rows, "row") + " in memory"
         return wording.described(self, ", ".join(self.inputs) or rows)
+
+    def _repr_html_(self) -> str:
+        """Return the first documents for a notebook; standard input, which can be read once, is not read."""
+        if "-" in self.inputs:
+            return notebook.html(["corpus"], [[repr(self)]])
+        with self.open() as stream:
+            first = next(iter(stream), None)
+        return notebook.html(["corpus"], [[repr(self)]]) if first is None else notebook.table_html(pa.table(first), 5)
 
     @classmethod
     def from_texts(

@@ -19,6 +19,7 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.renamed_runs import renamed_run
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import EDITABLE, MIXTURES, Run, sha256_of
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.topics.edit_matching import TopicWords
@@ -58,12 +59,14 @@ def not_applicable(run: Run) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class EditedRun:
+class EditedRun(Tabular):
     """The run after an edit, which can be written: its model, and what became of the topics of the run before.
 
     lineage: as the manifest has it: parent (path, sha256 of its manifest, kind), edits (the file, what was applied in numbers of the
     parent, what was skipped), topics (topic, from: topics of the parent), dropped.
     """
+
+    _shown = "topics"
 
     model: TopicRun
     lineage: dict[str, Any]

@@ -19,6 +19,7 @@ from nlpkit.io.runs import open_run
 from nlpkit.io.tables import save_table
 from nlpkit.lm.generate import GeneratedText, GenerateOptions
 from nlpkit.lm.trie import END_ID, START_ID
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.types import FloatArray
 from nlpkit.workflows.language_model import LN10, LanguageModel, load_arpa_file, load_language_model
@@ -56,7 +57,7 @@ def load_writer(path: str | Path, execution: Execution | None = None) -> Languag
 
 
 @dataclass(frozen=True, slots=True)
-class GeneratedTexts:
+class GeneratedTexts(Tabular):
     """Texts that a model made, each with its words."""
 
     model: LanguageModel | CausalText

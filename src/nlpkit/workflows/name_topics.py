@@ -17,6 +17,7 @@ from nlpkit.io.edit_files import rename_text
 from nlpkit.io.plain_tables import TABLE_FORMATS, read_columns, table_format
 from nlpkit.io.runs import Run
 from nlpkit.lm.questions import question_tokens
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.topics.edits import Edits
 from nlpkit.topics.llm_names import TopicSource, messages_for, read_answer
@@ -38,7 +39,7 @@ class TopicName:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicNames:
+class TopicNames(Tabular):
     """Names of the topics of a run. calls, cached: answers of the language model that were asked for, and that were there.
 
     by_people: whether a person chose them.

@@ -18,6 +18,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.io.provenance import source_block
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.tables import table_sink, write_dropped
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TokenOptions
 from nlpkit.topics.distances import BLOCK_ROWS, Metric, Pairs, close_pairs, nearest_rows
@@ -31,7 +32,7 @@ TEXT_CHARS = 100
 _NO_PAIRS: Pairs = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
-class SimilarDocuments(ABC):
+class SimilarDocuments(ABC, Tabular):
     """Documents with how similar they are."""
 
     vectors: DocumentVectors

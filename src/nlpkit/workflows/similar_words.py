@@ -14,6 +14,7 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.similarity import MAX_LENGTH, Nearest, WordIndex, WordPair, comparable, compare_words
 from nlpkit.text.similarity_options import SimilarityOptions
@@ -32,7 +33,7 @@ _NEAREST = pa.schema(
 )  # fmt: skip
 
 
-class SimilarWords(ABC):
+class SimilarWords(ABC, Tabular):
     """A table of words with how alike they are."""
 
     source: Vocabulary

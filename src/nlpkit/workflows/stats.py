@@ -25,6 +25,7 @@ from nlpkit.metrics.lexical_diversity import (
     summarize_diversity,
 )
 from nlpkit.metrics.zipf import verdict, zipf_frequencies
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import finite_or_none
 from nlpkit.text.frequent import FrequentNgrams, frequent_ngrams, spelled
@@ -64,7 +65,7 @@ class GroupStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusStatistics:
+class CorpusStatistics(Tabular):
     """What `stats` counted. terms (V,) by term id, an Arrow array; words (V,) by rank in the whole corpus, which n-grams name.
 
     by: column of the groups; ungrouped: documents without a value in it. top: words and n-grams of a list. exponent: of the table

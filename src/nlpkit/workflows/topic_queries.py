@@ -10,15 +10,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from scipy import sparse
 
-from nlpkit import reporting
 from nlpkit.errors import InputError
 from nlpkit.io.memberships import read_membership
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.run_documents import open_run_documents
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import read_centroids
 from nlpkit.io.topic_words import TopicWords, read_topic_words
@@ -26,6 +21,7 @@ from nlpkit.parameters import Execution
 from nlpkit.topics.neighbours import unit_rows
 from nlpkit.topics.relations import correlations, cosines
 from nlpkit.types import FloatArray, LongArray
+from nlpkit.workflows.topic_reading import BESIDE, ranked_documents, texts_of_run
 from nlpkit.workflows.topic_tables import TopicTable, labels_of, topic_number, topic_run
 
 
@@ -57,42 +53,17 @@ def topic_documents(
             "id": table.column("id").take(pa.array(rows)),
             "prob": pa.array(prob.astype(np.float64)),
         }
-        names = [n for n in ("title", "date", "label", "source") if n in table.column_names]
+        names = [n for n in BESIDE if n in table.column_names]
         parts.append(pa.table({**columns, **{name: table.column(name).take(pa.array(rows)) for name in names}}))
     result = pa.concat_tables(parts)
-    result = result.append_column("text", _texts(opened, result.column("id")))
+    result = result.append_column("text", texts_of_run(opened, result.column("id")))
     return TopicTable([opened], "documents", result, {"run": str(opened.path), "documents_of": chosen, "top": top})
 
 
 def _ranked(run: Run, table: pa.Table, k: int, top: int) -> tuple[LongArray, FloatArray]:
     """Return the rows of the documents that have most of a topic and how much, most first, ties in order."""
     with run.intact():
-        if run.is_mixture:
-            listed = run.table("doc_topics").filter(pc.field("topic") == k)
-            place = pc.index_in(listed.column("id"), value_set=table.column("id").combine_chunks())
-            rows, prob = place.to_numpy().astype(np.int64), numbers(listed, "prob")
-            order = np.lexsort((rows, -prob))[:top]
-        else:
-            rows = np.flatnonzero(numbers(table, "topic") == k)
-            prob, margin = numbers(table, "topic_prob")[rows], numbers(table, "margin")[rows]
-            order = np.lexsort((rows, -margin, -prob))[:top]
-    return rows[order], np.asarray(prob[order], np.float64)
-
-
-def _texts(run: Run, ids: pa.ChunkedArray) -> pa.Array:
-    """Return the texts of some documents, null where the corpus of the run cannot be read any more, which is said."""
-    texts: dict[str, str] = {}
-    wanted = ids.combine_chunks().unique()
-    try:
-        with open_run_documents(run, ReadOptions()) as stream:
-            for batch in stream:
-                kept = batch.filter(pc.is_in(batch.column("id"), value_set=wanted))
-                texts |= dict(zip(kept.column("id").to_pylist(), kept.column("text").to_pylist(), strict=True))
-                if len(texts) == len(wanted):
-                    break
-    except InputError as error:
-        reporting.warn(f"no texts are shown: {error}")
-    return pa.array([texts.get(name) for name in ids.to_pylist()], pa.large_string())
+        return ranked_documents(table, run.table("doc_topics") if run.is_mixture else None, k, top)
 
 
 def find_topics(

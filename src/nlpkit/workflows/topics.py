@@ -16,6 +16,7 @@ from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.io.dates import FORMAT_KEY, PARTS, calendar, check_format
 from nlpkit.io.memberships import read_membership
 from nlpkit.io.runs import Run
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.topics.prevalence import CellSums, share_bounds, sum_cells
 from nlpkit.topics.prevalence_options import PrevalenceOptions
@@ -48,12 +49,14 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class TopicShares:
+class TopicShares(Tabular):
     """Topics of a run in cells: periods, groups, or both crossed; every table is an Arrow table.
 
     cells (C,): those of all periods and groups, the last axis fastest, those without documents too. options, mixed: how
     documents counted; labels (K,) of the topics; n_docs of the run; cell_of (D,): the cell of each document, -1 for none.
     """
+
+    _shown = "shares"
 
     run: Run
     options: PrevalenceOptions

@@ -20,6 +20,7 @@ from nlpkit.io.tables import save_table
 from nlpkit.io.word_tasks import read_questions, read_rated_pairs
 from nlpkit.io.word_vectors import load_word_vectors
 from nlpkit.metrics.proportion import wilson
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.types import Float32Array
 from nlpkit.words import similarity
@@ -75,7 +76,7 @@ def open_vectors(source: str | Path, options: VectorOptions, execution: Executio
 
 
 @dataclass(frozen=True)
-class WordTable:
+class WordTable(Tabular):
     """Rows about words by vectors; kind: what a row is; facts: what was asked, and figures of it all."""
 
     sources: Sequence[Path]
