@@ -34,8 +34,9 @@ def stub() -> str:
     needed: set[str] = set()
     bodies = [_function(name, value, needed) for name, value in public.items() if inspect.isfunction(value)]
     needed = {line for line in needed if f"{line} as {line.rpartition(' ')[2]}" not in imports.values()}
+    modules = [f"from nlpkit import {name} as {name}" for name in sorted(set(dir(nlpkit)) - set(nlpkit.__all__))]
     names = "\n".join(f'    "{name}",' for name in nlpkit.__all__)
-    lines = sorted({*STANDARD, *needed, *imports.values()})
+    lines = sorted({*STANDARD, *needed, *imports.values(), *modules})
     return "\n".join([HEAD, "", *lines, "", "__version__: str", f"__all__ = [\n{names}\n]", "", *bodies])
 
 

@@ -141,12 +141,15 @@ _NAMES = {
     "workflows.zero_shot": "zero_shot",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+_MODULES = ("errors", "estimators")  # which are public themselves
 __all__ = ["__version__", *_HOMES]  # names that are imported when they are first used
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used; the signature and docstring of a function then list each option."""
     home = _HOMES.get(name)
+    if name in _MODULES:
+        return import_module(f"nlpkit.{name}")
     if home is None:
         raise AttributeError(f"module 'nlpkit' has no attribute '{name}'")
     value = getattr(import_module(f"nlpkit.{home}"), name)
@@ -159,8 +162,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
-    return sorted(__all__)
+    """Return the public names and modules."""
+    return sorted((*__all__, *_MODULES))
 
 
 class _Package(ModuleType):

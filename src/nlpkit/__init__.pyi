@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+from nlpkit import errors as errors
+from nlpkit import estimators as estimators
 from nlpkit.classify.active_options import ActiveCurveOptions as ActiveCurveOptions
 from nlpkit.classify.active_options import ActiveOptions as ActiveOptions
 from nlpkit.classify.options import ClassifierOptions as ClassifierOptions

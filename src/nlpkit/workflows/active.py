@@ -145,6 +145,12 @@ def propose_texts(
     Raises:
         UsageError: options that contradict each other, or a model without probabilities that the strategy needs; SchemaError: a run of
         another kind; InputError: no documents, or none without a label.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> proposals = nk.propose_texts(texts, batch_size=1, by="random")
+        >>> proposals.documents.num_rows
+        1
     """
     records = (
         ActiveOptions() if options is None else options, EncoderOptions.from_value(encoder), tokens or TokenOptions(),

@@ -120,6 +120,13 @@ def compare_strategies(
     Raises:
         UsageError: options that contradict each other; ColumnError: no column of labels; InputError: too few documents, one class, or
         several labels a document; MissingError: what draws the picture is not installed.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> curves = nk.compare_strategies(corpus, by="random", batch_size=2, rounds=1)
+        >>> curves.table().num_rows > 0
+        True
     """
     records = (
         options or ActiveCurveOptions(), EncoderOptions.from_value(encoder), tokens or TokenOptions(), weights or WeightOptions(),

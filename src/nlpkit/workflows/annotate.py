@@ -85,6 +85,13 @@ def make_task(
     Raises:
         UsageError: unknown kind, an output that is not .html, or a target without topics; OutputExistsError: it is there;
             InputError: no question can be made.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> task = nk.make_task(run, kind="rating", output="task.html", items=2)
+        >>> task.kind
+        'rating'
     """
     records = (options, read, execution)
     options, read, execution = with_settings(records, settings, (EvaluationOptions, ReadOptions, Execution))
@@ -214,6 +221,14 @@ def agreement(
 
     Raises:
         UsageError: columns that do not go together; UsageError, ColumnError, InputError: see `read_wide`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> rows = "id,ann,bob\\n1,a,a\\n2,b,b\\n3,a,b\\n4,b,b\\n"
+        >>> _ = Path("codes.csv").write_text(rows)
+        >>> scores = nk.agreement("codes.csv", annotators=["ann", "bob"])
+        >>> "alpha" in scores
+        True
     """
     options, uncertainty, rules = _agreement_settings((options, intervals, gates, execution), settings)
     coders, columns = names_in(annotators), names_in(judgements)
@@ -284,6 +299,14 @@ def majority(
 
     Raises:
         UsageError: an unknown method, or a column of that name is there; UsageError, ColumnError, InputError: see `read_wide`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> rows = "id,ann,bob,eve\\n1,a,a,b\\n2,b,b,b\\n"
+        >>> _ = Path("codes.csv").write_text(rows)
+        >>> labels, facts = nk.majority("codes.csv", annotators=["ann", "bob", "eve"])
+        >>> labels["label"].to_pylist()
+        ['a', 'b']
     """
     if method not in LABELLINGS:
         raise unknown_value("method", method, LABELLINGS)

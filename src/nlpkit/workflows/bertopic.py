@@ -309,6 +309,13 @@ def fit_bertopic(
     Raises:
         InputError: fewer than ten different documents with text, or no topics as asked for; MissingError: the extra `neural`
         or the encoder is not there; UsageError: an option that cannot be meant, or would change nothing.
+
+    Example:
+        >>> nouns = {"swims": ["cat", "dog", "fish", "frog", "duck"], "rose": ["bond", "loan", "stock", "price", "rate"]}
+        >>> texts = [f"the {noun} {verb} again" for verb in nouns for noun in nouns[verb]]
+        >>> model = nk.fit_bertopic(texts, k=2)
+        >>> model.topics.num_rows
+        2
     """
     from nlpkit.embed.options import EncoderOptions
 

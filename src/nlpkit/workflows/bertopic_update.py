@@ -108,6 +108,14 @@ def update_bertopic(
     Raises:
         InputError: documents of the run that are gone or have changed, newer ones with ids that the run has, a damaged run;
         SchemaError: a run of another kind; UsageError: the run was fitted with `debias`.
+
+    Example:
+        >>> texts = [f"the {noun} {verb}" for verb in ("swims", "rose") for noun in ("cat", "dog", "fish", "bond", "loan", "rate")]
+        >>> documents = nk.Corpus.from_texts(texts)
+        >>> run = nk.fit_bertopic(documents, k=2).save("run")
+        >>> newer = nk.Corpus.from_texts(["the frog swims"], ids=["new"])
+        >>> nk.update_bertopic(run, newer, documents=documents).n_newer
+        1
     """
     embedding, read, execution = with_settings(
         (EncoderOptions.from_value(encoder), read, execution), settings, (EncoderOptions, ReadOptions, Execution)

@@ -191,6 +191,13 @@ def ctfidf(
 
     Raises:
         ColumnError: a column is not there, or has no dates; InputError: no documents, no words, or fewer than two classes.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> terms = nk.ctfidf(corpus, by="label", top_n=1)
+        >>> terms.table.select(["class", "term"]).to_pylist()
+        [{'class': 'finance', 'term': 'debt'}, {'class': 'nature', 'term': 'fish'}]
     """
     options, tokens, execution = with_settings(
         (options, tokens, execution), settings, (ClassTermOptions, TokenOptions, Execution)

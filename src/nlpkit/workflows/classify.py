@@ -114,6 +114,13 @@ def train_classifier(
 
     Raises:
         InputError, ColumnError: documents that cannot be learned from; UsageError: options that contradict each other.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> model = nk.train_classifier(corpus, model="nb")
+        >>> model.predict(["a loan from the bank", "fish in the river"])["prediction"].to_pylist()
+        ['finance', 'nature']
     """
     records = (options, splits, tokens, weights, EncoderOptions.from_value(encoder), report, gates, execution)
     chosen, bounds, execution = _options(records, settings, model=model, test=test)
@@ -141,6 +148,13 @@ def cross_validate(
 
     Args:
         folds: how many, 5 by default.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> scores = nk.cross_validate(corpus, model="nb", folds=2).evaluation
+        >>> scores["accuracy"].value
+        1.0
     """
     records = (options, splits, tokens, weights, EncoderOptions.from_value(encoder), report, gates, execution)
     chosen, bounds, execution = _options(records, settings if folds is None else {**settings, "cv": folds}, model=model)

@@ -142,6 +142,12 @@ def cluster(
     Raises:
         UsageError: options that contradict each other; InputError: no documents, fewer different ones than clusters, more than a matrix
         of distances takes, or features that are no numbers; ColumnError: a column is not there.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> clusters = nk.cluster(texts, k=2, by="tfidf")
+        >>> len(clusters.clusters.sizes)
+        2
     """
     records = (
         options or ClusterOptions(), EncoderOptions.from_value(encoder), tokens or TokenOptions(), weights or WeightOptions(),

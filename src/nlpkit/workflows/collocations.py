@@ -118,6 +118,12 @@ def collocations(
 
     Raises:
         UsageError: options that are unknown; InputError: there are no documents or words, or the node is not among them.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> pairs = nk.collocations(texts).table()
+        >>> pairs.num_rows >= 1
+        True
     """
     records = (options, words, execution)
     options, words, execution = with_settings(records, settings, (CollocationOptions, CountOptions, Execution))

@@ -70,6 +70,12 @@ def convert(
 
     Raises:
         UsageError: the source cannot become that. InputError: it cannot be read, or the run does not hold what is needed.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.convert(run, "topics.txt", to="lines").n_topics
+        2
     """
     options, description, execution = with_settings(
         (options, description, execution),

@@ -208,6 +208,13 @@ def read_corpus(
 
     Raises:
         UsageError: there is no input, or one that is not a path. MissingFileError: a file or directory does not exist.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("reviews.csv").write_text("body,stars\\nA fine book.,5\\nToo long.,2\\n")
+        >>> corpus = nk.read_corpus("reviews.csv", text_col="body")
+        >>> corpus.table()["text"].to_pylist()
+        ['A fine book.', 'Too long.']
     """
     if not inputs:
         raise UsageError("a corpus needs at least one file or directory", parameter="inputs")

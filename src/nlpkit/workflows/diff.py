@@ -186,6 +186,12 @@ def diff(
 
     Raises:
         InputError: no run of a topic model, or no document in common where documents are asked for.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.diff(run, run).counts()["matched"]
+        2
     """
     options, execution = with_settings((options, execution), settings, (DiffOptions, Execution))
     runs = [topic_run(run, execution) for run in (a, b)]

@@ -113,6 +113,14 @@ def edit(
     Raises:
         InputError: edits that contradict each other or name no topic, documents that are gone or have changed, a damaged run;
         SchemaError: a run of another kind.
+
+    Example:
+        >>> from pathlib import Path
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> _ = Path("edits.toml").write_text("[rename]\\n0 = 'First'\\n")
+        >>> nk.edit(run, "edits.toml").topics["label"].to_pylist()[0]
+        'First'
     """
     options, read, execution = with_settings(
         (options, read, execution), settings, (EditOptions, ReadOptions, Execution)
@@ -204,6 +212,12 @@ def edits_template(run: str | Path | RunModel, *, execution: Execution | None = 
 
     Raises:
         InputError, SchemaError: there is no such run, or it is of another kind.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.edits_template(run).splitlines()[0]
+        '# Edits of the 2 topics of run.'
     """
     opened = open_topic_run(run, execution or Execution())
     topics, sizes = topics_of_run(opened)

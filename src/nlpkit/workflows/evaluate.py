@@ -58,6 +58,13 @@ def evaluate(
     Raises:
         UsageError: a score that the targets cannot have, or options that do not go together; InputError, SchemaError,
             ColumnError: a target or corpus that cannot be used.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> model = nk.fit_lda(texts, k=2, sweeps=20)
+        >>> scores = nk.evaluate(model, ["npmi", "diversity"])
+        >>> sorted(scores)
+        ['diversity', 'npmi']
     """
     if metrics is not None:
         settings["metrics"] = metrics if isinstance(metrics, str) else tuple(metrics)

@@ -160,6 +160,11 @@ def explain_transformer(
 
     Raises:
         InputError: an example that cannot be read or whose matrices do not fit together; UsageError: an example and `text`.
+
+    Example:
+        >>> worked = nk.explain_transformer(text="the dog barks", d=4)
+        >>> worked.steps[0].part
+        'encoder'
     """
     options, execution = with_settings((options, execution), settings, (TransformerOptions, Execution))
     usual = TransformerOptions()

@@ -124,6 +124,11 @@ def generate_texts(
     Raises:
         UsageError: the prompt has a word that the model does not have, or does not fit its window; InputError, MissingError: there is
             no model.
+
+    Example:
+        >>> model = nk.fit_language_model(["I am Sam", "Sam I am", "I do not like ham"], order=2)
+        >>> len(nk.generate_texts(model, texts=2).texts)
+        2
     """
     options, execution = with_settings((options, execution), settings, (GenerateOptions, Execution))
     writer = load_writer(model, execution) if isinstance(model, str | Path) else model

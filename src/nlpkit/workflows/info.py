@@ -28,6 +28,12 @@ def info(path: str | Path, *, read: ReadOptions | None = None, **settings: Any) 
 
     Raises:
         InputError: it is not there, or cannot be read.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.info(run)["kind"]
+        'run (lda-gibbs)'
     """
     (read,) = with_settings((read,), settings, (ReadOptions,))
     target = Path(path)

@@ -303,6 +303,11 @@ def kwic(data: Any, pattern: str, *, options: SearchOptions | None = None, **set
 
     Raises:
         UsageError: the pattern is empty or no regular expression; InputError: there are no documents.
+
+    Example:
+        >>> lines = nk.kwic(["The bank lent money.", "We sat on the river bank."], "bank")
+        >>> lines["left"].to_pylist()
+        ['The ', 'We sat on the river ']
     """
     with search(data, pattern, options=options, **settings) as concordance:
         return pa.Table.from_batches(concordance.batches(), concordance.schema)

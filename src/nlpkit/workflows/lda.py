@@ -74,6 +74,14 @@ def fit_lda(
     Raises:
         UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit;
         MissingError: Ray is not there; ActorLostError: workers are lost again and again.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> model = nk.fit_lda(texts, k=2, sweeps=20)
+        >>> model.topics.num_rows
+        2
+        >>> sorted(word for word, weight in model.topic_words(0, top=3))
+        ['bank', 'fish', 'river']
     """
     options, guide, prototypes, checkpoints, description, tokens, workers, execution = with_settings(
         (options, guide, prototypes, checkpoints, description, tokens, workers, execution), settings,

@@ -111,6 +111,14 @@ def name_topics(
     Raises:
         MissingError: the language model cannot be reached, or refuses; InputError: it sends something else, or the file of names cannot be
         used; UsageError: nobody is asked.
+
+    Example:
+        >>> from pathlib import Path
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> _ = Path("names.txt").write_text("Rivers\\nMoney\\n")
+        >>> nk.name_topics(run, names="names.txt").names[0].name
+        'Rivers'
     """
     if options is None:
         known = {key: settings.pop(key) for key in list(settings) if key in NameOptions.__dataclass_fields__}

@@ -48,6 +48,13 @@ def permutation_effects(
     Raises:
         UsageError: no column is named, or the model has no covariates; InputError: the column has other than two values, the documents are
             gone or have changed, or the run is of another kind.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> run = nk.fit_stm(corpus, k=2, prevalence="label").save("run")
+        >>> nk.permutation_effects(run, documents=corpus, column="label", permutations=2).table.num_rows
+        2
     """
     options, execution = with_settings((options, execution), settings, (EffectOptions, Execution))
     options = replace(options, permutations=options.permutations or PERMUTATIONS)

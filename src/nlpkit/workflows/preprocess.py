@@ -272,6 +272,11 @@ def preprocess(
     Raises:
         UsageError: options that are unknown or contradict each other, or one share of the documents; InputError: there are no
             documents, or no term is left.
+
+    Example:
+        >>> tokens = nk.preprocess(["The cats were sitting on the mats."], language="en")
+        >>> tokens.table()["tokens"].to_pylist()
+        [['cats', 'sitting', 'mats']]
     """
     corpus = as_corpus(data)
     records = (tokens or DocumentTextOptions(), rows, execution, corpus.options)

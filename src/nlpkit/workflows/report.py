@@ -105,6 +105,13 @@ def report(
 
     Raises:
         InputError: it is no run, or of a kind of which there is no report.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> page = nk.report(run)
+        >>> page.html[:15]
+        '<!doctype html>'
     """
     options, read, execution = with_settings(
         (options, read, execution), settings, (ReportOptions, ReadOptions, Execution)

@@ -73,6 +73,11 @@ def sentiment(
 
     Raises:
         UsageError, InputError, ColumnError, MissingError: the lexicon or the documents cannot be used.
+
+    Example:
+        >>> scored = nk.sentiment(["What a wonderful day!", "This is terrible."], lexicon="vader")
+        >>> scored.documents["prediction"].to_pylist()
+        ['positive', 'negative']
     """
     named = settings if lexicon is None else {**settings, "lexicon": lexicon}
     records = (options, tokens, gates, execution)

@@ -240,6 +240,11 @@ def similar(
 
     Raises:
         UsageError: see `check_search`; InputError: no documents, an unknown id, or a query without a word that counts.
+
+    Example:
+        >>> nearest = nk.similar(["a cat sleeps", "prices rose", "the cat purrs"], "cat", by="tfidf", min_df=1)
+        >>> nearest.table()["id"].to_pylist()
+        ['row:1', 'row:3', 'row:2']
     """
     records = (
         options or SimilarOptions(), EncoderOptions.from_value(encoder), tokens or TokenOptions(), weights or WeightOptions(),

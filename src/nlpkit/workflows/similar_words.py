@@ -188,6 +188,11 @@ def similar_words(
 
     Raises:
         UsageError: see `check_words`; InputError: the vocabulary cannot be read.
+
+    Example:
+        >>> pairs = nk.similar_words(["colour", "color", "cat"])
+        >>> pairs.table().num_rows
+        3
     """
     records = (options, read, execution)
     options, read, execution = with_settings(records, settings, (SimilarityOptions, ReadOptions, Execution))

@@ -213,6 +213,11 @@ def stats(
 
     Raises:
         UsageError: options that are unknown; InputError: there are no documents; ColumnError: there is no such column.
+
+    Example:
+        >>> statistics = nk.stats(["the cat sat", "the dog ran"], stop_words="none", language="en")
+        >>> statistics.table()["term"].to_pylist()[:1]
+        ['the']
     """
     words, execution = with_settings((words, execution), settings, (CountOptions, Execution))
     options = replace(preprocess_options(words.tokens()), lists_must_match=False)

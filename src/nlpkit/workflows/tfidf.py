@@ -291,6 +291,14 @@ def tfidf(
     Raises:
         UsageError: options that are unknown or contradict each other; InputError: there are no documents, or no word is left;
         ColumnError: there is no such column of classes.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> weights = nk.tfidf(texts)
+        >>> weights.matrix.shape
+        (20, 7)
+        >>> weights.terms[:3]
+        ['bank', 'debt', 'fish']
     """
     kinds = (TokenOptions, WeightOptions, SelectionOptions, Execution)
     tokens, weights, selection, execution = with_settings((tokens, weights, selection, execution), settings, kinds)

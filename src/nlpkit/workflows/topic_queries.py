@@ -38,6 +38,12 @@ def topic_documents(
 
     Raises:
         InputError: no such topic.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.topic_documents(run, 0, top=2).table["rank"].to_pylist()
+        [1, 2]
     """
     opened = topic_run(run, execution or Execution())
     wanted = [topics] if isinstance(topics, str | int) else list(topics)
@@ -80,6 +86,12 @@ def find_topics(
 
     Raises:
         InputError: no topic has a word.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.find_topics(run, "money").table["term"].to_pylist()[:1]
+        ['money']
     """
     opened = topic_run(run, execution or Execution())
     labels, stored = labels_of(opened), read_topic_words(opened)
@@ -166,6 +178,12 @@ def similar_topics(run: Any, topic: str | int, *, top: int = 20, execution: Exec
 
     Raises:
         InputError: no such topic.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.similar_topics(run, 0).table["topic"].to_pylist()
+        [1]
     """
     opened = topic_run(run, execution or Execution())
     k, labels = topic_number(topic, opened, "similar"), labels_of(opened)
@@ -202,6 +220,12 @@ def topic_correlations(run: Any, *, top: int | None = None, execution: Execution
 
     Raises:
         InputError: the run has fewer than two topics.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.topic_correlations(run).table.select(["topic", "other"]).to_pylist()
+        [{'topic': 0, 'other': 1}]
     """
     opened = topic_run(run, execution or Execution())
     labels, membership = labels_of(opened), read_membership(opened, mixed=True)

@@ -261,6 +261,14 @@ def topics(
     Raises:
         InputError: no run of a topic model, or too many cells; ColumnError: a column is not there, or has no dates;
         UsageError: `over` names neither a part of a date nor whole numbers.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> run = nk.fit_lda(corpus, k=2, sweeps=20).save("run")
+        >>> shares = nk.topics(run, by="label")
+        >>> shares.shares.num_rows >= 4
+        True
     """
     options, execution = with_settings((options, execution), settings, (PrevalenceOptions, Execution))
     opened = topic_run(run, execution)

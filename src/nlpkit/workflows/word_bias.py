@@ -155,6 +155,13 @@ def word_drift(
     Raises:
         InputError: they have different dimensions, or no more shared words than dimensions, so that any space could be rotated onto the
             other.
+
+    Example:
+        >>> texts = ["cats chase mice and birds", "dogs chase cats and hares"] * 50
+        >>> first = nk.embed_words(texts, dimensions=2, epochs=2).save("first")
+        >>> second = nk.embed_words(texts, dimensions=2, epochs=2, seed=1).save("second")
+        >>> nk.word_drift(first, second, least_count=1, top=3).table.num_rows
+        7
     """
     options, execution = with_settings((options, execution), settings, (VectorOptions, Execution))
     a, b = (open_vectors(source, options, execution) for source in (first, second))

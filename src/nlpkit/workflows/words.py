@@ -121,6 +121,11 @@ def nearest_words(
 
     Raises:
         InputError: the vectors cannot be read, or have no vector of a word.
+
+    Example:
+        >>> vectors = nk.embed_words(["cats chase mice", "dogs chase cats"] * 50, dimensions=8, epochs=5).save("vectors")
+        >>> nk.nearest_words(vectors, ["cats"], top=2).table["rank"].to_pylist()
+        [1, 2]
     """
     options, execution = with_settings((options, execution), settings, (VectorOptions, Execution))
     if not words:
@@ -174,6 +179,11 @@ def analogy(
 
     Raises:
         UsageError: there are not three words, or the measure is unknown; InputError: one has no vector.
+
+    Example:
+        >>> vectors = nk.embed_words(["cats chase mice", "dogs chase cats"] * 50, dimensions=8, epochs=5).save("vectors")
+        >>> nk.analogy(vectors, ["cats", "mice", "dogs"], top=1).table["rank"].to_pylist()
+        [1]
     """
     options, execution = with_settings((options, execution), settings, (VectorOptions, Execution))
     check_measure(measure)
@@ -218,6 +228,13 @@ def analogies(
 
     Raises:
         InputError: a file cannot be read, or no question has four known words; UsageError: an unknown measure.
+
+    Example:
+        >>> from pathlib import Path
+        >>> vectors = nk.embed_words(["cats chase mice", "dogs chase cats"] * 50, dimensions=8, epochs=5).save("vectors")
+        >>> _ = Path("questions.txt").write_text(": pets\\ncats mice dogs cats\\n")
+        >>> nk.analogies(vectors, "questions.txt").table["questions"].to_pylist()[0]
+        1
     """
     options, execution = with_settings((options, execution), settings, (VectorOptions, Execution))
     check_measure(measure)
@@ -275,6 +292,11 @@ def word_similarity(
 
     Raises:
         UsageError: neither, both, or one word; InputError: a file cannot be read, a word or all pairs have no vector.
+
+    Example:
+        >>> vectors = nk.embed_words(["cats chase mice", "dogs chase cats"] * 50, dimensions=8, epochs=5).save("vectors")
+        >>> nk.word_similarity(vectors, ["cats", "dogs"]).table.num_rows
+        1
     """
     options, execution = with_settings((options, execution), settings, (VectorOptions, Execution))
     if (pairs is None) == (not words):
@@ -335,6 +357,11 @@ def odd_one_out(
 
     Raises:
         UsageError: there are fewer than three different words; InputError: one has no vector.
+
+    Example:
+        >>> vectors = nk.embed_words(["cats chase mice", "dogs chase cats"] * 50, dimensions=8, epochs=5).save("vectors")
+        >>> nk.odd_one_out(vectors, ["cats", "dogs", "mice"]).table["odd"].to_pylist().count(True)
+        1
     """
     options, execution = with_settings((options, execution), settings, (VectorOptions, Execution))
     different = list(dict.fromkeys(words))

@@ -72,6 +72,11 @@ def zero_shot(
 
     Raises:
         UsageError, InputError, ColumnError, MissingError: labels, documents, the encoder or the language model cannot be used.
+
+    Example:
+        >>> answers = nk.zero_shot(["The striker scored a goal.", "Parliament passed a law."], labels=["sport", "politics"])
+        >>> answers.documents["prediction"].to_pylist()
+        ['sport', 'politics']
     """
     named = settings if labels is None else {**settings, "labels": labels}
     records = (options, EncoderOptions.from_value(encoder), gates, execution)
