@@ -22,7 +22,8 @@ from nlpkit.io.renamed_runs import RenamedRun
 from nlpkit.io.runs import NewRun, Run, open_run
 from nlpkit.io.shards import shard_block
 from nlpkit.notebook import Tabular
-from nlpkit.parameters import Execution, with_settings
+from nlpkit.parameters import Execution, takes, with_settings
+from nlpkit.signatures import document
 from nlpkit.workflows.corpus import Corpus, as_corpus, warn_dropped
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.saving import save_run
@@ -182,16 +183,27 @@ class FittedModel(ABC):
         internal = {name for kind in type(self).__mro__ for name in getattr(kind, "_INTERNAL", ())}
         return [name for name in super().__dir__() if name not in internal]
 
+    @takes(PredictOptions, Execution)
     def predict(self, data: Any, **settings: Any) -> pa.Table:
-        """Return documents (a Corpus, texts or a data frame) with the columns that the model gives them; missing texts are warned of.
+        """Return documents with the columns that the model gives them, such as topic or prediction.
 
-        settings: fields of PredictOptions and Execution.
+        nlpkit warns of missing texts.
+
+        Args:
+            data: a Corpus, texts or a data frame.
+            settings: single options.
+
+        Raises:
+            UsageError: an option that this kind of model has no use for. InputError: there are no documents.
         """
         options, execution = with_settings((PredictOptions(), Execution()), settings)
         with self.predict_batches(as_corpus(data), options=options, execution=execution) as predictions:
             table = pa.Table.from_batches(predictions.batches())
             warn_dropped(predictions, None)
             return table
+
+
+document(FittedModel.predict)
 
 
 class RunModel(FittedModel):
