@@ -1098,7 +1098,7 @@ def convert(
     threads: int = 0,
     verify: bool = True,
 ) -> Conversion:
-    """Write a topic model for another program, or that of another program as a run or a list of topics."""
+    """Write a topic model for another program, or read a model of another program into a run or a list of topics."""
 
 def read_corpus(
     *inputs: str | Path,
@@ -2344,7 +2344,7 @@ def permutation_effects(
     threads: int = 0,
     verify: bool = True,
 ) -> TopicTable:
-    """Return the effect of a binary column on the share of each topic beside those of the column permuted (permutationTest of R's stm)."""
+    """Return the effect of a binary column on the share of each topic, and the effects of permuted columns (permutationTest of R's stm)."""
 
 def plot(
     run: str | Path | RunModel,
@@ -2839,7 +2839,7 @@ def find_topics(
     top: int = 20,
     execution: Execution | None = None,
 ) -> TopicTable:
-    """Return the topics that words are in, those with most of their occurrences first."""
+    """Return the topics that have some words. Topics with most of their occurrences come first."""
 
 def similar_topics(
     run: Any,
@@ -2986,7 +2986,7 @@ def word_drift(
     threads: int = 0,
     verify: bool = True,
 ) -> WordTable:
-    """Return how far words moved between two vector spaces, such as those of two periods; first what moved most for its frequency."""
+    """Return how far words moved between two vector spaces, such as two periods. Words that moved most for their frequency come first."""
 
 def plot_words(
     vectors: str | Path,

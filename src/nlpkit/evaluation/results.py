@@ -166,7 +166,7 @@ class Evaluation(Tabular, Mapping[str, Score]):
 
     @property
     def notes(self) -> list[str]:
-        """What is to be said about the scores, each note with the name of its target."""
+        """Notes on the scores, each with the name of its target."""
         return [f"{target.name}: {note}" for target in self.targets for note in target.notes]
 
     @property

@@ -87,7 +87,7 @@ class Proposals(Tabular):
         """Write the table, in the order of the ranks.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
         """
         save_derived_table(
             target, self.documents, "documents", self.source, command="active", parameters=self.parameters(), row="text", force=force,

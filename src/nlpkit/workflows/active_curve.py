@@ -66,7 +66,7 @@ class ActiveCurves(Tabular):
         }
 
     def save(self, target: str | Path, *, force: bool = False) -> None:
-        """Write the table. Raises UsageError: the name is that of no table; OutputExistsError: it is there."""
+        """Write the table. Raises UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there."""
         save_derived_table(
             target,
             self.table(),

@@ -77,7 +77,7 @@ def make_task(
         kind: word-intrusion, topic-intrusion, word-set-intrusion or rating.
         output: NAME.html; NAME.csv and NAME.key.json are written beside it.
         items: number of questions; by default one a topic, or 50 documents of a topic intrusion.
-        reference: the documents of a topic intrusion; default: those of the fit.
+        reference: the documents of a topic intrusion; default: the documents of the fit.
         name: headline of the page; coders see it.
         force: replace files that are there.
         settings: fields of EvaluationOptions, ReadOptions and Execution, such as seed=1.
@@ -183,7 +183,7 @@ def score_answers(
 
     Args:
         key: the key file of the task; answers: tables, or directories of them.
-        encoding: of the tables, told from their bytes if not given.
+        encoding: of the tables; None: detected from their bytes.
         settings: fields of AgreementOptions, IntervalOptions, GateOptions and Execution, such as ci=0.9.
 
     Raises:
@@ -216,7 +216,7 @@ def agreement(
         tables: their paths; each is scored by itself.
         annotators: the columns of the coders, of tables with a row a unit.
         judgements: the columns of unit, coder and value, of tables with a row a judgement.
-        encoding: of the tables, told from their bytes if not given.
+        encoding: of the tables; None: detected from their bytes.
         settings: fields of AgreementOptions, IntervalOptions, GateOptions and Execution, such as measurement="ordinal".
 
     Raises:
@@ -291,7 +291,7 @@ def majority(
         method: votes or dawid-skene.
         soft: add soft labels: NAME_entropy, the entropy of the label in nats, and NAME_probabilities, those of all labels (by votes the
             shares of the coders).
-        encoding: of the table, told from its bytes if not given.
+        encoding: of the table; None: detected from its bytes.
 
     Returns:
         the table, all its columns first, as stored or read; and how many units are labelled, tied and unrated; by dawid-skene also

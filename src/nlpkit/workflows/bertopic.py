@@ -295,20 +295,21 @@ def fit_bertopic(
 ) -> FittedBertopic:
     """Find topics in documents: embed, reduce, cluster, weigh words (c-tf-idf; Grootendorst 2022).
 
-    Columns that are there are used (embedding, tokens), missing ones are made.
+    nlpkit uses the columns embedding and tokens where the documents have them, and makes them where they are missing.
 
     Args:
         data: a Corpus, texts, or a data frame.
         options: how topics are found.
-        guide: what is known before.
-        tokens: how texts are cut into the words that describe topics.
+        guide: what is known before the fit: labels, topics or seed words.
+        tokens: how texts become the words that describe topics.
         encoder: which model makes embeddings.
         execution: seed and threads.
         settings: single fields of these records, such as k=20 or min_df=5.
 
     Raises:
-        InputError: fewer than ten different documents with text, or no topics as asked for; MissingError: the extra `neural`
-        or the encoder is not there; UsageError: an option that cannot be meant, or would change nothing.
+        InputError: fewer than ten different documents with text, or no topics as asked for.
+        MissingError: the extra `neural` or the encoder is missing.
+        UsageError: an option is invalid, or would change nothing.
 
     Example:
         >>> nouns = {"swims": ["cat", "dog", "fish", "frog", "duck"], "rose": ["bond", "loan", "stock", "price", "rate"]}

@@ -93,16 +93,16 @@ def update_bertopic(
 ) -> UpdatedRun:
     """Return a run of bertopic with newer documents; the topics of the run keep their numbers, and the run itself stays.
 
-    A newer document has the topic that `predict` gives it, or that of a group of new matter (`nlpkit.topics.update`), which
-    becomes a topic after the others. Words, sizes and scores are those of all documents, the vocabulary grows.
+    A newer document gets the topic that `predict` gives it. Groups of newer documents that fit no topic become topics after the others
+    (`nlpkit.topics.update`). Words, sizes and scores are computed from all documents, and the vocabulary grows.
 
     Args:
         run: directory of the run, edited or not. newer: a Corpus, texts, or a data frame.
-        documents: those of the run, where it does not find them itself; parameter: what names them in messages.
+        documents: the documents of the run, where nlpkit cannot find them itself.
+        parameter: what messages call these documents.
         encoder: where the model of the run is, and its device.
-        read: how the documents of the run are read where they are not read without options; their texts are compared with those
-            of the fit in any case.
-        execution: threads; the seed is that of the fit.
+        read: options of reading the documents of the run. nlpkit compares their texts with the texts of the fit in any case.
+        execution: threads; the seed of the fit is used.
         settings: single fields of these records.
 
     Raises:

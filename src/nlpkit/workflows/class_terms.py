@@ -185,7 +185,7 @@ def ctfidf(
     Args:
         data: a Corpus, texts, or a data frame; a corpus of one run directory is read again and cut as it was for the run.
         options: the column or columns of the classes, and the weighting.
-        tokens: how texts are cut, where there are no tokens.
+        tokens: how texts become tokens, where they have none.
         execution: threads.
         settings: single fields of these records, such as by="source".
 

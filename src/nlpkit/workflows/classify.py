@@ -104,7 +104,7 @@ def train_classifier(
         test: documents to score on: a file, a Corpus or a data frame; or `split` names a column of `data`. None: no scores.
         options: which classifier, and how it is fitted.
         splits: which documents train and test.
-        tokens: how texts are cut into words.
+        tokens: how texts become words.
         weights: how words are weighted.
         encoder: which model makes embeddings, for classifiers that see them.
         report: what is reported.

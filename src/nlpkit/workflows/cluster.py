@@ -98,7 +98,7 @@ class ClusteredDocuments(Tabular):
         """Write the table with the clusters, which every command takes as documents.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
         """
         save_derived_table(
             target, self.table(), "documents", self.vectors.source, command="cluster", parameters=self.parameters(),
@@ -141,7 +141,7 @@ def cluster(
 
     Raises:
         UsageError: options that contradict each other; InputError: no documents, fewer different ones than clusters, more than a matrix
-        of distances takes, or features that are no numbers; ColumnError: a column is not there.
+        of distances takes, or features that are not numbers; ColumnError: a column is not there.
 
     Example:
         >>> texts = ["river water fish bank", "money bank loan debt"] * 10

@@ -81,7 +81,7 @@ class Collocations(Tabular):
         """Write the table of pairs.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
         """
         save_derived_table(
             target, self.table(), "collocations", self.stream, command="collocations", parameters=self.parameters(), row="pair",

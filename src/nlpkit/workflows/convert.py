@@ -58,7 +58,7 @@ def convert(
     force: bool = False,
     **settings: Any,
 ) -> Conversion:
-    """Write a topic model for another program, or that of another program as a run or a list of topics.
+    """Write a topic model for another program, or read a model of another program into a run or a list of topics.
 
     Args:
         source: a run directory or a fitted LDA model; a state of MALLET (--output-state); a file of topics, as `read_topic_file`

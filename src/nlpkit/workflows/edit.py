@@ -106,7 +106,7 @@ def edit(
         edits: a TOML file, see `edits_template`, or `nlpkit.topics.edits.Edits`.
         options: whether edits that do not apply are refused, and where the documents are.
         read: how the documents are read, as they were for the fit.
-        execution: threads; the seed is that of the fit.
+        execution: threads; the seed of the fit is used.
         settings: single fields of these records, such as strict=True, text_col="body"; `documents` may be a Corpus, texts or a data
             frame, too.
 

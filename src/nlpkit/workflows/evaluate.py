@@ -49,7 +49,7 @@ def evaluate(
             columns label and prediction, or label and topic; topics as lists of words; or a list of several of these, or a
             mapping from names to them.
         metrics: names of scores or of groups of them; None for the usual ones.
-        reference: a corpus to count words in: a path, texts, a data frame or a Corpus; default: that of the fit.
+        reference: a corpus to count words in: a path, texts, a data frame or a Corpus; default: the corpus of the fit.
         heldout: documents that no fit has seen, for perplexity.
         gates: bounds; their outcomes are in `Evaluation.gates`.
         options, read, encoder, execution: see these records; read holds for files, also for those of `reference`.

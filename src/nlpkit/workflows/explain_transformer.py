@@ -154,7 +154,7 @@ def explain_transformer(
     Vaswani et al. 2017, "Attention is all you need", §3, in its letters: embeddings (n, d), Q and K (n, d_k), V (n, d_v), h heads.
 
     Args:
-        example: a TOML file (see docs/guides/inside-transformers.md) or its content; None: the lecture's example, or `text`.
+        example: a TOML file (see docs/guides/inside-transformers.md) or its content; None: the built-in example, or `text`.
         options: words and sizes of an example without a file. execution: seed of the weights that are not there.
         settings: fields of these, such as text="the dog barks", heads=2.
 

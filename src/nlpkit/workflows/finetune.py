@@ -78,7 +78,7 @@ def compare_methods(
 ) -> MethodComparison:
     """Fine-tune with several methods or numbers of documents and score all on the same test; no model is kept.
 
-    Arguments and errors are those of `finetune`: `compare_methods(corpus, method="head,lora(r=4)", shots="8,64,all", seeds=5)`. With
+    Arguments and errors are as in `finetune`: `compare_methods(corpus, method="head,lora(r=4)", shots="8,64,all", seeds=5)`. With
     `protocol="course"` there are 5 samples of the documents of each size, 5 trainings on each, and the majority votes of these.
     """
     job = prepare(data, (options, dataset, training, hardware, execution), settings, None, several=True)

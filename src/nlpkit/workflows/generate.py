@@ -104,7 +104,7 @@ class GeneratedTexts(Tabular):
         return {"model": self.model.name, "texts": self.table().to_pylist()}
 
     def save(self, target: str | Path, *, force: bool = False) -> None:
-        """Write the table. Raises UsageError: the name is that of no table; OutputExistsError: it is there."""
+        """Write the table. Raises UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there."""
         block = footer_block("documents", command="generate", parameters=self.parameters, seed=self.seed, inputs=[])
         save_table(target, self.table(), block, force=force)
 

@@ -156,7 +156,7 @@ class PreprocessedCorpus(Corpus):
             force: replace what is there.
 
         Raises:
-            UsageError: a name is that of no table; OutputExistsError: a file is there; MissingError: there is no pipeline.
+            UsageError: the suffix of a name is not one of a table; OutputExistsError: a file is there; MissingError: there is no pipeline.
         """
         block, n_rows, empty = self.result.block, 0, 0
         with ExitStack() as stack:
@@ -260,7 +260,7 @@ def preprocess(
 ) -> PreprocessedCorpus:
     """Return documents with their tokens.
 
-    The texts are read and cut when this is called; the documents are read from a copy afterwards, batch by batch.
+    nlpkit reads and tokenises the texts during the call, and reads the documents from a copy afterwards, batch by batch.
 
     Args:
         data: a Corpus, texts, or a data frame.

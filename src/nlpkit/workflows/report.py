@@ -104,7 +104,7 @@ def report(
             and sample. settings: fields of these.
 
     Raises:
-        InputError: it is no run, or of a kind of which there is no report.
+        InputError: it is not a run, or a run of a kind that has no report.
 
     Example:
         >>> texts = ["river water fish bank", "money bank loan debt"] * 10

@@ -114,12 +114,12 @@ def update_rolling_lda(
         model: a rolling model or its run directory, which stays as it is.
         newer: a Corpus or a data frame with dates.
         options, changes, prototypes, tokens: options that are set must be those that the model has.
-        description, execution: what the tables hold, and the threads; the seed is that of the model.
+        description, execution: what the tables hold, and the threads; the seed of the model is used.
         settings: single options.
 
     Raises:
-        InputError: the run is no rolling one, or documents do not come after those of the model.
-        UsageError: an option is not that of the model.
+        InputError: the run is not a rolling model, or documents do not come after the documents of the model.
+        UsageError: an option differs from the option of the model.
 
     Example:
         >>> texts = ["river water fish bank", "money bank loan debt"] * 10

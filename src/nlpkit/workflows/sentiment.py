@@ -66,7 +66,7 @@ def sentiment(
         data: a Corpus, texts or a data frame; the column label may hold classes of sentiment or numbers.
         lexicon: vader, afinn, liu, a file of words and weights, or two files, positive,negative.
         options: how a text is scored, and which classes the scores become.
-        tokens: how texts are cut into words.
+        tokens: how texts become words.
         gates: bounds that the scores must keep; their outcomes are in `evaluation.gates`.
         execution: seed and threads.
         settings: single fields of these records, such as lex2sent=True.

@@ -60,7 +60,7 @@ class SimilarDocuments(ABC, Tabular):
         """Write the table, batch by batch.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
         """
         source, options, rows = self.vectors.source, self.options, 0
         search = {"metric": options.metric, "p": options.p, "pairs": options.pairs, "top": options.top}

@@ -54,7 +54,7 @@ class SimilarWords(ABC, Tabular):
         """Write the table.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
         """
         save_derived_table(
             target, self.table(), "similar_words", self.source, command="similar-words", parameters=self.parameters(),

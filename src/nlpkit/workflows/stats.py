@@ -121,7 +121,7 @@ class CorpusStatistics(Tabular):
         """Write the table of words.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
         """
         options = self.options
         parameters = {

@@ -283,7 +283,7 @@ def tfidf(
         data: a Corpus, texts, or a data frame.
         tokens: how texts become tokens, where there are none.
         weights: how terms are weighted; tf · ln(M / df) as it stands.
-        selection: which terms stay columns; weights are those of the whole vocabulary.
+        selection: which terms become columns. The weights are computed with the whole vocabulary.
         execution: number of threads.
         carry: what travels along beside ids: nothing, the classes of the column label, or all columns but texts.
         settings: fields of these records, such as scheme="ltc", min_df=5, select="chi2:500".

@@ -30,7 +30,8 @@ def topic_documents(
 ) -> TopicTable:
     """Return the documents that have most of some topics, most first, with their texts (stm's findThoughts).
 
-    By probability: of LDA all documents are ranked by theta, of bertopic those of the topic by topic_prob, then by margin.
+    Documents are ranked by probability. LDA ranks all documents by theta.
+    bertopic ranks the documents of the topic by topic_prob, then by margin.
 
     Args:
         run: a run directory, or a run that is open.
@@ -75,7 +76,7 @@ def _ranked(run: Run, table: pa.Table, k: int, top: int) -> tuple[LongArray, Flo
 def find_topics(
     run: Any, words: Sequence[str] | str, *, top: int = 20, execution: Execution | None = None
 ) -> TopicTable:
-    """Return the topics that words are in, those with most of their occurrences first.
+    """Return the topics that have some words. Topics with most of their occurrences come first.
 
     weight: probability of the word in the topic (LDA) or its c-tf-idf (bertopic, among the words stored); rank: place among the words of
     the topic; share: of the word's occurrences that falls to the topic.

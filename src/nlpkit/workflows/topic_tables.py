@@ -62,7 +62,7 @@ def save_run_table(
     """Write a table that was made from runs, which its footer names.
 
     Raises:
-        UsageError: the name is that of no table; OutputExistsError: it is there.
+        UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
     """
     inputs = [
         InputInfo(str(run.path), run.manifest["results"].get("documents", 0), sha256_of(run.path / MANIFEST), None)

@@ -195,7 +195,7 @@ class TopicShares(Tabular):
         """Write one of the tables: shares, counts, overall, trends or differences.
 
         Raises:
-            InputError: there are no trends or differences; UsageError: the name is that of no table; OutputExistsError: it is there.
+            InputError: there are no trends or differences; UsageError: the suffix is not one of a table; OutputExistsError: it is there.
         """
         save_run_table(target, self.rows(table), f"topic_{table}", [self.run], parameters=self.facts(), force=force)
 

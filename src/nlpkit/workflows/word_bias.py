@@ -143,7 +143,7 @@ def word_drift(
     execution: Execution | None = None,
     **settings: Any,
 ) -> WordTable:
-    """Return how far words moved between two vector spaces, such as those of two periods; first what moved most for its frequency.
+    """Return how far words moved between two vector spaces, such as two periods. Words that moved most for their frequency come first.
 
     Rows: word, z, distance, expected (see `nlpkit.words.drift.drift`), count_first, count_second, and of the first `top` words
     neighbours_first and neighbours_second among all words of each space. Facts: shared (words), agreement (mean cosine).

@@ -113,7 +113,7 @@ def nearest_words(
 ) -> WordTable:
     """Return the words with the largest cosines for each of some words: word, rank, nearest, cosine, count.
 
-    A word that vectors of fastText do not have gets that of its n-grams.
+    A word that is missing from vectors of fastText gets the vector of its n-grams.
 
     Args:
         vectors: a run of embed-words, or a file of word vectors.
