@@ -146,10 +146,15 @@ class Gate:
 
 @dataclass(slots=True, repr=False)
 class Evaluation(Tabular, Mapping[str, Score]):
-    """Scores of one target or several: a mapping from the name of a metric to its Score where there is one target.
+    """Scores of one target or several. With one target it is a mapping from the name of a metric to its Score.
 
-    shared: scores of all targets together (stability); facts, tables: what concerns all targets, such as matched topics;
-    gates: outcomes of the bounds that were set.
+    Attributes:
+        targets: the scores of each target.
+        comparisons: differences of each target from the first, with intervals.
+        shared: scores of all targets together (stability).
+        facts: plain values that concern all targets.
+        tables: tables that concern all targets, such as matched topics.
+        gates: outcomes of the bounds that were set.
     """
 
     targets: list[TargetResult]

@@ -97,10 +97,18 @@ class Classes:
 
 @dataclass(frozen=True)
 class ClassTerms(Tabular):
-    """Terms of classes: names (C,), one or two each; documents (C,); their best terms and further columns (C, n).
+    """Terms of classes. `table` has a row for each term of each class.
 
-    terms (V,) of the corpus; columns: those of the classes; parameters: what was in force; left_out: documents of no class.
+    Attributes:
+        table: class, rank, term, weight and counts.
+        names: the names of the classes (C,), one or two each.
+        documents: number of documents of each class (C,).
+        terms: the terms of the corpus (V,).
+        left_out: number of documents of no class.
+        parameters: the options in force.
     """
+
+    # best: the best terms, further: more columns of them (C, n); columns: the columns of the classes.
 
     names: list[tuple[str, ...]]
     documents: LongArray

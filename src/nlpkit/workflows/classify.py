@@ -61,7 +61,13 @@ class ClassifyOptions:
 
 @dataclass(frozen=True, slots=True)
 class CrossValidation(Tabular):
-    """Scores and predictions of documents by classifiers that had not seen them, and the classifier of all documents."""
+    """Scores and predictions of documents by classifiers that had not seen them.
+
+    Attributes:
+        classifier: the classifier that was trained on all documents.
+        evaluation: scores of the predictions.
+        predictions: the documents with their predictions.
+    """
 
     _shown = "predictions"
 

@@ -116,7 +116,13 @@ class Predictions(ABC):
 
 @dataclass(frozen=True, slots=True)
 class ScoredDocuments(Tabular):
-    """documents: with the columns that were predicted. evaluation: against their labels, None where there are none to compare with."""
+    """Documents with predictions.
+
+    Attributes:
+        documents: the documents (D rows) with the columns that were predicted.
+        evaluation: scores against the labels of the documents, None where they have no labels.
+        summary: numbers of documents and predictions.
+    """
 
     _shown = "documents"
 

@@ -66,11 +66,19 @@ class GroupStatistics:
 
 @dataclass(frozen=True, slots=True)
 class CorpusStatistics(Tabular):
-    """What `stats` counted. terms (V,) by term id, an Arrow array; words (V,) by rank in the whole corpus, which n-grams name.
+    """Counts of words and documents. `table()` has a row for each word, `to_dict()` every figure.
 
-    by: column of the groups; ungrouped: documents without a value in it. top: words and n-grams of a list. exponent: of the table
-    of Zipf's law, None for the fitted one. report: how texts were cut, None for tokens that were there.
+    Attributes:
+        whole: the figures of the whole corpus.
+        groups: the figures of each group.
+        by: the column of the groups.
+        ungrouped: number of documents without a value in this column.
+        words: the words (V,) by rank in the whole corpus.
+        languages: the languages of the texts.
     """
+
+    # terms (V,) by term id, an Arrow array. top: words and n-grams of a list. exponent: of the table of Zipf's law, None for the fitted
+    # one. report: how texts were tokenised, None for documents with tokens.
 
     whole: GroupStatistics
     groups: list[GroupStatistics]

@@ -43,11 +43,19 @@ NOT_CARRIED = ("text", "tokens", "embedding")
 class DocumentTermWeights:
     """The weights of documents (D, V') with the names of rows and columns.
 
-    They are made from counts in a spool, in groups of documents that do not depend on how the corpus was read, so that they
-    never have to be in memory together. stream: what was read. block: the footer of what is written. classes: of documents,
-    where they were read; selected: the features that are columns, where they were selected; fitted: the model, where the weights
-    are those of documents before.
+    nlpkit makes them from counts in a spool, group by group, so that they never have to be in memory together.
+
+    Attributes:
+        matrix: the weights (D, V'), a CSR matrix.
+        ids: the ids of the documents (D,).
+        terms: the terms of the columns (V',).
+        vocabulary: a row for each term with its counts.
+        scheme: how terms are weighted.
+        model: what weights new documents in the same way.
     """
+
+    # stream: what was read. block: the footer of what is written. classes: of documents, where they were read; selected: the features
+    # that are columns, where they were selected; fitted: the model of earlier documents whose weights are used.
 
     def __init__(
         self,

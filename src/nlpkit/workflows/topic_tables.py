@@ -24,7 +24,14 @@ from nlpkit.workflows.topic_reading import number_of
 
 @dataclass(frozen=True)
 class TopicTable(Tabular):
-    """A table about the topics of runs; kind: what its rows are; facts: what was asked and what was in force."""
+    """A table about the topics of runs.
+
+    Attributes:
+        table: the rows.
+        kind: what a row is.
+        facts: what was asked, and the options in force.
+        runs: the runs that it was made from.
+    """
 
     runs: Sequence[Run]
     kind: str

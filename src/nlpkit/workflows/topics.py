@@ -50,11 +50,19 @@ class Axis:
 
 @dataclass(frozen=True)
 class TopicShares(Tabular):
-    """Topics of a run in cells: periods, groups, or both crossed; every table is an Arrow table.
+    """Shares of the topics of a run in cells: periods, groups, or both crossed. Every table is an Arrow table.
 
-    cells (C,): those of all periods and groups, the last axis fastest, those without documents too. options, mixed: how
-    documents counted; labels (K,) of the topics; n_docs of the run; cell_of (D,): the cell of each document, -1 for none.
+    Attributes:
+        overall: share of each topic among all documents that are in a cell.
+        shares: a row for each topic of each cell, with interval.
+        counts: number of documents of each cell.
+        trends: rise or fall of each topic over the periods, with tests.
+        differences: differences of each topic between the groups, with tests.
+        labels: names of the topics (K,).
     """
+
+    # cells (C,): those of all periods and groups, the last axis fastest, also those without documents. options, mixed: how documents
+    # counted; n_docs of the run; cell_of (D,): the cell of each document, -1 for none.
 
     _shown = "shares"
 

@@ -77,7 +77,13 @@ def open_vectors(source: str | Path, options: VectorOptions, execution: Executio
 
 @dataclass(frozen=True)
 class WordTable(Tabular):
-    """Rows about words by vectors; kind: what a row is; facts: what was asked, and figures of it all."""
+    """A table about words by their vectors.
+
+    Attributes:
+        table: the rows.
+        kind: what a row is.
+        facts: what was asked, and figures of the whole table.
+    """
 
     sources: Sequence[Path]
     kind: str
