@@ -49,7 +49,6 @@ class DocumentTermWeights:
         matrix: the weights (D, V'), a CSR matrix.
         ids: the ids of the documents (D,).
         terms: the terms of the columns (V',).
-        vocabulary: a row for each term with its counts.
         scheme: how terms are weighted.
         model: what weights new documents in the same way.
     """
