@@ -21,7 +21,7 @@ test: $(DEV) lint
 
 # what README, docs, configs and --help print, run as printed
 test-examples: $(DEV)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m examples tests/test_docs.py tests/test_workflow.py tests/cli/test_help.py
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m examples tests/test_docs.py tests/test_notebooks.py tests/test_workflow.py tests/cli/test_help.py
 
 # random command lines; ANY_COMMAND_SEED=1000 ANY_COMMAND_LINES=200 make test-any draws others and more
 test-any: $(DEV)
@@ -49,8 +49,10 @@ lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --num-workers 2
 
-# the site of docs/ in site/, with the pages of docs/reference/ that come from the code
+# the site of docs/ in site/, with the pages of docs/reference/ that come from the code, the stub of Python and the notebooks
 docs: $(DEV)
+	$(BIN)/python docs/write_stub.py
+	$(BIN)/python docs/notebooks/run.py
 	$(BIN)/python docs/generate.py
 	$(BIN)/zensical build --clean --strict
 

@@ -27,7 +27,8 @@ ROWS = [{"text": f"river bank {i}", "label": "ab"[i % 2], "n": i} for i in range
 def test_every_public_name_is_there_and_has_a_docstring() -> None:
     for name in nk.__all__:
         assert getattr(nk, name).__doc__, name
-    assert set(dir(nk)) == set(nk.__all__)
+    assert set(dir(nk)) == {*nk.__all__, "errors", "estimators"}
+    assert nk.estimators.Classifier("nb").kind == "nb"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = nk.nothing
 

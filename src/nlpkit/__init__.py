@@ -16,218 +16,185 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nlpkit.version import __version__ as __version__
 
-if TYPE_CHECKING:
-    from nlpkit.parameters import Execution as Execution
-    from nlpkit.workflows.active import propose_texts as propose_texts
-    from nlpkit.workflows.active_curve import compare_strategies as compare_strategies
-    from nlpkit.workflows.annotate import agreement as agreement
-    from nlpkit.workflows.annotate import majority as majority
-    from nlpkit.workflows.annotate import make_task as make_task
-    from nlpkit.workflows.annotate import score_answers as score_answers
-    from nlpkit.workflows.annotated_labels import labels_from_answers as labels_from_answers
-    from nlpkit.workflows.attention import attention as attention
-    from nlpkit.workflows.bertopic import fit_bertopic as fit_bertopic
-    from nlpkit.workflows.bertopic_update import update_bertopic as update_bertopic
-    from nlpkit.workflows.class_terms import ctfidf as ctfidf
-    from nlpkit.workflows.class_terms import keyness as keyness
-    from nlpkit.workflows.classify import cross_validate as cross_validate
-    from nlpkit.workflows.classify import train_classifier as train_classifier
-    from nlpkit.workflows.cluster import cluster as cluster
-    from nlpkit.workflows.collocations import collocations as collocations
-    from nlpkit.workflows.compare import compare_models as compare_models
-    from nlpkit.workflows.convert import convert as convert
-    from nlpkit.workflows.corpus import Corpus as Corpus
-    from nlpkit.workflows.corpus import read_corpus as read_corpus
-    from nlpkit.workflows.diff import diff as diff
-    from nlpkit.workflows.dtm import fit_dtm as fit_dtm
-    from nlpkit.workflows.edit import edit as edit
-    from nlpkit.workflows.edit import edits_template as edits_template
-    from nlpkit.workflows.effects import estimate_effects as estimate_effects
-    from nlpkit.workflows.effects import plot_effects as plot_effects
-    from nlpkit.workflows.embed import embed as embed
-    from nlpkit.workflows.embed_words import embed_words as embed_words
-    from nlpkit.workflows.evaluate import evaluate as evaluate
-    from nlpkit.workflows.explain_transformer import explain_transformer as explain_transformer
-    from nlpkit.workflows.export import export as export
-    from nlpkit.workflows.features import text_features as text_features
-    from nlpkit.workflows.finetune import compare_methods as compare_methods
-    from nlpkit.workflows.finetune import finetune as finetune
-    from nlpkit.workflows.generate import generate_texts as generate_texts
-    from nlpkit.workflows.info import info as info
-    from nlpkit.workflows.judge import judge_task as judge_task
-    from nlpkit.workflows.kwic import kwic as kwic
-    from nlpkit.workflows.language_model import fit_language_model as fit_language_model
-    from nlpkit.workflows.lda import fit_lda as fit_lda
-    from nlpkit.workflows.map_documents import map_documents as map_documents
-    from nlpkit.workflows.merge import merge as merge
-    from nlpkit.workflows.mixtures import fit_author_topic as fit_author_topic
-    from nlpkit.workflows.mixtures import fit_biterm as fit_biterm
-    from nlpkit.workflows.mixtures import fit_ctm as fit_ctm
-    from nlpkit.workflows.mixtures import fit_etm as fit_etm
-    from nlpkit.workflows.mixtures import fit_fastopic as fit_fastopic
-    from nlpkit.workflows.mixtures import fit_gsdmm as fit_gsdmm
-    from nlpkit.workflows.mixtures import fit_hdp as fit_hdp
-    from nlpkit.workflows.mixtures import fit_hlda as fit_hlda
-    from nlpkit.workflows.mixtures import fit_labeled_lda as fit_labeled_lda
-    from nlpkit.workflows.mixtures import fit_lda_online as fit_lda_online
-    from nlpkit.workflows.mixtures import fit_nmf as fit_nmf
-    from nlpkit.workflows.mixtures import fit_plsa as fit_plsa
-    from nlpkit.workflows.mixtures import fit_slda as fit_slda
-    from nlpkit.workflows.mixtures import fit_stm as fit_stm
-    from nlpkit.workflows.name_topics import name_topics as name_topics
-    from nlpkit.workflows.permutations import permutation_effects as permutation_effects
-    from nlpkit.workflows.plot import plot as plot
-    from nlpkit.workflows.predict import load as load
-    from nlpkit.workflows.preprocess import preprocess as preprocess
-    from nlpkit.workflows.pretrain import pretrain as pretrain
-    from nlpkit.workflows.report import report as report
-    from nlpkit.workflows.rolling_lda import fit_rolling_lda as fit_rolling_lda
-    from nlpkit.workflows.rolling_lda import update_rolling_lda as update_rolling_lda
-    from nlpkit.workflows.sentiment import sentiment as sentiment
-    from nlpkit.workflows.similar import similar as similar
-    from nlpkit.workflows.similar_words import similar_words as similar_words
-    from nlpkit.workflows.spelling import correct_spelling as correct_spelling
-    from nlpkit.workflows.stats import stats as stats
-    from nlpkit.workflows.tfidf import tfidf as tfidf
-    from nlpkit.workflows.topic_queries import find_topics as find_topics
-    from nlpkit.workflows.topic_queries import similar_topics as similar_topics
-    from nlpkit.workflows.topic_queries import topic_correlations as topic_correlations
-    from nlpkit.workflows.topic_queries import topic_documents as topic_documents
-    from nlpkit.workflows.topic_words import topic_words as topic_words
-    from nlpkit.workflows.topics import topics as topics
-    from nlpkit.workflows.train_encoder import train_encoder as train_encoder
-    from nlpkit.workflows.train_tokenizer import train_tokenizer as train_tokenizer
-    from nlpkit.workflows.word_bias import word_bias as word_bias
-    from nlpkit.workflows.word_bias import word_drift as word_drift
-    from nlpkit.workflows.word_picture import plot_words as plot_words
-    from nlpkit.workflows.words import analogies as analogies
-    from nlpkit.workflows.words import analogy as analogy
-    from nlpkit.workflows.words import nearest_words as nearest_words
-    from nlpkit.workflows.words import odd_one_out as odd_one_out
-    from nlpkit.workflows.words import word_similarity as word_similarity
-    from nlpkit.workflows.zero_shot import zero_shot as zero_shot
-
-_HOMES = {
-    "Corpus": "workflows.corpus:Corpus",
-    "Execution": "parameters:Execution",
-    "compare_methods": "workflows.finetune:compare_methods",
-    "cross_validate": "workflows.classify:cross_validate",
-    "cluster": "workflows.cluster:cluster",
-    "collocations": "workflows.collocations:collocations",
-    "convert": "workflows.convert:convert",
-    "agreement": "workflows.annotate:agreement",
-    "attention": "workflows.attention:attention",
-    "correct_spelling": "workflows.spelling:correct_spelling",
-    "ctfidf": "workflows.class_terms:ctfidf",
-    "compare_models": "workflows.compare:compare_models",
-    "compare_strategies": "workflows.active_curve:compare_strategies",
-    "edit": "workflows.edit:edit",
-    "edits_template": "workflows.edit:edits_template",
-    "diff": "workflows.diff:diff",
-    "embed": "workflows.embed:embed",
-    "embed_words": "workflows.embed_words:embed_words",
-    "estimate_effects": "workflows.effects:estimate_effects",
-    "plot_effects": "workflows.effects:plot_effects",
-    "permutation_effects": "workflows.permutations:permutation_effects",
-    "evaluate": "workflows.evaluate:evaluate",
-    "explain_transformer": "workflows.explain_transformer:explain_transformer",
-    "export": "workflows.export:export",
-    "finetune": "workflows.finetune:finetune",
-    "fit_bertopic": "workflows.bertopic:fit_bertopic",
-    "fit_language_model": "workflows.language_model:fit_language_model",
-    "fit_lda": "workflows.lda:fit_lda",
-    "fit_dtm": "workflows.dtm:fit_dtm",
-    "fit_biterm": "workflows.mixtures:fit_biterm",
-    "fit_ctm": "workflows.mixtures:fit_ctm",
-    "fit_etm": "workflows.mixtures:fit_etm",
-    "fit_fastopic": "workflows.mixtures:fit_fastopic",
-    "fit_gsdmm": "workflows.mixtures:fit_gsdmm",
-    "fit_hdp": "workflows.mixtures:fit_hdp",
-    "fit_hlda": "workflows.mixtures:fit_hlda",
-    "fit_lda_online": "workflows.mixtures:fit_lda_online",
-    "fit_nmf": "workflows.mixtures:fit_nmf",
-    "fit_plsa": "workflows.mixtures:fit_plsa",
-    "fit_rolling_lda": "workflows.rolling_lda:fit_rolling_lda",
-    "fit_stm": "workflows.mixtures:fit_stm",
-    "fit_slda": "workflows.mixtures:fit_slda",
-    "fit_author_topic": "workflows.mixtures:fit_author_topic",
-    "fit_labeled_lda": "workflows.mixtures:fit_labeled_lda",
-    "generate_texts": "workflows.generate:generate_texts",
-    "info": "workflows.info:info",
-    "judge_task": "workflows.judge:judge_task",
-    "keyness": "workflows.class_terms:keyness",
-    "kwic": "workflows.kwic:kwic",
-    "labels_from_answers": "workflows.annotated_labels:labels_from_answers",
-    "load": "workflows.predict:load",
-    "majority": "workflows.annotate:majority",
-    "make_task": "workflows.annotate:make_task",
-    "map_documents": "workflows.map_documents:map_documents",
-    "merge": "workflows.merge:merge",
-    "name_topics": "workflows.name_topics:name_topics",
-    "plot": "workflows.plot:plot",
-    "propose_texts": "workflows.active:propose_texts",
-    "preprocess": "workflows.preprocess:preprocess",
-    "read_corpus": "workflows.corpus:read_corpus",
-    "report": "workflows.report:report",
-    "score_answers": "workflows.annotate:score_answers",
-    "similar": "workflows.similar:similar",
-    "similar_words": "workflows.similar_words:similar_words",
-    "stats": "workflows.stats:stats",
-    "text_features": "workflows.features:text_features",
-    "tfidf": "workflows.tfidf:tfidf",
-    "find_topics": "workflows.topic_queries:find_topics",
-    "similar_topics": "workflows.topic_queries:similar_topics",
-    "topic_correlations": "workflows.topic_queries:topic_correlations",
-    "topic_documents": "workflows.topic_queries:topic_documents",
-    "topic_words": "workflows.topic_words:topic_words",
-    "topics": "workflows.topics:topics",
-    "sentiment": "workflows.sentiment:sentiment",
-    "train_classifier": "workflows.classify:train_classifier",
-    "train_encoder": "workflows.train_encoder:train_encoder",
-    "train_tokenizer": "workflows.train_tokenizer:train_tokenizer",
-    "pretrain": "workflows.pretrain:pretrain",
-    "analogies": "workflows.words:analogies",
-    "analogy": "workflows.words:analogy",
-    "nearest_words": "workflows.words:nearest_words",
-    "odd_one_out": "workflows.words:odd_one_out",
-    "word_similarity": "workflows.words:word_similarity",
-    "word_bias": "workflows.word_bias:word_bias",
-    "word_drift": "workflows.word_bias:word_drift",
-    "plot_words": "workflows.word_picture:plot_words",
-    "zero_shot": "workflows.zero_shot:zero_shot",
-    "update_bertopic": "workflows.bertopic_update:update_bertopic",
-    "update_rolling_lda": "workflows.rolling_lda:update_rolling_lda",
+# module → the public names that it has; __init__.pyi, which docs/write_stub.py writes, tells type checkers and editors their types
+_NAMES = {
+    "classify.active_options": "ActiveCurveOptions ActiveOptions",
+    "classify.options": "ClassifierOptions ClassifierReportOptions ClassifierTextOptions SplitOptions",
+    "classify.sentiment_options": "SentimentOptions SentimentTextOptions",
+    "classify.zero_shot_options": "ZeroShotOptions",
+    "embed.attention": "AttentionOptions",
+    "embed.options": "DocumentMethodOptions EncoderOptions SbertOptions",
+    "errors": (
+        "ActorLostError ColumnError EncodingError InputError MissingError MissingExtraError MissingFileError NlpkitError OutOfMemoryError "
+        "OutputExistsError QualityGateError SchemaError UsageError"
+    ),
+    "evaluation.options": "AgreementOptions EvaluationOptions GateOptions IntervalOptions JudgeOptions",
+    "finetune.encoder_options": "TrainEncoderOptions",
+    "finetune.options": "DatasetOptions FinetuneOptions HeldOutOptions",
+    "finetune.training_options": "HardwareOptions ScheduleOptions TrainingOptions",
+    "io.read_options": "ReadOptions",
+    "io.shards": "ShardOptions",
+    "lm.generate": "GenerateOptions",
+    "lm.options": "NgramModelOptions",
+    "lm.spelling": "SpellOptions",
+    "lm.transformer_steps": "TransformerOptions",
+    "parameters": "Execution",
+    "pretrain.options": "PretrainOptions TokenizerOptions",
+    "report.options": "ReportOptions",
+    "report.plot_options": "PlotOptions WordPictureOptions",
+    "text.collocations": "CollocationOptions",
+    "text.feature_options": "TextFeatureOptions",
+    "text.kwic": "SearchOptions",
+    "text.options": "CountOptions DocumentTextOptions TextOptions TokenOptions TopicTokenOptions",
+    "text.rows": "RowOptions",
+    "text.similarity_options": "SimilarityOptions",
+    "topics.cluster_options": "ClusterOptions",
+    "topics.compare_options": "CompareOptions",
+    "topics.count_options": "BitermOptions GsdmmOptions HdpOptions HldaOptions NmfOptions PlsaOptions",
+    "topics.diff_options": "DiffOptions",
+    "topics.dtm.options": "DtmOptions",
+    "topics.edit_options": "EditOptions",
+    "topics.export_options": "ExportOptions",
+    "topics.guided_options": "GuidedOptions",
+    "topics.lda.online_options": "LdaOnlineOptions",
+    "topics.lda.options": "DescriptionOptions GuideOptions LdaOptions PrototypeOptions WorkerOptions",
+    "topics.lda.rolling_options": "ChangeOptions RollingOptions",
+    "topics.mixtures.options": "CheckpointOptions TermOptions",
+    "topics.name_options": "NameOptions",
+    "topics.neural.options": "CtmOptions EtmOptions FastopicOptions",
+    "topics.options": "BertopicOptions",
+    "topics.prevalence_options": "PrevalenceOptions",
+    "topics.query_options": "TopicWordOptions",
+    "topics.similar_options": "SimilarOptions",
+    "topics.stm.effect_options": "EffectOptions",
+    "topics.stm.options": "StmOptions",
+    "topics.supervised.options": "AuthorTopicOptions LabeledLdaOptions SldaOptions",
+    "weighting.class_term_options": "ClassTermOptions KeynessOptions",
+    "weighting.options": "SelectionOptions WeightOptions",
+    "words.options": "WordEmbeddingOptions",
+    "words.question_options": "VectorOptions",
+    "workflows.active": "propose_texts",
+    "workflows.active_curve": "compare_strategies",
+    "workflows.annotate": "agreement majority make_task score_answers",
+    "workflows.annotated_labels": "labels_from_answers",
+    "workflows.attention": "attention",
+    "workflows.bertopic": "fit_bertopic",
+    "workflows.bertopic_update": "update_bertopic",
+    "workflows.class_terms": "ctfidf keyness",
+    "workflows.classify": "cross_validate train_classifier",
+    "workflows.cluster": "cluster",
+    "workflows.collocations": "collocations",
+    "workflows.compare": "compare_models",
+    "workflows.convert": "convert",
+    "workflows.convert_options": "ConvertOptions",
+    "workflows.corpus": "Corpus read_corpus",
+    "workflows.diff": "diff",
+    "workflows.dtm": "fit_dtm",
+    "workflows.edit": "edit edits_template",
+    "workflows.effects": "estimate_effects plot_effects",
+    "workflows.embed": "embed",
+    "workflows.embed_words": "embed_words",
+    "workflows.evaluate": "evaluate",
+    "workflows.explain_transformer": "explain_transformer",
+    "workflows.export": "export",
+    "workflows.features": "text_features",
+    "workflows.finetune": "compare_methods finetune",
+    "workflows.generate": "generate_texts",
+    "workflows.info": "info",
+    "workflows.judge": "judge_task",
+    "workflows.kwic": "kwic",
+    "workflows.language_model": "fit_language_model",
+    "workflows.lda": "fit_lda",
+    "workflows.map_documents": "map_documents",
+    "workflows.merge": "merge",
+    "workflows.mixture_fits": (
+        "fit_author_topic fit_biterm fit_ctm fit_etm fit_fastopic fit_gsdmm fit_hdp fit_hlda fit_labeled_lda "
+        "fit_lda_online fit_nmf fit_plsa fit_slda fit_stm"
+    ),
+    "workflows.name_topics": "name_topics",
+    "workflows.permutations": "permutation_effects",
+    "workflows.plot": "plot",
+    "workflows.predict": "load",
+    "workflows.predict_options": "PredictOptions",
+    "workflows.preprocess": "preprocess",
+    "workflows.pretrain": "pretrain",
+    "workflows.report": "report",
+    "workflows.rolling_lda": "fit_rolling_lda update_rolling_lda",
+    "workflows.sentiment": "sentiment",
+    "workflows.similar": "similar",
+    "workflows.similar_words": "similar_words",
+    "workflows.spelling": "correct_spelling",
+    "workflows.stats": "stats",
+    "workflows.tfidf": "tfidf",
+    "workflows.topic_queries": "find_topics similar_topics topic_correlations topic_documents",
+    "workflows.topic_words": "topic_words",
+    "workflows.topics": "topics",
+    "workflows.train_encoder": "train_encoder",
+    "workflows.train_tokenizer": "train_tokenizer",
+    "workflows.word_bias": "word_bias word_drift",
+    "workflows.word_picture": "plot_words",
+    "workflows.words": "analogies analogy nearest_words odd_one_out word_similarity",
+    "workflows.zero_shot": "zero_shot",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+_MODULES = ("errors", "estimators")  # which are public themselves
 __all__ = ["__version__", *_HOMES]  # names that are imported when they are first used
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
+    """Import a public name when it is first used; the signature and docstring of a function then list each option."""
     home = _HOMES.get(name)
+    if name in _MODULES:
+        return import_module(f"nlpkit.{name}")
     if home is None:
         raise AttributeError(f"module 'nlpkit' has no attribute '{name}'")
-    module, attribute = home.split(":")
-    value = getattr(import_module(f"nlpkit.{module}"), attribute)
+    value = getattr(import_module(f"nlpkit.{home}"), name)
+    import_module("nlpkit.signatures").document(value)
+    package = sys.modules.get(f"nlpkit.{name}")
+    if package is not None:
+        _lend(package, value)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
-    return sorted(__all__)
+    """Return the public names and modules."""
+    return sorted((*__all__, *_MODULES))
 
 
 class _Package(ModuleType):
     """nlpkit itself, where `nk.embed` stays the function after the package `nlpkit.embed` has been imported."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute, except for a module of the name of a function, which the import system puts there."""
+        """Set an attribute; a package of the name of a function, which the import system puts here, is reached through that."""
         if not (name in _HOMES and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
+            return
+        value.__class__ = _Namesake
+        if name in vars(self):
+            _lend(value, vars(self)[name])
+
+
+class _Namesake(ModuleType):
+    """A package with the name of a public function, whose modules are attributes of the function, too: `nlpkit.topics.lda`."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; a module, which the import system puts here, also on the function, once that is imported."""
+        super().__setattr__(name, value)
+        function = vars(sys.modules["nlpkit"]).get(self.__name__.rpartition(".")[2])
+        if function is not None and isinstance(value, ModuleType):
+            setattr(function, name, value)
+
+
+def _lend(package: ModuleType, function: Any) -> None:
+    """Give a function the modules of the package of its name as attributes."""
+    for name, value in list(vars(package).items()):
+        if isinstance(value, ModuleType) and value.__name__ == f"{package.__name__}.{name}":
+            setattr(function, name, value)
 
 
 sys.modules[__name__].__class__ = _Package

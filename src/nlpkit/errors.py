@@ -2,15 +2,20 @@
 
 NlpkitError                     a message a user can act on
 ├── QualityGateError      1     a score fell below the bar the user set
-├── UsageError            2     an option, argument or config value that is invalid
-│   └── OutputExistsError 2     the target is there and `force` was not given
-├── InputError            3     a file or table that cannot be used
+├── UsageError            2     an option, argument or config value that is invalid            also ValueError
+│   └── OutputExistsError 2     the target is there and `force` was not given                  also FileExistsError
+├── InputError            3     a file or table that cannot be used                            also ValueError
+│   ├── MissingFileError  3     a file or directory that does not exist                        also FileNotFoundError
 │   ├── ColumnError       3     a column that is not there or has the wrong type
 │   ├── SchemaError       3     an artifact of another kind or schema version
 │   └── EncodingError     3     bytes that are not text in the given encoding
 ├── MissingError          4     a model, an extra or the network is not there
-└── OutOfMemoryError      5     the work does not fit into memory
+│   └── MissingExtraError 4     an optional extra is not installed                             also ImportError
+└── OutOfMemoryError      5     the work does not fit into memory                              also MemoryError
     └── ActorLostError    5     a worker ended in the middle of its work, as the system ends one when memory is short
+
+The last column names the built-in error that the class also is, so that `except ValueError` catches a wrong option. An unknown option
+name is a TypeError, as in any call.
 
 Anything else that reaches the boundary is a bug (exit code 70). Messages state what was needed, what was
 found, where, and what to do next, on one line. They name a parameter between backticks, as in Python (`min_df`, `lower=False`);
@@ -47,7 +52,7 @@ class NlpkitError(Exception):
 
     def __str__(self) -> str:
         r"""Return the message on one line: what it quotes of a file may break lines or steer a terminal, and is shown as \r, \x1b."""
-        message = super().__str__()
+        message = Exception.__str__(self)  # not as KeyError or OSError write theirs
         if message.isprintable():
             return message
         return "".join(
@@ -61,20 +66,24 @@ class QualityGateError(NlpkitError):
     exit_code = 1
 
 
-class UsageError(NlpkitError):
+class UsageError(NlpkitError, ValueError):
     """An option, argument or config value is invalid."""
 
     exit_code = 2
 
 
-class OutputExistsError(UsageError):
+class OutputExistsError(UsageError, FileExistsError):
     """The output is already there and `--force` was not given."""
 
 
-class InputError(NlpkitError):
+class InputError(NlpkitError, ValueError):
     """A file or table cannot be used as it is."""
 
     exit_code = 3
+
+
+class MissingFileError(InputError, FileNotFoundError):
+    """A file or directory that was named does not exist."""
 
 
 class ColumnError(InputError):
@@ -95,7 +104,11 @@ class MissingError(NlpkitError):
     exit_code = 4
 
 
-class OutOfMemoryError(NlpkitError):
+class MissingExtraError(MissingError, ImportError):
+    """An optional extra is not installed."""
+
+
+class OutOfMemoryError(NlpkitError, MemoryError):
     """The work does not fit into the memory there is."""
 
     exit_code = 5
@@ -105,10 +118,10 @@ class ActorLostError(OutOfMemoryError):
     """A worker process, or one on a cluster, ended in the middle of its work, mostly because memory was short."""
 
 
-def missing_extra(feature: str, extra: str) -> MissingError:
+def missing_extra(feature: str, extra: str) -> MissingExtraError:
     """Return the error for an optional extra that is not installed, with the command that installs it."""
     where, command = _installation(extra)
-    return MissingError(f"{feature} needs the extra '{extra}', which is not installed; {where}run: {command}")
+    return MissingExtraError(f"{feature} needs the extra '{extra}', which is not installed; {where}run: {command}")
 
 
 def install_command(extra: str) -> str:

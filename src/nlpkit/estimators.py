@@ -1,7 +1,15 @@
-"""scikit-learn estimators over nlpkit's own models: for a Pipeline and GridSearchCV. Thin wrappers, which pass check_estimator.
+"""Estimators for scikit-learn: nlpkit's vectoriser, classifiers and LDA for a Pipeline and GridSearchCV.
 
-make_pipeline(TfidfVectorizer(min_df=2), Classifier("svm")).fit(texts, labels)
-make_pipeline(CountVectorizer(), LatentDirichletAllocation(20)).fit_transform(texts)
+They are thin wrappers over the functions of nlpkit, and pass scikit-learn's `check_estimator`. They can be cloned and pickled.
+`get_feature_names_out` gives the names of the columns that the vectoriser and LDA return.
+
+Example:
+    >>> from nlpkit.estimators import Classifier, TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> texts, labels = ["river water fish", "money bank loan"] * 5, ["nature", "finance"] * 5
+    >>> model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), Classifier("svm")).fit(texts, labels)
+    >>> [str(label) for label in model.predict(["a loan", "some fish"])]
+    ['finance', 'nature']
 """
 
 from __future__ import annotations
@@ -36,15 +44,32 @@ __all__ = ["Classifier", "LatentDirichletAllocation", "TfidfVectorizer"]
 
 
 class TfidfVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Texts to weighted terms as `nlpkit.tfidf` makes them: words, stop words and weights of nlpkit, a CSR matrix out.
+    """Turn texts into weighted terms as `nlpkit.tfidf` does; the result is a CSR matrix (D, V).
 
     Args:
-        scheme: weighting by its SMART letters or scikit-learn's name; ntn is tf · ln(M / df).
-        language, tokenizer, stop_words, lower, ngrams, min_df, max_df, max_vocab: how texts become terms, as in `nlpkit.preprocess`.
-        ngram_range: lengths of terms in words, such as (1, 2); scikit-learn's name of `ngrams`, in whose place it stands.
-        n_jobs: threads, None for all; the result does not depend on them.
+        scheme: the weighting by its SMART letters or scikit-learn's name. ntn is tf · ln(M / df).
+        language: language of the texts: an ISO code, "auto" (detected) or "none".
+        tokenizer: how texts are cut: "words", "sklearn", "whitespace" or "chars:3-5".
+        stop_words: words to leave out: "auto" (the list of the language), "none", codes or files.
+        lower: turn texts into lower case.
+        ngrams: lengths of terms in words, such as "1,2" or (1, 2).
+        min_df: least number of documents of a term, or a share; "auto": 2 from 100 documents on, else 1.
+        max_df: greatest number of documents of a term, or a share.
+        max_vocab: keep only the most frequent terms; None: all.
+        ngram_range: scikit-learn's name of `ngrams`, such as (1, 2); it takes the place of `ngrams`.
+        n_jobs: threads, None for all. The result does not depend on them.
 
-    After `fit`: vocabulary_ (term → column), model_.
+    Attributes:
+        vocabulary_: each term with its column.
+        model_: the weights that `transform` uses, as `nlpkit.tfidf` gives them.
+
+    Example:
+        >>> from nlpkit.estimators import TfidfVectorizer
+        >>> vectorizer = TfidfVectorizer(min_df=1).fit(["river water", "bank money"])
+        >>> vectorizer.get_feature_names_out().tolist()
+        ['bank', 'money', 'river', 'water']
+        >>> vectorizer.transform(["water"]).shape
+        (1, 4)
     """
 
     def __init__(
@@ -102,15 +127,33 @@ class TfidfVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier of nlpkit on a matrix of features: dense, or CSR as a vectoriser gives it.
+    """Classify rows of a matrix of features, which is dense, or CSR as a vectoriser returns it.
+
+    `predict_proba` exists for kinds with probabilities (not svm and centroid), `decision_function` for all but nb and complement-nb.
 
     Args:
         kind: nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid, mlp or kan.
-        alpha: smoothing of Naive Bayes. C: inverse strength of the penalty of logreg and svm. balanced: weight classes equally
-            (logreg, svm, mlp, kan). k: neighbours of knn. hidden: units of mlp and kan. epochs: passes of mlp.
-        random_state: seed of svm, mlp and kan. n_jobs: threads, None for all; the result does not depend on them.
+        alpha: smoothing (nb, bernoulli-nb, complement-nb).
+        C: inverse strength of the penalty (logreg, svm).
+        balanced: weight classes equally (logreg, svm, mlp, kan).
+        k: number of neighbours (knn).
+        hidden: number of hidden units (mlp, kan).
+        epochs: number of passes over the data (mlp).
+        random_state: seed (svm, mlp, kan).
+        n_jobs: threads, None for all. The result does not depend on them.
 
-    After `fit`: classes_ (J,), n_features_in_, model_ (`nlpkit.classify.model.Model`).
+    Attributes:
+        classes_: the classes (J,).
+        n_features_in_: number of features V.
+        model_: the fitted `nlpkit.classify.model.Model`.
+
+    Example:
+        >>> from nlpkit.estimators import Classifier
+        >>> model = Classifier("logreg").fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+        >>> model.predict([[0.2, 0.9]]).tolist()
+        ['a']
+        >>> model.predict_proba([[0.2, 0.9]]).shape
+        (1, 2)
     """
 
     def __init__(
@@ -189,14 +232,28 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """LDA by collapsed Gibbs sampling on a matrix of counts (D, V); other numbers are rounded to whole ones.
+    """Fit LDA by collapsed Gibbs sampling to a matrix of counts (D, V); other numbers are rounded to whole ones.
+
+    `get_feature_names_out` names the topics as scikit-learn does: latentdirichletallocation0, latentdirichletallocation1 …
 
     Args:
-        n_components: K. alpha, eta: priors, each; None: 1 / K. sweeps: passes over the corpus.
-        random_state: seed. n_jobs: threads, None for all; the result does not depend on them.
+        n_components: number of topics K.
+        alpha: prior of each topic in a document; None: 1 / K.
+        eta: prior of each term in a topic; None: 1 / K.
+        sweeps: passes over the corpus.
+        random_state: seed.
+        n_jobs: threads, None for all. The result does not depend on them.
 
-    After `fit`: components_ (K, V) counts n_kv + eta, whose rows divided by their sums are phi; n_features_in_; model_. The names of
-    the topics are latentdirichletallocation0, 1, 2 … (`get_feature_names_out`), as scikit-learn's.
+    Attributes:
+        components_: counts n_kv + eta (K, V). Each row divided by its sum is a row of phi.
+        n_features_in_: number of terms V.
+        model_: the fitted `nlpkit.topics.mixtures.model.MixtureModel`.
+
+    Example:
+        >>> from nlpkit.estimators import LatentDirichletAllocation
+        >>> counts = [[3, 2, 0, 0], [0, 0, 2, 3]] * 5
+        >>> LatentDirichletAllocation(2, sweeps=20).fit_transform(counts).shape
+        (10, 2)
     """
 
     def __init__(

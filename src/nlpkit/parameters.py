@@ -25,6 +25,7 @@ from nlpkit.wording import truncated
 
 MOST = 2**31 - 1  # of whole numbers
 _Record = TypeVar("_Record")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,26 @@ def with_settings(
             hint = f"; columns are named as documents are read: read_corpus(FILE, {name}=…) or Corpus.from_frame(data, {role}=…)"
         raise TypeError(f"'{name}' is no option here{hint}")
     return filled
+
+
+def takes(*records: type) -> Callable[[_Function], _Function]:
+    """Mark a function whose settings are fields of records beside those of its parameters; of none at all without records."""
+
+    def mark(function: _Function) -> _Function:
+        function.takes = records  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def hands_on(other: Callable[..., Any], *, without: Sequence[str] = ()) -> Callable[[_Function], _Function]:
+    """Mark a function that hands its settings on to another. without: keywords of the other that it does not take."""
+
+    def mark(function: _Function) -> _Function:
+        function.hands_on_to, function.without = other, tuple(without)  # type: ignore[attr-defined]
+        return function
+
+    return mark
 
 
 def _record(record: Any, kind: Callable[[], Any]) -> Any:

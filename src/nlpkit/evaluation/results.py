@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import pyarrow as pa
 
-from nlpkit import wording
+from nlpkit import notebook, wording
 from nlpkit.metrics.bootstrap import Comparison
 from nlpkit.metrics.catalogue import metric_of
 from nlpkit.metrics.score import Score
+from nlpkit.notebook import Tabular
 
 FORMAT = "nlpkit.format"  # key of the metadata of a field
 ALL_TARGETS = "all targets"  # the name under which scores of all targets together stand
@@ -145,11 +145,16 @@ class Gate:
 
 
 @dataclass(slots=True, repr=False)
-class Evaluation(Mapping[str, Score]):
-    """Scores of one target or several: a mapping from the name of a metric to its Score where there is one target.
+class Evaluation(Tabular, Mapping[str, Score]):
+    """Scores of one target or several. With one target it is a mapping from the name of a metric to its Score.
 
-    shared: scores of all targets together (stability); facts, tables: what concerns all targets, such as matched topics;
-    gates: outcomes of the bounds that were set.
+    Attributes:
+        targets: the scores of each target.
+        comparisons: differences of each target from the first, with intervals.
+        shared: scores of all targets together (stability).
+        facts: plain values that concern all targets.
+        tables: tables that concern all targets, such as matched topics.
+        gates: outcomes of the bounds that were set.
     """
 
     targets: list[TargetResult]
@@ -166,7 +171,7 @@ class Evaluation(Mapping[str, Score]):
 
     @property
     def notes(self) -> list[str]:
-        """What is to be said about the scores, each note with the name of its target."""
+        """Notes on the scores, each with the name of its target."""
         return [f"{target.name}: {note}" for target in self.targets for note in target.notes]
 
     @property
@@ -223,16 +228,11 @@ class Evaluation(Mapping[str, Score]):
 
     def _repr_html_(self) -> str:
         """Return the scores as a table for notebooks."""
-        rows = [row for row in self.table().to_pylist() if row["unit"] is None]
         head = ("target", "metric", "value", "low", "high")
-        lines = ["<tr>" + "".join(f"<td>{escape(_shown(row[name]))}</td>" for name in head) + "</tr>" for row in rows]
-        return "<table><tr>" + "".join(f"<th>{name}</th>" for name in head) + "</tr>" + "".join(lines) + "</table>"
+        rows = [row for row in self.table().to_pylist() if row["unit"] is None]
+        return notebook.html(head, [[row[name] for name in head] for row in rows])
 
 
 def _row(target: str, score: Score) -> dict[str, Any]:
     low, high = (None, None) if score.interval is None else (score.interval.low, score.interval.high)
     return {"target": target, "metric": score.name, "value": score.value, "low": low, "high": high, "n": score.n}
-
-
-def _shown(value: Any) -> str:
-    return "" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -11,7 +11,7 @@ from typing import Any
 from nlpkit import reporting, wording
 from nlpkit.cells import text_of
 from nlpkit.classify.categories import CategoryLexicon
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, MissingFileError
 from nlpkit.io.lexica import COLUMN_NAMES, delimiter_of, lexicon_lines
 from nlpkit.io.plain_tables import read_rows, table_format
 from nlpkit.io.sources import missing_path
@@ -41,7 +41,7 @@ def read_categories(path: Path, name: str | None = None) -> CategoryLexicon:
         InputError: it cannot be read, or has no word with a category; the message names the line.
     """
     if not path.exists():
-        raise InputError(missing_path(path))
+        raise MissingFileError(missing_path(path))
     entries: dict[str, set[str]] = {}
     order: dict[str, None] = {}
     stem = re.sub(r"\W+", "_", path.name.split(".")[0]).strip("_").lower() or "lexicon"

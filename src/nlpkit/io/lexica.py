@@ -16,7 +16,7 @@ from typing import Any
 
 from nlpkit.cells import text_of
 from nlpkit.classify.lexicon import Lexicon
-from nlpkit.errors import InputError, MissingError, UsageError, missing_column, missing_extra
+from nlpkit.errors import InputError, MissingError, MissingFileError, UsageError, missing_column, missing_extra
 from nlpkit.io.plain_tables import read_rows, table_format
 from nlpkit.io.sources import missing_path
 from nlpkit.io.wordlists import numbered_lines
@@ -77,7 +77,7 @@ def read_lexicon(paths: Sequence[Path], columns: Mapping[str, str] | None = None
         raise UsageError(f"`lexicon` takes one file, or two lists (positive,negative), got {len(paths)}")
     for path in paths:
         if not path.exists():
-            raise InputError(missing_path(path))
+            raise MissingFileError(missing_path(path))
     if len(paths) == 2:
         paths = _in_order(paths)
     negations: list[str] = []
@@ -138,7 +138,7 @@ def _check_repeated(name: str, words: Sequence[str], weights: Sequence[float], p
 def read_negations(path: Path) -> tuple[str, ...]:
     """Return the words of a list, one a line, without comments. Raises InputError when it cannot be read or has none."""
     if not path.exists():
-        raise InputError(missing_path(path))
+        raise MissingFileError(missing_path(path))
     words = tuple(dict.fromkeys(line for _, line in lexicon_lines(path)))
     if not words:
         raise InputError(f"{path}: has no words; a negation on each line was needed")

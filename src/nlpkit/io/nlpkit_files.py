@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, NlpkitError
 from nlpkit.io.artifacts import file_size
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.footers import FOOTER_KEY
@@ -45,6 +45,8 @@ def nlpkit_file_facts(path: Path) -> dict[str, Any] | None:
         return None
     try:
         facts = look(path)
+    except NlpkitError:
+        raise
     except (
         OSError,
         EOFError,

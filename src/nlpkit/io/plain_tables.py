@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit.cells import text_of
-from nlpkit.errors import InputError, missing_column
+from nlpkit.errors import InputError, MissingFileError, missing_column
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.blocks import ArrowBlock, RowBlock
 from nlpkit.io.readers.delimited import REPEATED_HEADER, string_lists
@@ -128,7 +128,7 @@ def arrow_table(path: Path, *, encoding: str | None = None) -> pa.Table:
 
 def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) -> RowInput | FileInput | ParquetInput:
     if not path.exists():
-        raise InputError(missing_path(path))
+        raise MissingFileError(missing_path(path))
     if path.is_dir():
         raise InputError(f"{path} is a directory; name the table in it")
     format = table_format(path)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit.classify.rule_list import Rule, RuleList
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, MissingFileError, UsageError
 from nlpkit.io.sources import missing_path
 
 _HEAD = re.compile(r"^\s*\[\[\s*rule\s*\]\]", re.MULTILINE)
@@ -33,7 +33,7 @@ def read_rule_list(path: Path) -> RuleList:
             name the line.
     """
     if not path.exists():
-        raise InputError(f"rules {missing_path(path)}")
+        raise MissingFileError(f"rules {missing_path(path)}")
     try:
         text = path.read_text(encoding="utf-8-sig")
         content = tomllib.loads(text)

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 from urllib.parse import unquote
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, MissingFileError, UsageError
 from nlpkit.io.unpacking import compression, members
 from nlpkit.parallel import ahead
 from nlpkit.wording import counted
@@ -172,6 +172,12 @@ def sniff(head: bytes, path: str) -> str:
 # ---------------------------------------------------------------- names → sources
 
 
+def check_there(name: str) -> None:
+    """Raise MissingFileError for an input that is neither a file or directory nor stdin nor a glob."""
+    if name != STDIN and not glob.has_magic(name) and not Path(name).exists():
+        raise MissingFileError(missing_path(Path(name)))
+
+
 def _expand(name: str, format: str | None) -> list[Source]:
     if name == STDIN:
         return [Source(STDIN, "stdin", format)]
@@ -180,9 +186,8 @@ def _expand(name: str, format: str | None) -> list[Source]:
         return _in_directory(name, format)
     if path.exists():
         return [_source(name, format)]
-    if glob.has_magic(name):
-        return _by_glob(name, format)
-    raise InputError(missing_path(path))
+    check_there(name)
+    return _by_glob(name, format)
 
 
 def _source(path: str, format: str | None, *, base: str = "") -> Source:

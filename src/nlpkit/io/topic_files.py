@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nlpkit.errors import InputError, first_line, unknown_value
+from nlpkit.errors import InputError, MissingFileError, first_line, unknown_value
 from nlpkit.io import topic_text_files as texts
 from nlpkit.io.encoding import decode
 from nlpkit.io.plain_tables import refuse_spreadsheet
@@ -109,7 +109,7 @@ def _read(path: Path) -> tuple[str, bytes]:
     if str(path) != STDIN and path.is_dir():
         raise InputError(f"{path} is a directory, and no run of nlpkit; name a file of topics in it")
     if str(path) != STDIN and not path.exists():
-        raise InputError(missing_path(path))
+        raise MissingFileError(missing_path(path))
     refuse_spreadsheet(path)
     parts, size = [], 0
     with StoredBytes(Source(str(path), path.name, None)) as stored:

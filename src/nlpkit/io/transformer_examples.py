@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, MissingFileError
 from nlpkit.io.sources import missing_path
 from nlpkit.lm.transformer_steps import NORMS, TransformerExample, TransformerOptions, drawn_weight
 from nlpkit.types import FloatArray
@@ -46,7 +46,7 @@ def read_example(path: Path, options: TransformerOptions, *, seed: int) -> Trans
         InputError: it cannot be read, has an unknown key, or matrices that do not fit together.
     """
     if not path.exists():
-        raise InputError(f"example {missing_path(path)}")
+        raise MissingFileError(f"example {missing_path(path)}")
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit import reporting, wording
-from nlpkit.errors import ColumnError, InputError, UsageError
+from nlpkit.errors import ColumnError, InputError, MissingFileError, UsageError
 from nlpkit.io.artifacts import parquet_shape, read_parquet
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.documents import embedding_matrix
@@ -134,7 +134,7 @@ def _column_of_words(columns: Iterable[str], where: str) -> str:
 def _vectors_by_word(path: Path, place: Mapping[str, int] | None) -> dict[str, Float32Array]:
     """Return the vectors of the words of a place, or of all where there is none."""
     if not path.exists():
-        raise InputError(missing_path(path))
+        raise MissingFileError(missing_path(path))
     if path.is_dir():
         known = load_word_vectors(path)
         return {w: known.vectors[i] for w, i in known.places.items() if place is None or w in place}

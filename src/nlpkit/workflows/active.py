@@ -21,6 +21,7 @@ from nlpkit.io.atomic import check_target
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.provenance import source_block
 from nlpkit.io.tasks import task_paths, write_task
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TokenOptions
 from nlpkit.types import BoolArray, FloatArray, LongArray
@@ -36,13 +37,15 @@ COLUMNS = ("prediction", "prediction_prob", "score", "rank")
 
 
 @dataclass(frozen=True, slots=True)
-class Proposals:
+class Proposals(Tabular):
     """Texts to be labelled next, the most useful first.
 
     documents: id, text, the user's columns, prediction and prediction_prob where there is a model, score (see
     `nlpkit.classify.active.Selection`) and rank, from 1. labels: that a person may give. n_labelled, n_repeated, n_candidates: documents
     labelled already, texts that stand there once more, and texts that were chosen from.
     """
+
+    _shown = "documents"
 
     documents: pa.Table
     source: DocumentStream
@@ -84,7 +87,7 @@ class Proposals:
         """Write the table, in the order of the ranks.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
         """
         save_derived_table(
             target, self.documents, "documents", self.source, command="active", parameters=self.parameters(), row="text", force=force,
@@ -142,6 +145,12 @@ def propose_texts(
     Raises:
         UsageError: options that contradict each other, or a model without probabilities that the strategy needs; SchemaError: a run of
         another kind; InputError: no documents, or none without a label.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> proposals = nk.propose_texts(texts, batch_size=1, by="random")
+        >>> proposals.documents.num_rows
+        1
     """
     records = (
         ActiveOptions() if options is None else options, EncoderOptions.from_value(encoder), tokens or TokenOptions(),

@@ -20,6 +20,7 @@ from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.pictures import write_picture
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.report.chart import COLOURS, Chart, Curve, draw_page, draw_picture, require
 from nlpkit.text.options import TokenOptions
@@ -31,7 +32,7 @@ from nlpkit.workflows.saving import save_derived_table
 
 
 @dataclass(frozen=True, slots=True)
-class ActiveCurves:
+class ActiveCurves(Tabular):
     """Learning curves of strategies. classes: names; n_documents: with a label; source: what was read."""
 
     curves: Curves
@@ -65,7 +66,7 @@ class ActiveCurves:
         }
 
     def save(self, target: str | Path, *, force: bool = False) -> None:
-        """Write the table. Raises UsageError: the name is that of no table; OutputExistsError: it is there."""
+        """Write the table. Raises UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there."""
         save_derived_table(
             target,
             self.table(),
@@ -119,6 +120,13 @@ def compare_strategies(
     Raises:
         UsageError: options that contradict each other; ColumnError: no column of labels; InputError: too few documents, one class, or
         several labels a document; MissingError: what draws the picture is not installed.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> curves = nk.compare_strategies(corpus, by="random", batch_size=2, rounds=1)
+        >>> curves.table().num_rows > 0
+        True
     """
     records = (
         options or ActiveCurveOptions(), EncoderOptions.from_value(encoder), tokens or TokenOptions(), weights or WeightOptions(),

@@ -77,7 +77,7 @@ def make_task(
         kind: word-intrusion, topic-intrusion, word-set-intrusion or rating.
         output: NAME.html; NAME.csv and NAME.key.json are written beside it.
         items: number of questions; by default one a topic, or 50 documents of a topic intrusion.
-        reference: the documents of a topic intrusion; default: those of the fit.
+        reference: the documents of a topic intrusion; default: the documents of the fit.
         name: headline of the page; coders see it.
         force: replace files that are there.
         settings: fields of EvaluationOptions, ReadOptions and Execution, such as seed=1.
@@ -85,6 +85,13 @@ def make_task(
     Raises:
         UsageError: unknown kind, an output that is not .html, or a target without topics; OutputExistsError: it is there;
             InputError: no question can be made.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> task = nk.make_task(run, kind="rating", output="task.html", items=2)
+        >>> task.kind
+        'rating'
     """
     records = (options, read, execution)
     options, read, execution = with_settings(records, settings, (EvaluationOptions, ReadOptions, Execution))
@@ -176,7 +183,7 @@ def score_answers(
 
     Args:
         key: the key file of the task; answers: tables, or directories of them.
-        encoding: of the tables, told from their bytes if not given.
+        encoding: of the tables; None: detected from their bytes.
         settings: fields of AgreementOptions, IntervalOptions, GateOptions and Execution, such as ci=0.9.
 
     Raises:
@@ -209,11 +216,19 @@ def agreement(
         tables: their paths; each is scored by itself.
         annotators: the columns of the coders, of tables with a row a unit.
         judgements: the columns of unit, coder and value, of tables with a row a judgement.
-        encoding: of the tables, told from their bytes if not given.
+        encoding: of the tables; None: detected from their bytes.
         settings: fields of AgreementOptions, IntervalOptions, GateOptions and Execution, such as measurement="ordinal".
 
     Raises:
         UsageError: columns that do not go together; UsageError, ColumnError, InputError: see `read_wide`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> rows = "id,ann,bob\\n1,a,a\\n2,b,b\\n3,a,b\\n4,b,b\\n"
+        >>> _ = Path("codes.csv").write_text(rows)
+        >>> scores = nk.agreement("codes.csv", annotators=["ann", "bob"])
+        >>> "alpha" in scores
+        True
     """
     options, uncertainty, rules = _agreement_settings((options, intervals, gates, execution), settings)
     coders, columns = names_in(annotators), names_in(judgements)
@@ -276,7 +291,7 @@ def majority(
         method: votes or dawid-skene.
         soft: add soft labels: NAME_entropy, the entropy of the label in nats, and NAME_probabilities, those of all labels (by votes the
             shares of the coders).
-        encoding: of the table, told from its bytes if not given.
+        encoding: of the table; None: detected from its bytes.
 
     Returns:
         the table, all its columns first, as stored or read; and how many units are labelled, tied and unrated; by dawid-skene also
@@ -284,6 +299,14 @@ def majority(
 
     Raises:
         UsageError: an unknown method, or a column of that name is there; UsageError, ColumnError, InputError: see `read_wide`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> rows = "id,ann,bob,eve\\n1,a,a,b\\n2,b,b,b\\n"
+        >>> _ = Path("codes.csv").write_text(rows)
+        >>> labels, facts = nk.majority("codes.csv", annotators=["ann", "bob", "eve"])
+        >>> labels["label"].to_pylist()
+        ['a', 'b']
     """
     if method not in LABELLINGS:
         raise unknown_value("method", method, LABELLINGS)

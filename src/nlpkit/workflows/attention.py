@@ -18,6 +18,7 @@ from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.page_code import read_attention_code
 from nlpkit.io.pictures import write_picture
 from nlpkit.io.tables import FORMATS, save_table
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.report.page import Page, Section, paragraphs, render, table
 from nlpkit.types import FloatArray
@@ -35,7 +36,7 @@ HOW = (
 
 
 @dataclass(frozen=True, slots=True)
-class Attention:
+class Attention(Tabular):
     """The attention of a model for a text. maps: its weights. name: of the model. confidence: of a run of finetune for classes, what it
     would say after each layer; None where there is none, or the layers of such a model are not known.
     """

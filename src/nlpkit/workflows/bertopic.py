@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -73,7 +73,18 @@ STAGES = {
 
 
 class BertopicModel(TopicRun):
-    """Topics of documents, fitted (`FittedBertopic`) or loaded (`LoadedBertopic`)."""
+    """Topics of documents, fitted (`FittedBertopic`) or loaded (`LoadedBertopic`).
+
+    Attributes:
+        topics: the topics (K rows): topic, size, share, label, top_terms, stability, scores.
+        documents: the documents (D rows) with topic (-1: none), topic_prob, nearest_topic and margin.
+        corpus: the documents that it was fitted to, None for a model that was loaded.
+    """
+
+    _INTERNAL: ClassVar[tuple[str, ...]] = (
+        "static_encoder", "training", "config", "name", "table", "words", "model", "vectors", "of_document", "execution", "encoder",
+        "source", "seconds", "guidance", "encoder_files", "lineage", "share_of_documents",
+    )  # fmt: skip
 
     kind = "bertopic"
     name: str  # in footers and messages
@@ -105,12 +116,19 @@ class BertopicModel(TopicRun):
 
 @dataclass(repr=False)
 class FittedBertopic(BertopicModel):
-    """What `fit_bertopic` found, with all that a run directory holds.
+    """What `fit_bertopic` returns, with all that a run directory holds.
 
-    table: the documents; words: their tokens; model: the arrays of the fit; vectors (U, E): the different embeddings; of_document (D,):
-    which one each document has, -1 for one without text; guidance: figures of what was known before. encoder_files: of a static encoder
-    that was tuned on the documents. lineage: of topics that were edited, for the manifest.
+    Attributes:
+        topics: the topics (K rows): topic, size, share, label, top_terms, stability, scores.
+        documents: the documents (D rows) with topic (-1: none), topic_prob, nearest_topic and margin.
+        options: how the topics were fitted.
+        parameters: what the manifest records of the fit.
+        corpus: the documents that it was fitted to.
     """
+
+    # table: the documents; words: their tokens; model: the arrays of the fit; vectors (U, E): the different embeddings; of_document
+    # (D,): which one each document has, -1 for one without text; guidance: figures of what was known before. encoder_files: of a
+    # static encoder that was tuned on the documents. lineage: of topics that were edited, for the manifest.
 
     table: pa.Table
     words: TokenTable
@@ -277,20 +295,28 @@ def fit_bertopic(
 ) -> FittedBertopic:
     """Find topics in documents: embed, reduce, cluster, weigh words (c-tf-idf; Grootendorst 2022).
 
-    Columns that are there are used (embedding, tokens), missing ones are made.
+    nlpkit uses the columns embedding and tokens where the documents have them, and makes them where they are missing.
 
     Args:
         data: a Corpus, texts, or a data frame.
         options: how topics are found.
-        guide: what is known before.
-        tokens: how texts are cut into the words that describe topics.
+        guide: what is known before the fit: labels, topics or seed words.
+        tokens: how texts become the words that describe topics.
         encoder: which model makes embeddings.
         execution: seed and threads.
         settings: single fields of these records, such as k=20 or min_df=5.
 
     Raises:
-        InputError: fewer than ten different documents with text, or no topics as asked for; MissingError: the extra `neural`
-        or the encoder is not there; UsageError: an option that cannot be meant, or would change nothing.
+        InputError: fewer than ten different documents with text, or no topics as asked for.
+        MissingError: the extra `neural` or the encoder is missing.
+        UsageError: an option is invalid, or would change nothing.
+
+    Example:
+        >>> nouns = {"swims": ["cat", "dog", "fish", "frog", "duck"], "rose": ["bond", "loan", "stock", "price", "rate"]}
+        >>> texts = [f"the {noun} {verb} again" for verb in nouns for noun in nouns[verb]]
+        >>> model = nk.fit_bertopic(texts, k=2)
+        >>> model.topics.num_rows
+        2
     """
     from nlpkit.embed.options import EncoderOptions
 

@@ -19,6 +19,7 @@ from nlpkit.io.provenance import Provenance
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.token_settings import options_from
@@ -53,13 +54,15 @@ from nlpkit.workflows.tokens import cut_as_model, tokens_of
 
 
 @dataclass(frozen=True, slots=True)
-class UpdatedRun:
+class UpdatedRun(Tabular):
     """A run with newer documents, which can be written.
 
     changes: a row for each topic: topic, before and now (documents), new (newer documents of these), from_topics and to_topics
     (old documents that came from, or went to, other topics, by number, -1 for none), is_new. unlike: newer documents that are
     unlike all of the run and in no topic.
     """
+
+    _shown = "topics"
 
     model: FittedBertopic
     lineage: dict[str, Any]
@@ -90,21 +93,29 @@ def update_bertopic(
 ) -> UpdatedRun:
     """Return a run of bertopic with newer documents; the topics of the run keep their numbers, and the run itself stays.
 
-    A newer document has the topic that `predict` gives it, or that of a group of new matter (`nlpkit.topics.update`), which
-    becomes a topic after the others. Words, sizes and scores are those of all documents, the vocabulary grows.
+    A newer document gets the topic that `predict` gives it. Groups of newer documents that fit no topic become topics after the others
+    (`nlpkit.topics.update`). Words, sizes and scores are computed from all documents, and the vocabulary grows.
 
     Args:
         run: directory of the run, edited or not. newer: a Corpus, texts, or a data frame.
-        documents: those of the run, where it does not find them itself; parameter: what names them in messages.
+        documents: the documents of the run, where nlpkit cannot find them itself.
+        parameter: what messages call these documents.
         encoder: where the model of the run is, and its device.
-        read: how the documents of the run are read where they are not read without options; their texts are compared with those
-            of the fit in any case.
-        execution: threads; the seed is that of the fit.
+        read: options of reading the documents of the run. nlpkit compares their texts with the texts of the fit in any case.
+        execution: threads; the seed of the fit is used.
         settings: single fields of these records.
 
     Raises:
         InputError: documents of the run that are gone or have changed, newer ones with ids that the run has, a damaged run;
         SchemaError: a run of another kind; UsageError: the run was fitted with `debias`.
+
+    Example:
+        >>> texts = [f"the {noun} {verb}" for verb in ("swims", "rose") for noun in ("cat", "dog", "fish", "bond", "loan", "rate")]
+        >>> documents = nk.Corpus.from_texts(texts)
+        >>> run = nk.fit_bertopic(documents, k=2).save("run")
+        >>> newer = nk.Corpus.from_texts(["the frog swims"], ids=["new"])
+        >>> nk.update_bertopic(run, newer, documents=documents).n_newer
+        1
     """
     embedding, read, execution = with_settings(
         (EncoderOptions.from_value(encoder), read, execution), settings, (EncoderOptions, ReadOptions, Execution)

@@ -14,6 +14,7 @@ from scipy import sparse
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.run_documents import open_run_documents, run_of
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TokenOptions
 from nlpkit.types import CsrMatrix, IntArray, LongArray
@@ -96,12 +97,19 @@ class Classes:
 
 
 @dataclass(frozen=True)
-class ClassTerms:
-    """Terms of classes: names (C,), one or two each; documents (C,); their best terms and further columns (C, n).
+class ClassTerms(Tabular):
+    """Terms of classes. `table` has a row for each term of each class.
 
-    terms (V,) of the corpus; columns: those of the classes; parameters: what was in force; left_out: documents of no class;
-    command: the one that made them.
+    Attributes:
+        table: class, rank, term, weight and counts.
+        names: the names of the classes (C,), one or two each.
+        documents: number of documents of each class (C,).
+        terms: the terms of the corpus (V,).
+        left_out: number of documents of no class.
+        parameters: the options in force.
     """
+
+    # best: the best terms, further: more columns of them (C, n); columns: the columns of the classes; command: the one that made them.
 
     names: list[tuple[str, ...]]
     documents: LongArray
@@ -187,12 +195,19 @@ def ctfidf(
     Args:
         data: a Corpus, texts, or a data frame; a corpus of one run directory is read again and cut as it was for the run.
         options: the column or columns of the classes, and the weighting.
-        tokens: how texts are cut, where there are no tokens.
+        tokens: how texts become tokens, where they have none.
         execution: threads.
         settings: single fields of these records, such as by="source".
 
     Raises:
         ColumnError: a column is not there, or has no dates; InputError: no documents, no words, or fewer than two classes.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> terms = nk.ctfidf(corpus, by="label", top_n=1)
+        >>> terms.table.select(["class", "term"]).to_pylist()
+        [{'class': 'finance', 'term': 'debt'}, {'class': 'nature', 'term': 'fish'}]
     """
     options, tokens, execution = with_settings(
         (options, tokens, execution), settings, (ClassTermOptions, TokenOptions, Execution)

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from nlpkit import reporting, wording
+from nlpkit import notebook, reporting, wording
 from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.columns import ColumnCounts
 from nlpkit.classify.explain import Explainer
@@ -53,6 +52,11 @@ PREDICTIONS = "predictions.parquet"  # of more documents, in the run
 
 class ClassifierModel(RunModel):
     """A classifier, trained (`TrainedClassifier`) or loaded (`LoadedClassifier`)."""
+
+    _INTERNAL: ClassVar[tuple[str, ...]] = (
+        "name", "classifier", "config", "learned_from", "title", "run_tables", "scores", "notes", "all_notes", "provenance",
+        "execution", "seconds",
+    )  # fmt: skip
 
     kind = "classify"
     name: str  # in footers and messages
@@ -95,8 +99,7 @@ class ClassifierModel(RunModel):
 
     def _repr_html_(self) -> str:
         scores = {row["class"]: f"{row['f1']:.3f}" for row in self._class_rows()}
-        rows = "".join(f"<tr><td>{escape(name)}</td><td>{scores.get(name, '')}</td></tr>" for name in self.classes)
-        return f"<table><tr><th>class</th><th>F1</th></tr>{rows}</table>"
+        return notebook.html(["class", "F1"], [(name, scores.get(name)) for name in self.classes])
 
     def _class_rows(self) -> list[dict[str, Any]]:
         table = self.tables().get("classes")
@@ -105,12 +108,18 @@ class ClassifierModel(RunModel):
 
 @dataclass(repr=False)
 class TrainedClassifier(ClassifierModel):
-    """What training gave, with all that a run directory holds.
+    """A classifier that was trained, with all that a run directory holds.
 
-    evaluation: scores on test documents, None where nothing was tested. scores: the same with those of the majority class.
-    candidates: what `model="auto"` compared. decisions: a search for `cost` or `alpha`, thresholds, as metrics.json has them.
-    notes: sentences about the tables.
+    Attributes:
+        classes: the names of the classes.
+        evaluation: scores on test documents, None where nothing was tested.
+        gates: the outcomes of the bounds that were set.
+        candidates: what `model="auto"` compared.
+        decisions: a search for `cost` or `alpha`, and thresholds, as metrics.json has them.
+        parameters: what the manifest records.
     """
+
+    # scores: the evaluation with the scores of the majority class. notes: sentences about the tables.
 
     classifier: TextClassifier
     config: Mapping[str, Any]

@@ -19,7 +19,7 @@ from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, 
 from nlpkit.classify.scores import score_predictions
 from nlpkit.classify.words import CutWords
 from nlpkit.embed.options import EncoderOptions
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import MissingFileError, UsageError
 from nlpkit.evaluation.options import GateOptions
 from nlpkit.evaluation.results import Evaluation
 from nlpkit.io.classifier_files import classifier_tables
@@ -32,6 +32,7 @@ from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.score_files import read_gates
 from nlpkit.io.sources import missing_path
 from nlpkit.metrics.score import Uncertainty
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.weighting.options import WeightOptions
 from nlpkit.workflows.classifier import TrainedClassifier
@@ -59,8 +60,16 @@ class ClassifyOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class CrossValidation:
-    """Scores and predictions of documents by classifiers that had not seen them, and the classifier of all documents."""
+class CrossValidation(Tabular):
+    """Scores and predictions of documents by classifiers that had not seen them.
+
+    Attributes:
+        classifier: the classifier that was trained on all documents.
+        evaluation: scores of the predictions.
+        predictions: the documents with their predictions.
+    """
+
+    _shown = "predictions"
 
     classifier: TrainedClassifier
 
@@ -101,7 +110,7 @@ def train_classifier(
         test: documents to score on: a file, a Corpus or a data frame; or `split` names a column of `data`. None: no scores.
         options: which classifier, and how it is fitted.
         splits: which documents train and test.
-        tokens: how texts are cut into words.
+        tokens: how texts become words.
         weights: how words are weighted.
         encoder: which model makes embeddings, for classifiers that see them.
         report: what is reported.
@@ -111,12 +120,19 @@ def train_classifier(
 
     Raises:
         InputError, ColumnError: documents that cannot be learned from; UsageError: options that contradict each other.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> model = nk.train_classifier(corpus, model="nb")
+        >>> model.predict(["a loan from the bank", "fish in the river"])["prediction"].to_pylist()
+        ['finance', 'nature']
     """
-    records = (options, splits, tokens, weights, EncoderOptions.from_value(encoder), report, execution)
-    chosen, execution = _options(records, settings, model=model, test=test)
+    records = (options, splits, tokens, weights, EncoderOptions.from_value(encoder), report, gates, execution)
+    chosen, bounds, execution = _options(records, settings, model=model, test=test)
     if chosen.splits.cv is not None:
         raise UsageError("`cv` deals documents into folds, which cross_validate does", parameter="cv")
-    return _train(as_corpus(data), chosen, gates or GateOptions(), execution, folds=0)
+    return _train(as_corpus(data), chosen, bounds, execution, folds=0)
 
 
 def cross_validate(
@@ -138,24 +154,32 @@ def cross_validate(
 
     Args:
         folds: how many, 5 by default.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> scores = nk.cross_validate(corpus, model="nb", folds=2).evaluation
+        >>> scores["accuracy"].value
+        1.0
     """
-    records = (options, splits, tokens, weights, EncoderOptions.from_value(encoder), report, execution)
-    chosen, execution = _options(records, settings if folds is None else {**settings, "cv": folds}, model=model)
+    records = (options, splits, tokens, weights, EncoderOptions.from_value(encoder), report, gates, execution)
+    chosen, bounds, execution = _options(records, settings if folds is None else {**settings, "cv": folds}, model=model)
     if chosen.splits.test is not None or chosen.splits.split is not None:
         raise UsageError("`test` and `split` name the test documents, which train_classifier takes", parameter="test")
     n_folds = chosen.splits.cv or DEFAULT_FOLDS
-    return CrossValidation(_train(as_corpus(data), chosen, gates or GateOptions(), execution, folds=n_folds))
+    return CrossValidation(_train(as_corpus(data), chosen, bounds, execution, folds=n_folds))
 
 
 def _options(
     records: Sequence[Any], settings: dict[str, Any], *, model: str | None, test: Any = None
-) -> tuple[ClassifyOptions, Execution]:
+) -> tuple[ClassifyOptions, GateOptions, Execution]:
     kinds = (
-        ClassifierOptions, SplitOptions, ClassifierTextOptions, WeightOptions, EncoderOptions, ClassifierReportOptions, Execution,
+        ClassifierOptions, SplitOptions, ClassifierTextOptions, WeightOptions, EncoderOptions, ClassifierReportOptions, GateOptions,
+        Execution,
     )  # fmt: skip
     named = {name: value for name, value in (("model", model), ("test", test)) if value is not None}
-    *chosen, execution = with_settings(records, {**settings, **named}, kinds)
-    return ClassifyOptions(*chosen), execution
+    *chosen, gates, execution = with_settings(records, {**settings, **named}, kinds)
+    return ClassifyOptions(*chosen), gates, execution
 
 
 def _train(
@@ -258,7 +282,7 @@ def _test_corpus(test: Any, corpus: Corpus) -> Corpus | None:
     if test is None or not isinstance(test, str | Path):
         return None if test is None else as_corpus(test)
     if not Path(test).exists():
-        raise InputError(f"`test` {missing_path(Path(test))}", parameter="test")
+        raise MissingFileError(f"`test` {missing_path(Path(test))}", parameter="test")
     return replace(
         read_corpus(test, options=replace(corpus.options, limit=None, sample=None)),
         spool_directory=corpus.spool_directory,

@@ -14,6 +14,7 @@ from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.dendrograms import merges_table, newick, write_newick
 from nlpkit.io.provenance import source_block
 from nlpkit.io.tables import save_table
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import finite_or_none, whole_or_text
 from nlpkit.text.options import TokenOptions
@@ -28,7 +29,7 @@ COLUMNS = ("cluster", "cluster_distance")
 
 
 @dataclass(frozen=True, slots=True)
-class ClusteredDocuments:
+class ClusteredDocuments(Tabular):
     """Documents with their clusters. clusters: of those that have a vector; seed: of the methods that draw."""
 
     vectors: DocumentVectors
@@ -97,7 +98,7 @@ class ClusteredDocuments:
         """Write the table with the clusters, which every command takes as documents.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
         """
         save_derived_table(
             target, self.table(), "documents", self.vectors.source, command="cluster", parameters=self.parameters(),
@@ -140,7 +141,13 @@ def cluster(
 
     Raises:
         UsageError: options that contradict each other; InputError: no documents, fewer different ones than clusters, more than a matrix
-        of distances takes, or features that are no numbers; ColumnError: a column is not there.
+        of distances takes, or features that are not numbers; ColumnError: a column is not there.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> clusters = nk.cluster(texts, k=2, by="tfidf")
+        >>> len(clusters.clusters.sizes)
+        2
     """
     records = (
         options or ClusterOptions(), EncoderOptions.from_value(encoder), tokens or TokenOptions(), weights or WeightOptions(),

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.io.corpora import DocumentStream
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.collocations import CollocationCounter, CollocationOptions, PairTable, overlapping
 from nlpkit.text.language import language_code
@@ -29,7 +30,7 @@ from nlpkit.workflows.token_options import preprocess_options
 
 
 @dataclass(frozen=True, slots=True)
-class Collocations:
+class Collocations(Tabular):
     """Pairs of words, best first. terms (V,), an Arrow array; cf (V,) occurrences; node: as it is written in the corpus."""
 
     pairs: PairTable
@@ -80,7 +81,7 @@ class Collocations:
         """Write the table of pairs.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
         """
         save_derived_table(
             target, self.table(), "collocations", self.stream, command="collocations", parameters=self.parameters(), row="pair",
@@ -117,6 +118,12 @@ def collocations(
 
     Raises:
         UsageError: options that are unknown; InputError: there are no documents or words, or the node is not among them.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> pairs = nk.collocations(texts).table()
+        >>> pairs.num_rows >= 1
+        True
     """
     records = (options, words, execution)
     options, words, execution = with_settings(records, settings, (CollocationOptions, CountOptions, Execution))

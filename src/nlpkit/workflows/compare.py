@@ -27,6 +27,7 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import MIXTURES, open_run
 from nlpkit.io.tables import save_table, table_sink, write_dropped
 from nlpkit.metrics.catalogue import METRICS as KNOWN
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line, to_json
 from nlpkit.text.options import TextOptions
@@ -50,7 +51,7 @@ EMBEDDED_BY = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 @dataclass(frozen=True, slots=True)
-class ModelComparison:
+class ModelComparison(Tabular):
     """Topic models that were compared.
 
     path: the directory with the runs. fits: a row for each fit: model, k (null for a model that finds it), seed, topics, the scores,
@@ -58,6 +59,8 @@ class ModelComparison:
     AMI with them over the documents that both have seen), seconds, memory_mb, run. summary: a row for each model and k: the number of
     fits, means, and standard deviations as NAME_sd (null for the stability of two fits, which are one pair).
     """
+
+    _shown = "summary"
 
     path: Path
     fits: pa.Table

@@ -58,7 +58,7 @@ def convert(
     force: bool = False,
     **settings: Any,
 ) -> Conversion:
-    """Write a topic model for another program, or that of another program as a run or a list of topics.
+    """Write a topic model for another program, or read a model of another program into a run or a list of topics.
 
     Args:
         source: a run directory or a fitted LDA model; a state of MALLET (--output-state); a file of topics, as `read_topic_file`
@@ -70,6 +70,12 @@ def convert(
 
     Raises:
         UsageError: the source cannot become that. InputError: it cannot be read, or the run does not hold what is needed.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.convert(run, "topics.txt", to="lines").n_topics
+        2
     """
     options, description, execution = with_settings(
         (options, description, execution),

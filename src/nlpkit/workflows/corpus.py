@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from nlpkit import reporting, wording
+from nlpkit import notebook, reporting, wording
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.corpora import DocumentStream, Scan, open_documents, open_table
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.selection import KEEP_IF, WHERE
+from nlpkit.io.sources import check_there
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import with_settings
 
 if TYPE_CHECKING:
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
-    """Documents in order, read anew each time they are needed; nothing is read before.
+class Corpus(Tabular):
+    """Documents in order. nlpkit reads them anew each time a function needs them.
 
     inputs: files, directories, globs or "-" (stdin, which can be read once); or a table in memory. spool_directory: where work
     that needs a second pass puts its copy, None for the temporary directory. scan: what is known of all documents, for a corpus that
@@ -40,6 +42,14 @@ class Corpus:
     def __repr__(self) -> str:
         rows = "nothing" if self.memory is None else wording.counted(self.memory.num_rows, "row") + " in memory"
         return wording.described(self, ", ".join(self.inputs) or rows)
+
+    def _repr_html_(self) -> str:
+        """Return the first documents for a notebook; standard input, which can be read once, is not read."""
+        if "-" in self.inputs:
+            return notebook.html(["corpus"], [[repr(self)]])
+        with self.open() as stream:
+            first = next(iter(stream), None)
+        return notebook.html(["corpus"], [[repr(self)]]) if first is None else notebook.table_html(pa.table(first), 5)
 
     @classmethod
     def from_texts(
@@ -188,7 +198,7 @@ def as_corpus(data: Any) -> Corpus:
 def read_corpus(
     *inputs: str | Path, options: ReadOptions | None = None, beside: str | Path | None = None, **settings: Any
 ) -> Corpus:
-    """Return the documents of files, directories or globs; they are read when they are needed.
+    """Return the documents of files, directories or globs. nlpkit reads them when a function needs them.
 
     Args:
         inputs: jsonl, json, csv, tsv, xlsx, parquet, txt, md, xml, html, pdf, docx, eml, mbox, also .gz .zst .bz2; "-" is stdin.
@@ -197,7 +207,14 @@ def read_corpus(
         settings: single fields of the options, such as text_col="body".
 
     Raises:
-        UsageError: there is no input, or one that is no path.
+        UsageError: there is no input, or one that is not a path. MissingFileError: a file or directory does not exist.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("reviews.csv").write_text("body,stars\\nA fine book.,5\\nToo long.,2\\n")
+        >>> corpus = nk.read_corpus("reviews.csv", text_col="body")
+        >>> corpus.table()["text"].to_pylist()
+        ['A fine book.', 'Too long.']
     """
     if not inputs:
         raise UsageError("a corpus needs at least one file or directory", parameter="inputs")
@@ -208,6 +225,7 @@ def read_corpus(
                 "is; Corpus.from_frame names the columns of one, Corpus.from_texts gives texts labels and dates",
                 parameter="inputs",
             )
+        check_there(os.fspath(value))
     (options,) = with_settings((options,), settings, (ReadOptions,))
     directory = None if beside is None or str(beside) == "-" else Path(beside).resolve().parent
     return Corpus(tuple(map(str, inputs)), None, options, directory)

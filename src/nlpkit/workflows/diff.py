@@ -17,6 +17,7 @@ from nlpkit.errors import InputError
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
 from nlpkit.metrics.partitions import adjusted_mutual_information, adjusted_rand, contingency
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.topics.correspondence import RELATIONS, Link, correspondence, ranked_words
 from nlpkit.topics.diff_options import USUAL, DiffOptions
@@ -30,12 +31,14 @@ _COSINE_SHOWN = 0.1  # words in common that are worth a row of `overlaps`
 
 
 @dataclass(frozen=True)
-class TopicDiff:
+class TopicDiff(Tabular):
     """Two runs compared, A the first.
 
     by: documents or words; threshold in force; links: how topics correspond; shared: documents in both; table (K + 1, L + 1):
     how many of them each pair of topics has, none last; words (K, L): cosine of their words by rank.
     """
+
+    _shown = "relations"
 
     a: Run
     b: Run
@@ -183,6 +186,12 @@ def diff(
 
     Raises:
         InputError: no run of a topic model, or no document in common where documents are asked for.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.diff(run, run).counts()["matched"]
+        2
     """
     options, execution = with_settings((options, execution), settings, (DiffOptions, Execution))
     runs = [topic_run(run, execution) for run in (a, b)]

@@ -151,6 +151,13 @@ def fit_dtm(
     Raises:
         UsageError: an option is out of its range; ColumnError: there is no column of dates; InputError: there is nothing to fit, or all
             dates lie in one period.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, dates=[f"2024-{month:02d}-01" for month in (1, 2, 3, 4, 5)] * 4)
+        >>> model = nk.fit_dtm(corpus, k=2, every="month", iterations=3)
+        >>> model.topics.num_rows
+        2
     """
     options, terms, tokens, execution, checkpoints = with_settings(
         (options, terms, tokens, execution, checkpoints), settings,

@@ -19,6 +19,7 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.renamed_runs import renamed_run
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import EDITABLE, MIXTURES, Run, sha256_of
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.topics.edit_matching import TopicWords
@@ -58,12 +59,14 @@ def not_applicable(run: Run) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class EditedRun:
+class EditedRun(Tabular):
     """The run after an edit, which can be written: its model, and what became of the topics of the run before.
 
     lineage: as the manifest has it: parent (path, sha256 of its manifest, kind), edits (the file, what was applied in numbers of the
     parent, what was skipped), topics (topic, from: topics of the parent), dropped.
     """
+
+    _shown = "topics"
 
     model: TopicRun
     lineage: dict[str, Any]
@@ -109,13 +112,21 @@ def edit(
         reduce_to: number of topics that are left when the most similar pairs are merged.
         options: whether edits that do not apply are refused, and where the documents are.
         read: how the documents are read, as they were for the fit.
-        execution: threads; the seed is that of the fit.
+        execution: threads; the seed of the fit is used.
         settings: single fields of these records, such as strict=True, text_col="body"; `documents` may be a Corpus, texts or a data
             frame, too.
 
     Raises:
         InputError: edits that contradict each other or name no topic, documents that are gone or have changed, a damaged run;
         SchemaError: a run of another kind; UsageError: no edits, or a file of edits beside others.
+
+    Example:
+        >>> from pathlib import Path
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> _ = Path("edits.toml").write_text("[rename]\\n0 = 'First'\\n")
+        >>> nk.edit(run, "edits.toml").topics["label"].to_pylist()[0]
+        'First'
     """
     options, read, execution = with_settings(
         (options, read, execution), settings, (EditOptions, ReadOptions, Execution)
@@ -224,6 +235,12 @@ def edits_template(run: str | Path | RunModel, *, execution: Execution | None = 
 
     Raises:
         InputError, SchemaError: there is no such run, or it is of another kind.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.edits_template(run).splitlines()[0]
+        '# Edits of the 2 topics of run.'
     """
     opened = open_topic_run(run, execution or Execution())
     topics, sizes = topics_of_run(opened)

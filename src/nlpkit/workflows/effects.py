@@ -49,6 +49,14 @@ def estimate_effects(
 
     Raises:
         UsageError: there are no covariates; InputError: one cannot be used, or the run is of another kind.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> run = nk.fit_stm(corpus, k=2, prevalence="label").save("run")
+        >>> effects = nk.estimate_effects(run)
+        >>> effects.table.num_rows
+        4
     """
     records = (options, execution)
     options, execution = with_settings(records, settings, (EffectOptions, Execution))
@@ -184,6 +192,14 @@ def plot_effects(effects: TopicTable, *, topics: int = 12, width: float = 16.0, 
 
     Raises:
         UsageError: effects without a column; MissingError: the extra report is not installed.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> run = nk.fit_stm(corpus, k=2, prevalence="label").save("run")
+        >>> effects = nk.estimate_effects(run, column="label")
+        >>> nk.plot_effects(effects).save("effects.svg").name
+        'effects.svg'
     """
     column = effects.facts["of"]
     if column is None:

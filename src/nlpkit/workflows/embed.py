@@ -229,6 +229,11 @@ def embed(
 
     Raises:
         MissingError: the extra `neural` or the model is not there; InputError: there are no documents.
+
+    Example:
+        >>> embedded = nk.embed(["A cat sleeps.", "Prices rose."])
+        >>> embedded.table().column_names
+        ['id', 'text', 'embedding']
     """
     options, kind, execution = with_settings(
         (options, kind, execution), settings, (SbertOptions, DocumentMethodOptions, Execution)

@@ -94,6 +94,11 @@ def embed_words(
     Raises:
         UsageError: an option is out of its range or does not go with the method; InputError: too few words; MissingError: the
             extra `words` is not installed.
+
+    Example:
+        >>> words = nk.embed_words(["cats chase mice", "dogs chase cats"] * 50, dimensions=8, epochs=2)
+        >>> sorted(words.words["word"].to_pylist())
+        ['cats', 'chase', 'dogs', 'mice']
     """
     options, tokens, execution = with_settings(
         (options, tokens, execution), settings, (WordEmbeddingOptions, CountOptions, Execution)

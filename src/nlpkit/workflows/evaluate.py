@@ -49,7 +49,7 @@ def evaluate(
             columns label and prediction, or label and topic; topics as lists of words; or a list of several of these, or a
             mapping from names to them.
         metrics: names of scores or of groups of them; None for the usual ones.
-        reference: a corpus to count words in: a path, texts, a data frame or a Corpus; default: that of the fit.
+        reference: a corpus to count words in: a path, texts, a data frame or a Corpus; default: the corpus of the fit.
         heldout: documents that no fit has seen, for perplexity.
         gates: bounds; their outcomes are in `Evaluation.gates`.
         options, read, encoder, execution: see these records; read holds for files, also for those of `reference`.
@@ -58,6 +58,13 @@ def evaluate(
     Raises:
         UsageError: a score that the targets cannot have, or options that do not go together; InputError, SchemaError,
             ColumnError: a target or corpus that cannot be used.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> model = nk.fit_lda(texts, k=2, sweeps=20)
+        >>> scores = nk.evaluate(model, ["npmi", "diversity"])
+        >>> sorted(scores)
+        ['diversity', 'npmi']
     """
     if metrics is not None:
         settings["metrics"] = metrics if isinstance(metrics, str) else tuple(metrics)

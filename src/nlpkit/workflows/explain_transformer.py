@@ -154,12 +154,17 @@ def explain_transformer(
     Vaswani et al. 2017, "Attention is all you need", §3, in its letters: embeddings (n, d), Q and K (n, d_k), V (n, d_v), h heads.
 
     Args:
-        example: a TOML file (see docs/guides/inside-transformers.md) or its content; None: the lecture's example, or `text`.
+        example: a TOML file (see docs/guides/inside-transformers.md) or its content; None: the built-in example, or `text`.
         options: words and sizes of an example without a file. execution: seed of the weights that are not there.
         settings: fields of these, such as text="the dog barks", heads=2.
 
     Raises:
         InputError: an example that cannot be read or whose matrices do not fit together; UsageError: an example and `text`.
+
+    Example:
+        >>> worked = nk.explain_transformer(text="the dog barks", d=4)
+        >>> worked.steps[0].part
+        'encoder'
     """
     options, execution = with_settings((options, execution), settings, (TransformerOptions, Execution))
     usual = TransformerOptions()

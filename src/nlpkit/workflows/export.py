@@ -96,6 +96,12 @@ def export(
     Raises:
         UsageError: a form that the run cannot have, or a name that does not fit it; OutputExistsError: the target is there;
         InputError: texts are asked for and the corpus is gone.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.export(run, "topics.xlsx").n_topics
+        2
     """
     options, execution = with_settings((options, execution), settings, (ExportOptions, Execution))
     path, form = Path(target), export_form(target, options)

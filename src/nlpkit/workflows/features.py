@@ -228,6 +228,11 @@ def text_features(
     Raises:
         UsageError: an unknown feature; InputError: no documents, or a lexicon that cannot be read; ColumnError: a column is not there;
         MissingError: parts of speech without spaCy.
+
+    Example:
+        >>> features = nk.text_features(["A cat sat.", "Prices rose sharply today."])
+        >>> features.table().num_columns > 5
+        True
     """
     options, execution = with_settings((options, execution), settings, (TextFeatureOptions, Execution))
     with text_feature_batches(as_corpus(data), options=options, execution=execution) as features:

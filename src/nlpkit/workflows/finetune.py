@@ -45,6 +45,13 @@ def finetune(
     Raises:
         UsageError: options that do not go together, or several methods, sizes or a protocol: see `compare_methods`.
         InputError, ColumnError: documents that cannot be learned from. MissingError: the base model is nowhere.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> tuned = nk.finetune(corpus, method="setfit", shots=2, max_steps=1)
+        >>> tuned.predict(["fish in a river"])["prediction"].to_pylist()
+        ['nature']
     """
     job = prepare(data, (options, dataset, training, hardware, execution), settings, gates, several=False)
     store = open_store(output, job.identity(), resume=resume, force=force)
@@ -71,7 +78,7 @@ def compare_methods(
 ) -> MethodComparison:
     """Fine-tune with several methods or numbers of documents and score all on the same test; no model is kept.
 
-    Arguments and errors are those of `finetune`: `compare_methods(corpus, method="head,lora(r=4)", shots="8,64,all", seeds=5)`. With
+    Arguments and errors are as in `finetune`: `compare_methods(corpus, method="head,lora(r=4)", shots="8,64,all", seeds=5)`. With
     `protocol="course"` there are 5 samples of the documents of each size, 5 trainings on each, and the majority votes of these.
     """
     job = prepare(data, (options, dataset, training, hardware, execution), settings, None, several=True)

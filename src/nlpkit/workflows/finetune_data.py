@@ -16,7 +16,7 @@ from nlpkit.cells import as_label
 from nlpkit.classify.labels import COMMA_NUMBER, Labels, label_scale
 from nlpkit.classify.soft_labels import encode_soft
 from nlpkit.classify.splits import DEV, NAMES, TEST, TRAIN, UNUSED, split_column
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, MissingFileError, UsageError
 from nlpkit.finetune.answers import MISSING, NONE, span_of
 from nlpkit.finetune.dataset import KINDS, FinetuneDataset, Tags, deal, encode_labels, leave_empty_out, tag_names_of
 from nlpkit.finetune.dataset_checks import check_dataset
@@ -45,7 +45,7 @@ def check_held_out_files(options: HeldOutOptions) -> None:
     for name in ("test", "dev"):
         source = getattr(options, name)
         if isinstance(source, str | Path) and not Path(source).exists():
-            raise InputError(f"`{name}` {missing_path(Path(source))}", parameter=name)
+            raise MissingFileError(f"`{name}` {missing_path(Path(source))}", parameter=name)
 
 
 def corpora_of(corpus: Corpus, options: HeldOutOptions) -> list[tuple[Corpus, int]]:
@@ -68,7 +68,7 @@ def read_unlabelled(corpus: Corpus, options: DatasetOptions) -> tuple[TextInputs
     source = options.unlabelled
     if isinstance(source, str | Path):
         if not Path(source).exists():
-            raise InputError(f"`unlabelled` {missing_path(Path(source))}", parameter="unlabelled")
+            raise MissingFileError(f"`unlabelled` {missing_path(Path(source))}", parameter="unlabelled")
         source = read_corpus(source, options=replace(corpus.options, limit=None, sample=None))
     with as_corpus(source).with_options(label_col="label").open() as stream:
         check_columns(stream.schema.names, {"pair_col": options.pair_col}, stream.where)

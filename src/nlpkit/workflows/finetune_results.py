@@ -103,7 +103,7 @@ class FinetuneResult(FinetunedModel):
 
     @property
     def notes(self) -> list[str]:
-        """What is to be said of the scores and the training."""
+        """Notes on the scores and the training."""
         pairs = ["twins.parquet has the pairs"] if "twins" in self._tables else []
         notes = [*self.scores.model.notes, *self._overlap, *pairs]
         if self.calibration is not None:

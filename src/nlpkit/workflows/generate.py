@@ -19,6 +19,7 @@ from nlpkit.io.runs import open_run
 from nlpkit.io.tables import save_table
 from nlpkit.lm.generate import GeneratedText, GenerateOptions
 from nlpkit.lm.trie import END_ID, START_ID
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.types import FloatArray
 from nlpkit.workflows.language_model import LN10, LanguageModel, load_arpa_file, load_language_model
@@ -56,7 +57,7 @@ def load_writer(path: str | Path, execution: Execution | None = None) -> Languag
 
 
 @dataclass(frozen=True, slots=True)
-class GeneratedTexts:
+class GeneratedTexts(Tabular):
     """Texts that a model made, each with its words."""
 
     model: LanguageModel | CausalText
@@ -103,7 +104,7 @@ class GeneratedTexts:
         return {"model": self.model.name, "texts": self.table().to_pylist()}
 
     def save(self, target: str | Path, *, force: bool = False) -> None:
-        """Write the table. Raises UsageError: the name is that of no table; OutputExistsError: it is there."""
+        """Write the table. Raises UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there."""
         block = footer_block("documents", command="generate", parameters=self.parameters, seed=self.seed, inputs=[])
         save_table(target, self.table(), block, force=force)
 
@@ -123,6 +124,11 @@ def generate_texts(
     Raises:
         UsageError: the prompt has a word that the model does not have, or does not fit its window; InputError, MissingError: there is
             no model.
+
+    Example:
+        >>> model = nk.fit_language_model(["I am Sam", "Sam I am", "I do not like ham"], order=2)
+        >>> len(nk.generate_texts(model, texts=2).texts)
+        2
     """
     options, execution = with_settings((options, execution), settings, (GenerateOptions, Execution))
     writer = load_writer(model, execution) if isinstance(model, str | Path) else model

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit import reporting, wording
-from nlpkit.errors import ColumnError, InputError, UsageError
+from nlpkit.errors import ColumnError, InputError, MissingFileError, UsageError
 from nlpkit.io.artifacts import file_size, parquet_shape, read_footer
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.nlpkit_files import is_comparison, nlpkit_file_facts
@@ -28,11 +28,17 @@ def info(path: str | Path, *, read: ReadOptions | None = None, **settings: Any) 
 
     Raises:
         InputError: it is not there, or cannot be read.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.info(run)["kind"]
+        'run (lda-gibbs)'
     """
     (read,) = with_settings((read,), settings, (ReadOptions,))
     target = Path(path)
     if not target.exists():
-        raise InputError(missing_path(target))
+        raise MissingFileError(missing_path(target))
     if is_comparison(path):
         raise InputError(
             f"{path} is a comparison of models: {shell_line('nlpkit', 'report', path)} makes a page of it, and "

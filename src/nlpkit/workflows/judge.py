@@ -19,12 +19,13 @@ from nlpkit.io.chat import KeptAnswers
 from nlpkit.io.tables import check_table, save_table
 from nlpkit.io.tasks import read_key, with_texts
 from nlpkit.metrics.intrusion_design import RATING
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.workflows.language_models import language_model, planned_questions, say_cached, usable_answer
 
 
 @dataclass(frozen=True, slots=True)
-class Judgements:
+class Judgements(Tabular):
     """Answers of a language model to a task.
 
     coders: what its judges are called. answers: those of the first judge to all questions, then those of the next. seeds: of the judges.

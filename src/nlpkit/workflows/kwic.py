@@ -187,7 +187,7 @@ class Concordance:
         """Write the matches as a table; "-" gets JSON lines as they are found.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there; and what `batches` and `scores` raise.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there; and what `batches` and `scores` raise.
         """
         if str(target) == "-":
             with table_sink(target, self.schema, {}, force=force) as sink:
@@ -280,7 +280,7 @@ def search(
     places: keep where they are, for `write_dispersion_plot`.
 
     Raises:
-        UsageError: the pattern is empty or no regular expression; ColumnError: there is no such column of classes.
+        UsageError: the pattern is empty or not a regular expression; ColumnError: there is no such column of classes.
     """
     (options,) = with_settings((options,), settings, (SearchOptions,))
     # a bad pattern is told before anything is read
@@ -302,7 +302,12 @@ def kwic(data: Any, pattern: str, *, options: SearchOptions | None = None, **set
         options: what is searched; settings: its fields, such as window=5, ignore_case=True.
 
     Raises:
-        UsageError: the pattern is empty or no regular expression; InputError: there are no documents.
+        UsageError: the pattern is empty or not a regular expression; InputError: there are no documents.
+
+    Example:
+        >>> lines = nk.kwic(["The bank lent money.", "We sat on the river bank."], "bank")
+        >>> lines["left"].to_pylist()
+        ['The ', 'We sat on the river ']
     """
     with search(data, pattern, options=options, **settings) as concordance:
         return pa.Table.from_batches(concordance.batches(), concordance.schema)

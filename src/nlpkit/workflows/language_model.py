@@ -183,6 +183,11 @@ def fit_language_model(
 
     Raises:
         UsageError: options that contradict each other; InputError: no documents, or none with a word.
+
+    Example:
+        >>> model = nk.fit_language_model(["I am Sam", "Sam I am", "I do not like ham"], order=2)
+        >>> round(model.perplexity(["I am Sam"]).perplexity, 1)
+        2.9
     """
     records = (options, words, execution)
     options, words, execution = with_settings(records, settings, (NgramModelOptions, CountOptions, Execution))

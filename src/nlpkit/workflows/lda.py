@@ -63,17 +63,33 @@ def fit_lda(
     """Fit latent Dirichlet allocation by collapsed Gibbs sampling; the result is the same on any number of threads.
 
     Args:
-        data: a Corpus, texts or a data frame; a column tokens is used, else made.
-        options, guide, prototypes, checkpoints, description, tokens, workers, execution: whole records of options.
-        checkpoint: the run directory that the model will be saved as; the unfinished chain and the scores of numbers of topics
-            are kept beside it (CHECKPOINT.checkpoint.npz, CHECKPOINT.checkpoint.k.jsonl) until `save`, so that `resume` can continue
-            them. None: nothing is kept.
-        force: drop what an unfinished fit has left there.
+        data: a Corpus, texts or a data frame. A column tokens is used; without one nlpkit tokenises the texts.
+        options: how the model is fitted.
+        guide: seed words, fixed topics, weights of terms, and a column to remove from the topics.
+        prototypes: how many chains are compared, and how the most typical one is chosen.
+        checkpoints: how often unfinished work is kept, and whether it is continued.
+        description: how many words describe a topic, and what the run keeps.
+        tokens: how texts become tokens.
+        workers: how many Ray workers share the work.
+        execution: seed and threads.
+        checkpoint: the run directory that the model will be saved as. Unfinished work is kept beside it (CHECKPOINT.checkpoint.npz,
+            CHECKPOINT.checkpoint.k.jsonl) until `save`, so that `resume` can continue it. None: nothing is kept.
+        force: drop unfinished work that is there.
         settings: single options, such as k=20, sweeps=500, min_df=2, seed=1.
 
     Raises:
-        UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit;
-        MissingError: Ray is not there; ActorLostError: workers are lost again and again.
+        UsageError: an option is out of its range or does not go with another.
+        InputError: there is nothing to fit.
+        MissingError: Ray is not installed.
+        ActorLostError: workers are lost again and again.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> model = nk.fit_lda(texts, k=2, sweeps=20)
+        >>> model.topics.num_rows
+        2
+        >>> sorted(word for word, weight in model.topic_words(0, top=3))
+        ['bank', 'fish', 'river']
     """
     options, guide, prototypes, checkpoints, description, tokens, workers, execution = with_settings(
         (options, guide, prototypes, checkpoints, description, tokens, workers, execution), settings,

@@ -9,10 +9,11 @@ from typing import Any
 from nlpkit.errors import unknown_value
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.shards import ShardOptions
-from nlpkit.parameters import Execution
+from nlpkit.parameters import Execution, takes
 from nlpkit.workflows.map_jobs import RECORDS, MapJob, records_of
 
 
+@takes()
 def map_documents(
     command: str,
     *inputs: str | Path,
@@ -39,6 +40,12 @@ def map_documents(
     Raises:
         UsageError: options that need all documents, or contradict each other; MissingError: Ray is not installed, or its cluster not
             there; InputError: documents that cannot be used, or a part that could not be done.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("a.csv").write_text("text\\nA cat sat.\\nPrices rose.\\n")
+        >>> nk.map_documents("preprocess", "a.csv", target="tokens.parquet")["rows"]
+        2
     """
     if command not in RECORDS:
         raise unknown_value("command", command, tuple(RECORDS))

@@ -26,7 +26,7 @@ def merge(
 
     Raises:
         InputError: a part is missing, there twice, corrupt, or of another input, command, setting or version than the first;
-        UsageError: the name of the target is that of no table; OutputExistsError: it is there and `force` was not given.
+        UsageError: the suffix of the target is not one of a table; OutputExistsError: it is there and `force` was not given.
     """
     if str(target) != "-":
         check_table(target, force=force)

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -63,13 +63,28 @@ class DocumentInference:
 
 
 class FittedMixture(TopicRun):
-    """A mixture model that was fitted or loaded.
+    """A mixture model that was fitted or loaded: each document is a mixture of topics.
 
-    model: counts and priors. doc_topic: n_dk (D, K) of the documents of the fit, None for a model that was loaded. path: the run
-    directory it is in, None while it is in none. run: the run that was read, or that can be written. labels: what predicts labels
-    by the topics, None for most kinds of models; separator: between several labels in a text, None where a document has one.
-    unfinished: files that are to go when the run is written.
+    Attributes:
+        topics: the topics (K rows): topic, size, share, label, top_terms, scores.
+        documents: the documents (D rows) with their main topic.
+        terms: the vocabulary (V,), in the order of the columns of phi.
+        phi: probability of each term in each topic (K, V), rows sum to 1.
+        theta: probability of each topic in each document (D, K), rows sum to 1.
+        tree: parent, level and documents (K, 3) of the topics of hierarchical LDA, else None.
+        summary: the main numbers of the fit.
+        path: the run directory that it was saved as or loaded from, else None.
+        corpus: the documents that it was fitted to, None for a model that was loaded.
     """
+
+    # model: counts and priors. doc_topic: n_dk (D, K) of the documents of the fit, None for a model that was loaded. run: the run that
+    # was read, or that can be written. labels: what predicts labels by the topics, None for most kinds of models; separator: between
+    # several labels in a text, None where a document has one. unfinished: files that are to go when the run is written.
+    _INTERNAL: ClassVar[tuple[str, ...]] = (
+        "labels", "separator", "unfinished", "model", "doc_topic", "prediction_options", "inference", "document_inference", "scoring",
+        "scoring_by_part", "inference_parameters", "name", "fitted_texts", "left_out", "config", "report", "fit", "fitter", "renumbered",
+        "change_options",
+    )  # fmt: skip
 
     labels: LabelPredictor | None = None
     separator: str | None = None
@@ -139,8 +154,13 @@ class FittedMixture(TopicRun):
         return "the model" if self.path is None else f"the run {self.path}"
 
     @property
+    def terms(self) -> Sequence[str]:
+        """The vocabulary (V,), in the order of the columns of phi."""
+        return self.model.terms
+
+    @property
     def phi(self) -> FloatArray:
-        """Probability of each term in each topic (K, V); the terms are `model.terms`."""
+        """Probability of each term in each topic (K, V); `terms` are those of the columns."""
         return self.model.phi
 
     @property

@@ -157,83 +157,6 @@ class FittedTopics(FittedMixture):
         return self.fitter.inference(self.fit, execution.seed, execution.n_threads())
 
 
-def fit_plsa(data: Any, *, options: PlsaOptions | None = None, **settings: Any) -> FittedTopics:
-    """Fit probabilistic latent semantic analysis (Hofmann 1999); see `fit_topics`."""
-    return fit_topics("plsa", data, options, **settings)
-
-
-def fit_nmf(data: Any, *, options: NmfOptions | None = None, **settings: Any) -> FittedTopics:
-    """Fit non-negative matrix factorisation, its factors read as topics; see `fit_topics`."""
-    return fit_topics("nmf", data, options, **settings)
-
-
-def fit_gsdmm(data: Any, *, options: GsdmmOptions | None = None, **settings: Any) -> FittedTopics:
-    """Fit the Dirichlet multinomial mixture for short texts (Yin & Wang 2014), one topic a document; see `fit_topics`."""
-    return fit_topics("gsdmm", data, options, **settings)
-
-
-def fit_hdp(data: Any, *, options: HdpOptions | None = None, **settings: Any) -> FittedTopics:
-    """Fit a hierarchical Dirichlet process (Teh et al. 2006), which finds the number of topics with them; see `fit_topics`."""
-    return fit_topics("hdp", data, options, **settings)
-
-
-def fit_hlda(data: Any, *, options: HldaOptions | None = None, **settings: Any) -> FittedTopics:
-    """Fit hierarchical LDA (Blei, Griffiths & Jordan 2010), a tree of topics that grows with the documents; see `fit_topics`."""
-    return fit_topics("hlda", data, options, **settings)
-
-
-def fit_lda_online(data: Any, *, options: LdaOnlineOptions | None = None, **settings: Any) -> FittedTopics:
-    """Fit LDA by variational Bayes, batch by batch (Hoffman, Blei & Bach 2010) or on the whole corpus; see `fit_topics`."""
-    return fit_topics("lda-online", data, options, **settings)
-
-
-def fit_biterm(data: Any, *, options: BitermOptions | None = None, **settings: Any) -> FittedTopics:
-    """Fit the biterm topic model for short texts (Yan, Guo, Lan & Cheng 2013); see `fit_topics`."""
-    return fit_topics("biterm", data, options, **settings)
-
-
-def fit_stm(data: Any, *, options: StmOptions | None = None, **settings: Any) -> FittedTopics:
-    """Fit a structural topic model (Roberts, Stewart and Airoldi 2016), correlated topics without covariates; see `fit_topics`."""
-    return fit_topics("stm", data, options, **settings)
-
-
-def fit_slda(data: Any, *, options: SldaOptions | None = None, **settings: Any) -> FittedTopics:
-    """Fit supervised LDA (Blei & McAuliffe 2007), whose topics answer to the column label; see `fit_topics`."""
-    return fit_topics("slda", data, options, **settings)
-
-
-def fit_author_topic(data: Any, *, options: AuthorTopicOptions | None = None, **settings: Any) -> FittedTopics:
-    """Fit the author-topic model (Rosen-Zvi et al. 2004), in which authors are mixtures of topics; see `fit_topics`."""
-    return fit_topics("author-topic", data, options, **settings)
-
-
-def fit_labeled_lda(data: Any, *, options: LabeledLdaOptions | None = None, **settings: Any) -> FittedTopics:
-    """Fit labelled LDA (Ramage et al. 2009), whose topics are the labels of the documents; see `fit_topics`."""
-    return fit_topics("labeled-lda", data, options, **settings)
-
-
-def fit_ctm(
-    data: Any, *, options: CtmOptions | None = None, encoder: EncoderOptions | str | None = None, **settings: Any
-) -> FittedTopics:
-    """Fit a contextualized topic model (Bianchi et al. 2021), or ProdLDA (Srivastava & Sutton 2017); see `fit_topics`.
-
-    encoder: what makes embeddings of documents, where they have none in a column embedding.
-    """
-    return fit_topics("ctm", data, options, encoder=encoder, **settings)
-
-
-def fit_etm(data: Any, *, options: EtmOptions | None = None, **settings: Any) -> FittedTopics:
-    """Fit the embedded topic model (Dieng, Ruiz & Blei 2020); see `fit_topics`."""
-    return fit_topics("etm", data, options, **settings)
-
-
-def fit_fastopic(
-    data: Any, *, options: FastopicOptions | None = None, encoder: EncoderOptions | str | None = None, **settings: Any
-) -> FittedTopics:
-    """Fit FASTopic (Wu et al. 2024); see `fit_topics`, and `fit_ctm` for encoder."""
-    return fit_topics("fastopic", data, options, encoder=encoder, **settings)
-
-
 def fit_topics(
     kind: str,
     data: Any,
@@ -252,15 +175,23 @@ def fit_topics(
 
     Args:
         kind: one of FITTERS.
-        data: a Corpus, texts or a data frame; a column tokens is used, else made. Labels are in its column label.
-        options, terms, tokens, encoder, execution, checkpoints: whole records of options; encoder: of ctm and fastopic.
-        checkpoint: the run directory that the model will be saved as; unfinished work is kept beside it (CHECKPOINT.checkpoint.npz,
-            CHECKPOINT.checkpoint.k.jsonl) until `save`, so that `resume` can continue it. None: nothing is kept. force: drop what is there.
+        data: a Corpus, texts or a data frame. A column tokens is used; without one nlpkit tokenises the texts. A model that needs
+            labels takes them from the column label.
+        options: how the model is fitted.
+        terms: how many words describe a topic, and which.
+        tokens: how texts become tokens.
+        encoder: which model embeds the documents, where they have no column embedding (ctm and fastopic).
+        execution: seed and threads.
+        checkpoints: how often unfinished work is kept, and whether it is continued.
+        checkpoint: the run directory that the model will be saved as. Unfinished work is kept beside it (CHECKPOINT.checkpoint.npz,
+            CHECKPOINT.checkpoint.k.jsonl) until `save`, so that `resume` can continue it. None: nothing is kept.
+        force: drop unfinished work that is there.
         settings: single options, such as k=20, min_df=2, seed=1.
 
     Raises:
-        UsageError: an option is out of its range or does not go with another; InputError: there is nothing to fit, or a column that the
-            model takes is not there or cannot be used; MissingError: the extra `neural` is not installed, which etm and embeddings need.
+        UsageError: an option is out of its range or does not go with another.
+        InputError: there is nothing to fit, or a column that the model takes is missing or cannot be used.
+        MissingError: the extra `neural` is not installed, which etm and embeddings need.
     """
     make, kind_of_options, name = FITTERS[kind]
     if kind_of_options in FINDS_NUMBER and "k" in settings:

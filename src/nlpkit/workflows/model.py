@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from nlpkit import reporting, wording
+from nlpkit import notebook, reporting, wording
 from nlpkit.errors import UsageError
 from nlpkit.io.artifacts import with_footer
 from nlpkit.io.corpora import DocumentStream, DroppedRow
@@ -20,12 +21,17 @@ from nlpkit.io.provenance import source_block
 from nlpkit.io.renamed_runs import RenamedRun
 from nlpkit.io.runs import NewRun, Run, open_run
 from nlpkit.io.shards import shard_block
-from nlpkit.parameters import Execution, with_settings
+from nlpkit.notebook import Tabular
+from nlpkit.parameters import Execution, takes, with_settings
+from nlpkit.signatures import document
 from nlpkit.workflows.corpus import Corpus, as_corpus, warn_dropped
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.saving import save_run
+from nlpkit.workflows.topic_reading import BESIDE, number_of, ranked_documents, texts_of, texts_of_run
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from nlpkit.evaluation.results import Evaluation
 
 
@@ -109,8 +115,16 @@ class Predictions(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredDocuments:
-    """documents: with the columns that were predicted. evaluation: against their labels, None where there are none to compare with."""
+class ScoredDocuments(Tabular):
+    """Documents with predictions.
+
+    Attributes:
+        documents: the documents (D rows) with the columns that were predicted.
+        evaluation: scores against the labels of the documents, None where they have no labels.
+        summary: numbers of documents and predictions.
+    """
+
+    _shown = "documents"
 
     documents: pa.Table
     evaluation: Evaluation | None
@@ -121,7 +135,14 @@ class ScoredDocuments:
 
 
 class FittedModel(ABC):
-    """A model that was fitted or loaded. corpus: the documents that it was fitted to, None for one that was loaded."""
+    """A model that was fitted or loaded.
+
+    Attributes:
+        kind: what the run directory calls the model, such as "bertopic" or "lda".
+        corpus: the documents that it was fitted to, None for a model that was loaded.
+    """
+
+    _INTERNAL: ClassVar[tuple[str, ...]] = ("check", "predict_batches")
 
     kind: str
     corpus: Corpus | None = None
@@ -155,10 +176,31 @@ class FittedModel(ABC):
             OutputExistsError: it is there and `force` was not given.
         """
 
-    def predict(self, data: Any, **settings: Any) -> pa.Table:
-        """Return documents (a Corpus, texts or a data frame) with the columns that the model gives them; missing texts are warned of.
+    def to_pandas(self) -> dict[str, Any]:
+        """Return the tables by name as data frames of pandas."""
+        return {name: table.to_pandas() for name, table in self.tables().items()}
 
-        settings: fields of PredictOptions and Execution.
+    def to_polars(self) -> dict[str, pl.DataFrame]:
+        """Return the tables by name as data frames of Polars."""
+        return {name: notebook.polars_frame(table) for name, table in self.tables().items()}
+
+    def __dir__(self) -> list[str]:
+        """Return the names that are meant for use; what commands need of a model stays out."""
+        internal = {name for kind in type(self).__mro__ for name in getattr(kind, "_INTERNAL", ())}
+        return [name for name in super().__dir__() if name not in internal]
+
+    @takes(PredictOptions, Execution)
+    def predict(self, data: Any, **settings: Any) -> pa.Table:
+        """Return documents with the columns that the model gives them, such as topic or prediction.
+
+        nlpkit warns of missing texts.
+
+        Args:
+            data: a Corpus, texts or a data frame.
+            settings: single options.
+
+        Raises:
+            UsageError: an option that this kind of model has no use for. InputError: there are no documents.
         """
         options, execution = with_settings((PredictOptions(), Execution()), settings)
         with self.predict_batches(as_corpus(data), options=options, execution=execution) as predictions:
@@ -167,8 +209,13 @@ class FittedModel(ABC):
             return table
 
 
+document(FittedModel.predict)
+
+
 class RunModel(FittedModel):
     """A model that is a run: one that was read, or one that can be written."""
+
+    _INTERNAL: ClassVar[tuple[str, ...]] = ("run",)
 
     run: Run | NewRun
 
@@ -198,7 +245,12 @@ def opened_run(run: str | Path | Run | RunModel, execution: Execution, kinds: Se
 
 
 class TopicRun(RunModel):
-    """A topic model that is a run."""
+    """A topic model. `print(model)` and a notebook show its topics.
+
+    Attributes:
+        topics: the topics (K rows).
+        documents: the documents (D rows) with their topics.
+    """
 
     @property
     def topics(self) -> pa.Table:
@@ -215,16 +267,68 @@ class TopicRun(RunModel):
             self, wording.counted(self.topics.num_rows, "topic"), wording.counted(self.documents.num_rows, "document")
         )
 
+    def __str__(self) -> str:
+        """Return the topics as a table of text."""
+        return f"{self!r}\n{notebook.text(_HEADINGS, _topic_rows(self.topics))}"
+
     def _repr_html_(self) -> str:
         """Return the topics as a table for a notebook."""
         return topics_html(self.topics)
 
+    def topic_words(self, topic: int | str, top: int = 10) -> list[tuple[str, float]]:
+        """Return the words of a topic with their weights, strongest first.
+
+        Args:
+            topic: its number or its name.
+            top: number of words; a model stores 30 for each topic, unless it was fitted with another `top_terms`.
+
+        Raises:
+            InputError: there is no such topic.
+        """
+        terms = self.tables()["topic_terms"].filter(pc.field("topic") == self._number_of(topic)).sort_by("rank")
+        return list(zip(terms["term"].to_pylist()[:top], terms["weight"].to_pylist()[:top], strict=True))
+
+    def top_documents(self, topic: int | str, top: int = 10) -> pa.Table:
+        """Return the documents that have most of a topic: rank, id, prob, columns such as title, and text.
+
+        The text is null where nlpkit cannot read the documents again.
+
+        Args:
+            topic: its number or its name.
+            top: number of documents.
+
+        Raises:
+            InputError: there is no such topic.
+        """
+        documents = self.documents
+        by_topic = None if self.kind == "bertopic" else self.tables()["doc_topics"]
+        rows, prob = ranked_documents(documents, by_topic, self._number_of(topic), top)
+        chosen = documents.select(["id", *(n for n in BESIDE if n in documents.column_names)]).take(pa.array(rows))
+        if isinstance(self.run, Run):
+            texts = texts_of_run(self.run, chosen["id"])
+        else:
+            can_be_read = self.corpus is not None and "-" not in self.corpus.inputs
+            texts = texts_of(self.corpus.batches() if self.corpus is not None and can_be_read else (), chosen["id"])
+        rank = pa.array(range(1, len(rows) + 1), pa.int32())
+        table = chosen.add_column(0, "rank", rank).add_column(2, "prob", pa.array(prob))
+        return table.append_column("text", texts)
+
+    def show(self, top: int = 8) -> None:
+        """Print the topics: number, size, name and their `top` strongest words."""
+        sys.stdout.write(f"{notebook.text(_HEADINGS, _topic_rows(self.topics, top))}\n")
+
+    def _number_of(self, topic: int | str) -> int:
+        return number_of(topic, self.topics["label"].to_pylist(), "the model", "topic")
+
+
+_HEADINGS = ("topic", "size", "name", "top words")
+
 
 def topics_html(topics: pa.Table) -> str:
     """Return the topics as a table for a notebook."""
+    return notebook.html(_HEADINGS, _topic_rows(topics))
+
+
+def _topic_rows(topics: pa.Table, words: int = 8) -> list[tuple[int, int, str, str]]:
     rows = topics.select(["topic", "size", "label", "top_terms"]).to_pylist()
-    cells = [
-        f"<tr><td>{r['topic']}</td><td>{r['size']:,}</td><td>{escape(r['label'])}</td><td>{escape(' '.join(r['top_terms'][:8]))}</td></tr>"
-        for r in rows
-    ]
-    return f"<table><tr><th>topic</th><th>size</th><th>name</th><th>top words</th></tr>{''.join(cells)}</table>"
+    return [(r["topic"], r["size"], r["label"] or "", " ".join((r["top_terms"] or ())[:words])) for r in rows]

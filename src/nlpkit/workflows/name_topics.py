@@ -17,6 +17,7 @@ from nlpkit.io.edit_files import rename_text
 from nlpkit.io.plain_tables import TABLE_FORMATS, read_columns, table_format
 from nlpkit.io.runs import Run
 from nlpkit.lm.questions import question_tokens
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.topics.edits import Edits
 from nlpkit.topics.llm_names import TopicSource, messages_for, read_answer
@@ -38,7 +39,7 @@ class TopicName:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicNames:
+class TopicNames(Tabular):
     """Names of the topics of a run. calls, cached: answers of the language model that were asked for, and that were there.
 
     by_people: whether a person chose them.
@@ -110,6 +111,14 @@ def name_topics(
     Raises:
         MissingError: the language model cannot be reached, or refuses; InputError: it sends something else, or the file of names cannot be
         used; UsageError: nobody is asked.
+
+    Example:
+        >>> from pathlib import Path
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> _ = Path("names.txt").write_text("Rivers\\nMoney\\n")
+        >>> nk.name_topics(run, names="names.txt").names[0].name
+        'Rivers'
     """
     if options is None:
         known = {key: settings.pop(key) for key in list(settings) if key in NameOptions.__dataclass_fields__}

@@ -34,20 +34,27 @@ def permutation_effects(
     execution: Execution | None = None,
     **settings: Any,
 ) -> TopicTable:
-    """Return the effect of a binary column on the share of each topic beside those of the column permuted (permutationTest of R's stm).
+    """Return the effect of a binary column on the share of each topic, and the effects of permuted columns (permutationTest of R's stm).
 
-    The model is fitted again for each permutation, from the same start, and its topics matched with those of the run (`permutation_test`).
+    For each permutation, the model is fitted again from the same start. Its topics are matched with the run (`permutation_test`).
     A row for each topic: difference of the second value to the first, mean, low and high of the permuted effects (quantiles of the level
     `ci`), p, match (mean likeness of the matched topics, 1 for the same words), and permuted, the list of all permuted effects.
 
     Args:
         run: a run directory of nlpkit stm, or one that is open.
-        documents: those of the fit, where the run does not find them: a file, a Corpus, texts or a data frame.
+        documents: the documents of the fit, where nlpkit cannot find them: a file, a Corpus, texts or a data frame.
         settings: single options, such as column="party", permutations=50 (default: 100).
 
     Raises:
         UsageError: no column is named, or the model has no covariates; InputError: the column has other than two values, the documents are
             gone or have changed, or the run is of another kind.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> run = nk.fit_stm(corpus, k=2, prevalence="label").save("run")
+        >>> nk.permutation_effects(run, documents=corpus, column="label", permutations=2).table.num_rows
+        2
     """
     options, execution = with_settings((options, execution), settings, (EffectOptions, Execution))
     options = replace(options, permutations=options.permutations or PERMUTATIONS)

@@ -130,6 +130,12 @@ def plot(
 
     Raises:
         UsageError: an unknown picture; InputError: the run has nothing of this kind; MissingError: the extra report is not installed.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.plot(run, "topics").save("topics.svg").name
+        'topics.svg'
     """
     options, execution = with_settings((options, execution), settings, (PlotOptions, Execution))
     what = check_plot(what)

@@ -59,6 +59,13 @@ def load(path: str | Path, execution: Execution | None = None) -> FittedModel:
 
     Raises:
         InputError: there is no run, or it is damaged; SchemaError: it is of a kind that cannot predict, or of a newer nlpkit.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> model = nk.load(run)
+        >>> model.predict(["money and debt"]).column_names[:3]
+        ['id', 'text', 'topic']
     """
     folder, execution = Path(path), execution or Execution()
     if is_arpa(folder) and not folder.is_dir():

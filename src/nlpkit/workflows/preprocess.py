@@ -24,7 +24,7 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.selection import selection_steps
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.io.vocabularies import vocabulary_table
-from nlpkit.parameters import Execution, with_settings
+from nlpkit.parameters import Execution, takes, with_settings
 from nlpkit.text.options import DocumentTextOptions, PreprocessOptions, PreprocessReport, TextOptions, TokenOptions
 from nlpkit.text.plan import Step, plan_steps
 from nlpkit.text.preprocess import FittedVocabulary
@@ -156,7 +156,7 @@ class PreprocessedCorpus(Corpus):
             force: replace what is there.
 
         Raises:
-            UsageError: a name is that of no table; OutputExistsError: a file is there; MissingError: there is no pipeline.
+            UsageError: the suffix of a name is not one of a table; OutputExistsError: a file is there; MissingError: there is no pipeline.
         """
         block, n_rows, empty = self.result.block, 0, 0
         with ExitStack() as stack:
@@ -249,6 +249,7 @@ class PreprocessedCorpus(Corpus):
         self.result.documents.close()
 
 
+@takes(ReadOptions)
 def preprocess(
     data: Any,
     *,
@@ -259,7 +260,7 @@ def preprocess(
 ) -> PreprocessedCorpus:
     """Return documents with their tokens.
 
-    The texts are read and cut when this is called; the documents are read from a copy afterwards, batch by batch.
+    nlpkit reads and tokenises the texts during the call, and reads the documents from a copy afterwards, batch by batch.
 
     Args:
         data: a Corpus, texts, or a data frame.
@@ -271,6 +272,11 @@ def preprocess(
     Raises:
         UsageError: options that are unknown or contradict each other, or one share of the documents; InputError: there are no
             documents, or no term is left.
+
+    Example:
+        >>> tokens = nk.preprocess(["The cats were sitting on the mats."], language="en")
+        >>> tokens.table()["tokens"].to_pylist()
+        [['cats', 'sitting', 'mats']]
     """
     corpus = as_corpus(data)
     records = (tokens or DocumentTextOptions(), rows, execution, corpus.options)

@@ -104,7 +104,14 @@ def report(
             and sample. settings: fields of these.
 
     Raises:
-        InputError: it is no run, or of a kind of which there is no report.
+        InputError: it is not a run, or a run of a kind that has no report.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> page = nk.report(run)
+        >>> page.html[:15]
+        '<!doctype html>'
     """
     options, read, execution = with_settings(
         (options, read, execution), settings, (ReportOptions, ReadOptions, Execution)

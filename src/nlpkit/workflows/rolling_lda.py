@@ -58,6 +58,13 @@ def fit_rolling_lda(
 
     Raises:
         UsageError: an option is out of its range or does not go with a rolling model; InputError: there is nothing to fit.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, dates=[f"2024-{month:02d}-01" for month in (1, 2, 3, 4, 5)] * 4)
+        >>> model = nk.fit_rolling_lda(corpus, k=2, init="2024-02-28", chunks="month", sweeps=10)
+        >>> model.topics.num_rows
+        2
     """
     description, options, changes, prototypes, tokens, execution = with_settings(
         (description, options, changes, prototypes, tokens, execution), settings, RECORDS
@@ -107,12 +114,20 @@ def update_rolling_lda(
         model: a rolling model or its run directory, which stays as it is.
         newer: a Corpus or a data frame with dates.
         options, changes, prototypes, tokens: options that are set must be those that the model has.
-        description, execution: what the tables hold, and the threads; the seed is that of the model.
+        description, execution: what the tables hold, and the threads; the seed of the model is used.
         settings: single options.
 
     Raises:
-        InputError: the run is no rolling one, or documents do not come after those of the model.
-        UsageError: an option is not that of the model.
+        InputError: the run is not a rolling model, or documents do not come after the documents of the model.
+        UsageError: an option differs from the option of the model.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, dates=[f"2024-{month:02d}-01" for month in (1, 2, 3, 4, 5)] * 4)
+        >>> model = nk.fit_rolling_lda(corpus, k=2, init="2024-02-28", chunks="month", sweeps=10)
+        >>> newer = nk.Corpus.from_texts(["money loan"] * 4, ids=list("abcd"), dates=["2024-06-01"] * 4)
+        >>> nk.update_rolling_lda(model, newer).documents.num_rows
+        24
     """
     description, *same = with_settings(
         (description, options, changes, prototypes, tokens, execution), settings, RECORDS

@@ -50,7 +50,7 @@ class FittedRollingLda(FittedLda):
 
     @property
     def change_options(self) -> ChangeOptions:
-        """How changes are told from chance."""
+        """The options that separate changes from chance."""
         return ChangeOptions.from_config(self.config["change_options"])
 
 

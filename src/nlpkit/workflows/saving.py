@@ -55,7 +55,7 @@ def save_derived_table(
         row: what a row is, for the note on what was written; "" for no note.
 
     Raises:
-        UsageError: the name is that of no table; OutputExistsError: it is there.
+        UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
     """
     block = source_block(kind, source, command=command, parameters=parameters)
     save_table(target, table, block, force=force)

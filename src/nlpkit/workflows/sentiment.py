@@ -66,17 +66,24 @@ def sentiment(
         data: a Corpus, texts or a data frame; the column label may hold classes of sentiment or numbers.
         lexicon: vader, afinn, liu, a file of words and weights, or two files, positive,negative.
         options: how a text is scored, and which classes the scores become.
-        tokens: how texts are cut into words.
+        tokens: how texts become words.
         gates: bounds that the scores must keep; their outcomes are in `evaluation.gates`.
         execution: seed and threads.
         settings: single fields of these records, such as lex2sent=True.
 
     Raises:
         UsageError, InputError, ColumnError, MissingError: the lexicon or the documents cannot be used.
+
+    Example:
+        >>> scored = nk.sentiment(["What a wonderful day!", "This is terrible."], lexicon="vader")
+        >>> scored.documents["prediction"].to_pylist()
+        ['positive', 'negative']
     """
     named = settings if lexicon is None else {**settings, "lexicon": lexicon}
-    records = (options, tokens, execution)
-    options, tokens, execution = with_settings(records, named, (SentimentOptions, SentimentTextOptions, Execution))
+    records = (options, tokens, gates, execution)
+    options, tokens, gates, execution = with_settings(
+        records, named, (SentimentOptions, SentimentTextOptions, GateOptions, Execution)
+    )
     with sentiment_batches(
         as_corpus(data), options=options, tokens=tokens, execution=execution, gates=gates
     ) as predictions:

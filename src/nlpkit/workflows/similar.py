@@ -18,6 +18,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.io.provenance import source_block
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.tables import table_sink, write_dropped
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import TokenOptions
 from nlpkit.topics.distances import BLOCK_ROWS, Metric, Pairs, close_pairs, nearest_rows
@@ -31,7 +32,7 @@ TEXT_CHARS = 100
 _NO_PAIRS: Pairs = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
-class SimilarDocuments(ABC):
+class SimilarDocuments(ABC, Tabular):
     """Documents with how similar they are."""
 
     vectors: DocumentVectors
@@ -59,7 +60,7 @@ class SimilarDocuments(ABC):
         """Write the table, batch by batch.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
         """
         source, options, rows = self.vectors.source, self.options, 0
         search = {"metric": options.metric, "p": options.p, "pairs": options.pairs, "top": options.top}
@@ -239,6 +240,11 @@ def similar(
 
     Raises:
         UsageError: see `check_search`; InputError: no documents, an unknown id, or a query without a word that counts.
+
+    Example:
+        >>> nearest = nk.similar(["a cat sleeps", "prices rose", "the cat purrs"], "cat", by="tfidf", min_df=1)
+        >>> nearest.table()["id"].to_pylist()
+        ['row:1', 'row:3', 'row:2']
     """
     records = (
         options or SimilarOptions(), EncoderOptions.from_value(encoder), tokens or TokenOptions(), weights or WeightOptions(),

@@ -14,6 +14,7 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.errors import UsageError
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.similarity import MAX_LENGTH, Nearest, WordIndex, WordPair, comparable, compare_words
 from nlpkit.text.similarity_options import SimilarityOptions
@@ -32,7 +33,7 @@ _NEAREST = pa.schema(
 )  # fmt: skip
 
 
-class SimilarWords(ABC):
+class SimilarWords(ABC, Tabular):
     """A table of words with how alike they are."""
 
     source: Vocabulary
@@ -53,7 +54,7 @@ class SimilarWords(ABC):
         """Write the table.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
         """
         save_derived_table(
             target, self.table(), "similar_words", self.source, command="similar-words", parameters=self.parameters(),
@@ -187,6 +188,11 @@ def similar_words(
 
     Raises:
         UsageError: see `check_words`; InputError: the vocabulary cannot be read.
+
+    Example:
+        >>> pairs = nk.similar_words(["colour", "color", "cat"])
+        >>> pairs.table().num_rows
+        3
     """
     records = (options, read, execution)
     options, read, execution = with_settings(records, settings, (SimilarityOptions, ReadOptions, Execution))

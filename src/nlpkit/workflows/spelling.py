@@ -186,6 +186,11 @@ def correct_spelling(
 
     Raises:
         UsageError: a model that gives unknown words no probability; InputError: a model of stems or other changed words.
+
+    Example:
+        >>> model = nk.fit_language_model(["I like green eggs", "I like ham"] * 5, order=2)
+        >>> nk.correct_spelling(model, ["I lik ham"]).column_names[:5]
+        ['id', 'start', 'end', 'word', 'suggestion']
     """
     options, execution = with_settings((options, execution), settings, (SpellOptions, Execution))
     with corrections(model, as_corpus(data), options=options, execution=execution) as rows:

@@ -25,6 +25,7 @@ from nlpkit.metrics.lexical_diversity import (
     summarize_diversity,
 )
 from nlpkit.metrics.zipf import verdict, zipf_frequencies
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import finite_or_none
 from nlpkit.text.frequent import FrequentNgrams, frequent_ngrams, spelled
@@ -64,12 +65,20 @@ class GroupStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusStatistics:
-    """What `stats` counted. terms (V,) by term id, an Arrow array; words (V,) by rank in the whole corpus, which n-grams name.
+class CorpusStatistics(Tabular):
+    """Counts of words and documents. `table()` has a row for each word, `to_dict()` every figure.
 
-    by: column of the groups; ungrouped: documents without a value in it. top: words and n-grams of a list. exponent: of the table
-    of Zipf's law, None for the fitted one. report: how texts were cut, None for tokens that were there.
+    Attributes:
+        whole: the figures of the whole corpus.
+        groups: the figures of each group.
+        by: the column of the groups.
+        ungrouped: number of documents without a value in this column.
+        words: the words (V,) by rank in the whole corpus.
+        languages: the languages of the texts.
     """
+
+    # terms (V,) by term id, an Arrow array. top: words and n-grams of a list. exponent: of the table of Zipf's law, None for the fitted
+    # one. report: how texts were tokenised, None for documents with tokens.
 
     whole: GroupStatistics
     groups: list[GroupStatistics]
@@ -120,7 +129,7 @@ class CorpusStatistics:
         """Write the table of words.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
         """
         options = self.options
         parameters = {
@@ -212,6 +221,11 @@ def stats(
 
     Raises:
         UsageError: options that are unknown; InputError: there are no documents; ColumnError: there is no such column.
+
+    Example:
+        >>> statistics = nk.stats(["the cat sat", "the dog ran"], stop_words="none", language="en")
+        >>> statistics.table()["term"].to_pylist()[:1]
+        ['the']
     """
     words, execution = with_settings((words, execution), settings, (CountOptions, Execution))
     options = replace(preprocess_options(words.tokens()), lists_must_match=False)

@@ -43,11 +43,18 @@ NOT_CARRIED = ("text", "tokens", "embedding")
 class DocumentTermWeights:
     """The weights of documents (D, V') with the names of rows and columns.
 
-    They are made from counts in a spool, in groups of documents that do not depend on how the corpus was read, so that they
-    never have to be in memory together. stream: what was read. block: the footer of what is written. classes: of documents,
-    where they were read; selected: the features that are columns, where they were selected; fitted: the model, where the weights
-    are those of documents before.
+    nlpkit makes them from counts in a spool, group by group, so that they never have to be in memory together.
+
+    Attributes:
+        matrix: the weights (D, V'), a CSR matrix.
+        ids: the ids of the documents (D,).
+        terms: the terms of the columns (V',).
+        scheme: how terms are weighted.
+        model: what weights new documents in the same way.
     """
+
+    # stream: what was read. block: the footer of what is written. classes: of documents, where they were read; selected: the features
+    # that are columns, where they were selected; fitted: the model of earlier documents whose weights are used.
 
     def __init__(
         self,
@@ -283,7 +290,7 @@ def tfidf(
         data: a Corpus, texts, or a data frame.
         tokens: how texts become tokens, where there are none.
         weights: how terms are weighted; tf · ln(M / df) as it stands.
-        selection: which terms stay columns; weights are those of the whole vocabulary.
+        selection: which terms become columns. The weights are computed with the whole vocabulary.
         execution: number of threads.
         carry: what travels along beside ids: nothing, the classes of the column label, or all columns but texts.
         settings: fields of these records, such as scheme="ltc", min_df=5, select="chi2:500".
@@ -291,6 +298,14 @@ def tfidf(
     Raises:
         UsageError: options that are unknown or contradict each other; InputError: there are no documents, or no word is left;
         ColumnError: there is no such column of classes.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> weights = nk.tfidf(texts)
+        >>> weights.matrix.shape
+        (20, 7)
+        >>> weights.terms[:3]
+        ['bank', 'debt', 'fish']
     """
     kinds = (TokenOptions, WeightOptions, SelectionOptions, Execution)
     tokens, weights, selection, execution = with_settings((tokens, weights, selection, execution), settings, kinds)

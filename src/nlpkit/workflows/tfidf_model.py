@@ -109,7 +109,7 @@ class PlacedDocuments:
         """Write the documents; return how many there are, and how many without a term.
 
         Raises:
-            UsageError: the name is that of no table; OutputExistsError: it is there.
+            UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
         """
         assert self.model.components is not None
         empty, center = 0, self.model.center

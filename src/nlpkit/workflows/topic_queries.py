@@ -10,15 +10,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from scipy import sparse
 
-from nlpkit import reporting
 from nlpkit.errors import InputError
 from nlpkit.io.memberships import read_membership
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.run_documents import open_run_documents
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import read_centroids
 from nlpkit.io.topic_words import TopicWords, read_topic_words
@@ -26,6 +21,7 @@ from nlpkit.parameters import Execution
 from nlpkit.topics.neighbours import unit_rows
 from nlpkit.topics.relations import correlations, cosines
 from nlpkit.types import FloatArray, LongArray
+from nlpkit.workflows.topic_reading import BESIDE, ranked_documents, texts_of_run
 from nlpkit.workflows.topic_tables import TopicTable, labels_of, topic_number, topic_run
 
 
@@ -34,7 +30,8 @@ def topic_documents(
 ) -> TopicTable:
     """Return the documents that have most of some topics, most first, with their texts (stm's findThoughts).
 
-    By probability: of LDA all documents are ranked by theta, of bertopic those of the topic by topic_prob, then by margin.
+    Documents are ranked by probability. LDA ranks all documents by theta.
+    bertopic ranks the documents of the topic by topic_prob, then by margin.
 
     Args:
         run: a run directory, or a run that is open.
@@ -42,6 +39,12 @@ def topic_documents(
 
     Raises:
         InputError: no such topic.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.topic_documents(run, 0, top=2).table["rank"].to_pylist()
+        [1, 2]
     """
     opened = topic_run(run, execution or Execution())
     wanted = [topics] if isinstance(topics, str | int) else list(topics)
@@ -57,48 +60,23 @@ def topic_documents(
             "id": table.column("id").take(pa.array(rows)),
             "prob": pa.array(prob.astype(np.float64)),
         }
-        names = [n for n in ("title", "date", "label", "source") if n in table.column_names]
+        names = [n for n in BESIDE if n in table.column_names]
         parts.append(pa.table({**columns, **{name: table.column(name).take(pa.array(rows)) for name in names}}))
     result = pa.concat_tables(parts)
-    result = result.append_column("text", _texts(opened, result.column("id")))
+    result = result.append_column("text", texts_of_run(opened, result.column("id")))
     return TopicTable([opened], "documents", result, {"run": str(opened.path), "documents_of": chosen, "top": top})
 
 
 def _ranked(run: Run, table: pa.Table, k: int, top: int) -> tuple[LongArray, FloatArray]:
     """Return the rows of the documents that have most of a topic and how much, most first, ties in order."""
     with run.intact():
-        if run.is_mixture:
-            listed = run.table("doc_topics").filter(pc.field("topic") == k)
-            place = pc.index_in(listed.column("id"), value_set=table.column("id").combine_chunks())
-            rows, prob = place.to_numpy().astype(np.int64), numbers(listed, "prob")
-            order = np.lexsort((rows, -prob))[:top]
-        else:
-            rows = np.flatnonzero(numbers(table, "topic") == k)
-            prob, margin = numbers(table, "topic_prob")[rows], numbers(table, "margin")[rows]
-            order = np.lexsort((rows, -margin, -prob))[:top]
-    return rows[order], np.asarray(prob[order], np.float64)
-
-
-def _texts(run: Run, ids: pa.ChunkedArray) -> pa.Array:
-    """Return the texts of some documents, null where the corpus of the run cannot be read any more, which is said."""
-    texts: dict[str, str] = {}
-    wanted = ids.combine_chunks().unique()
-    try:
-        with open_run_documents(run, ReadOptions()) as stream:
-            for batch in stream:
-                kept = batch.filter(pc.is_in(batch.column("id"), value_set=wanted))
-                texts |= dict(zip(kept.column("id").to_pylist(), kept.column("text").to_pylist(), strict=True))
-                if len(texts) == len(wanted):
-                    break
-    except InputError as error:
-        reporting.warn(f"no texts are shown: {error}")
-    return pa.array([texts.get(name) for name in ids.to_pylist()], pa.large_string())
+        return ranked_documents(table, run.table("doc_topics") if run.is_mixture else None, k, top)
 
 
 def find_topics(
     run: Any, words: Sequence[str] | str, *, top: int = 20, execution: Execution | None = None
 ) -> TopicTable:
-    """Return the topics that words are in, those with most of their occurrences first.
+    """Return the topics that have some words. Topics with most of their occurrences come first.
 
     weight: probability of the word in the topic (LDA) or its c-tf-idf (bertopic, among the words stored); rank: place among the words of
     the topic; share: of the word's occurrences that falls to the topic.
@@ -109,6 +87,12 @@ def find_topics(
 
     Raises:
         InputError: no topic has a word.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.find_topics(run, "money").table["term"].to_pylist()[:1]
+        ['money']
     """
     opened = topic_run(run, execution or Execution())
     labels, stored = labels_of(opened), read_topic_words(opened)
@@ -195,6 +179,12 @@ def similar_topics(run: Any, topic: str | int, *, top: int = 20, execution: Exec
 
     Raises:
         InputError: no such topic.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.similar_topics(run, 0).table["topic"].to_pylist()
+        [1]
     """
     opened = topic_run(run, execution or Execution())
     k, labels = topic_number(topic, opened, "similar"), labels_of(opened)
@@ -231,6 +221,12 @@ def topic_correlations(run: Any, *, top: int | None = None, execution: Execution
 
     Raises:
         InputError: the run has fewer than two topics.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> nk.topic_correlations(run).table.select(["topic", "other"]).to_pylist()
+        [{'topic': 0, 'other': 1}]
     """
     opened = topic_run(run, execution or Execution())
     labels, membership = labels_of(opened), read_membership(opened, mixed=True)

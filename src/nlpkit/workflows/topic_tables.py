@@ -10,20 +10,28 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.errors import InputError
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.corpora import InputInfo
 from nlpkit.io.memberships import TOPIC_RUNS
 from nlpkit.io.runs import Run, sha256_of
 from nlpkit.io.tables import save_table
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution
 from nlpkit.workflows.model import opened_run
+from nlpkit.workflows.topic_reading import number_of
 
 
 @dataclass(frozen=True)
-class TopicTable:
-    """A table about the topics of runs; kind: what its rows are; facts: what was asked and what was in force."""
+class TopicTable(Tabular):
+    """A table about the topics of runs.
+
+    Attributes:
+        table: the rows.
+        kind: what a row is.
+        facts: what was asked, and the options in force.
+        runs: the runs that it was made from.
+    """
 
     runs: Sequence[Run]
     kind: str
@@ -61,7 +69,7 @@ def save_run_table(
     """Write a table that was made from runs, which its footer names.
 
     Raises:
-        UsageError: the name is that of no table; OutputExistsError: it is there.
+        UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
     """
     inputs = [
         InputInfo(str(run.path), run.manifest["results"].get("documents", 0), sha256_of(run.path / MANIFEST), None)
@@ -85,18 +93,7 @@ def labels_of(run: Run) -> list[str]:
 
 def topic_number(text: str | int, run: Run, parameter: str) -> int:
     """Return the number of a topic that is given by its number or its name. Raises InputError when there is none."""
-    labels, wanted = labels_of(run), str(text).strip()
-    if wanted.isdecimal() and int(wanted) < len(labels):
-        return int(wanted)
-    same = [k for k, label in enumerate(labels) if label.casefold() == wanted.casefold()]
-    if len(same) != 1:
-        known = wording.listed([f"{k} {label}" for k, label in enumerate(labels)], 5, between="; ")
-        raise InputError(
-            f"`{parameter}={wanted}`: {run.path} has {'no topic' if not same else f'{len(same)} topics'} of this number or name "
-            f"(there are: {known})",
-            parameter=parameter,
-        )
-    return same[0]
+    return number_of(text, labels_of(run), str(run.path), parameter)
 
 
 def size_of(run: Any, execution: Execution) -> dict[str, int]:

@@ -65,6 +65,14 @@ def topic_words(
 
     Raises:
         InputError: the corpus of the run is gone or has changed; and what `topics` raises.
+
+    Example:
+        >>> from pathlib import Path
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> _ = Path("texts.txt").write_text("\\n".join(texts))
+        >>> run = nk.fit_lda(nk.read_corpus("texts.txt"), k=2, sweeps=20).save("run")
+        >>> nk.topic_words(run).table.num_rows > 0
+        True
     """
     options, word_options, execution = with_settings(
         (options, word_options, execution),

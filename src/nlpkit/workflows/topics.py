@@ -16,6 +16,7 @@ from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.io.dates import FORMAT_KEY, PARTS, calendar, check_format
 from nlpkit.io.memberships import read_membership
 from nlpkit.io.runs import Run
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.topics.prevalence import CellSums, share_bounds, sum_cells
 from nlpkit.topics.prevalence_options import PrevalenceOptions
@@ -48,12 +49,22 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class TopicShares:
-    """Topics of a run in cells: periods, groups, or both crossed; every table is an Arrow table.
+class TopicShares(Tabular):
+    """Shares of the topics of a run in cells: periods, groups, or both crossed. Every table is an Arrow table.
 
-    cells (C,): those of all periods and groups, the last axis fastest, those without documents too. options, mixed: how
-    documents counted; labels (K,) of the topics; n_docs of the run; cell_of (D,): the cell of each document, -1 for none.
+    Attributes:
+        overall: share of each topic among all documents that are in a cell.
+        shares: a row for each topic of each cell, with interval.
+        counts: number of documents of each cell.
+        trends: rise or fall of each topic over the periods, with tests.
+        differences: differences of each topic between the groups, with tests.
+        labels: names of the topics (K,).
     """
+
+    # cells (C,): those of all periods and groups, the last axis fastest, also those without documents. options, mixed: how documents
+    # counted; n_docs of the run; cell_of (D,): the cell of each document, -1 for none.
+
+    _shown = "shares"
 
     run: Run
     options: PrevalenceOptions
@@ -192,7 +203,7 @@ class TopicShares:
         """Write one of the tables: shares, counts, overall, trends or differences.
 
         Raises:
-            InputError: there are no trends or differences; UsageError: the name is that of no table; OutputExistsError: it is there.
+            InputError: there are no trends or differences; UsageError: the suffix is not one of a table; OutputExistsError: it is there.
         """
         save_run_table(target, self.rows(table), f"topic_{table}", [self.run], parameters=self.facts(), force=force)
 
@@ -258,6 +269,14 @@ def topics(
     Raises:
         InputError: no run of a topic model, or too many cells; ColumnError: a column is not there, or has no dates;
         UsageError: `over` names neither a part of a date nor whole numbers.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> run = nk.fit_lda(corpus, k=2, sweeps=20).save("run")
+        >>> shares = nk.topics(run, by="label")
+        >>> shares.shares.num_rows >= 4
+        True
     """
     options, execution = with_settings((options, execution), settings, (PrevalenceOptions, Execution))
     opened = topic_run(run, execution)

@@ -74,6 +74,11 @@ def train_tokenizer(
     Raises:
         UsageError: options out of range. InputError: no documents, none with a word, or more characters than tokens.
         MissingError: the extra `neural` is not installed.
+
+    Example:
+        >>> tokenizer = nk.train_tokenizer(["low lower lowest", "new newer newest"] * 5, vocab_size=270)
+        >>> tokenizer.tokens.num_rows <= 270
+        True
     """
     options, execution = with_settings((options, execution), settings, (TokenizerOptions, Execution))
     options.check()

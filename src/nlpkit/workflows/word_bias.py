@@ -143,7 +143,7 @@ def word_drift(
     execution: Execution | None = None,
     **settings: Any,
 ) -> WordTable:
-    """Return how far words moved between two vector spaces, such as those of two periods; first what moved most for its frequency.
+    """Return how far words moved between two vector spaces, such as two periods. Words that moved most for their frequency come first.
 
     Rows: word, z, distance, expected (see `nlpkit.words.drift.drift`), count_first, count_second, and of the first `top` words
     neighbours_first and neighbours_second among all words of each space. Facts: shared (words), agreement (mean cosine).
@@ -155,6 +155,13 @@ def word_drift(
     Raises:
         InputError: they have different dimensions, or no more shared words than dimensions, so that any space could be rotated onto the
             other.
+
+    Example:
+        >>> texts = ["cats chase mice and birds", "dogs chase cats and hares"] * 50
+        >>> first = nk.embed_words(texts, dimensions=2, epochs=2).save("first")
+        >>> second = nk.embed_words(texts, dimensions=2, epochs=2, seed=1).save("second")
+        >>> nk.word_drift(first, second, least_count=1, top=3).table.num_rows
+        7
     """
     options, execution = with_settings((options, execution), settings, (VectorOptions, Execution))
     a, b = (open_vectors(source, options, execution) for source in (first, second))

@@ -40,6 +40,11 @@ def plot_words(
 
     Raises:
         UsageError: there are fewer than three; InputError: a word has no vector; MissingError: the extra report is not installed.
+
+    Example:
+        >>> vectors = nk.embed_words(["cats chase mice", "dogs chase cats"] * 50, dimensions=8, epochs=5).save("vectors")
+        >>> nk.plot_words(vectors, ["cats", "dogs", "mice"]).save("words.svg").name
+        'words.svg'
     """
     picture, options, execution = with_settings(
         (picture, options, execution), settings, (WordPictureOptions, VectorOptions, Execution)

@@ -20,6 +20,7 @@ from nlpkit.io.tables import save_table
 from nlpkit.io.word_tasks import read_questions, read_rated_pairs
 from nlpkit.io.word_vectors import load_word_vectors
 from nlpkit.metrics.proportion import wilson
+from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.types import Float32Array
 from nlpkit.words import similarity
@@ -75,8 +76,14 @@ def open_vectors(source: str | Path, options: VectorOptions, execution: Executio
 
 
 @dataclass(frozen=True)
-class WordTable:
-    """Rows about words by vectors; kind: what a row is; facts: what was asked, and figures of it all."""
+class WordTable(Tabular):
+    """A table about words by their vectors.
+
+    Attributes:
+        table: the rows.
+        kind: what a row is.
+        facts: what was asked, and figures of the whole table.
+    """
 
     sources: Sequence[Path]
     kind: str
@@ -112,7 +119,7 @@ def nearest_words(
 ) -> WordTable:
     """Return the words with the largest cosines for each of some words: word, rank, nearest, cosine, count.
 
-    A word that vectors of fastText do not have gets that of its n-grams.
+    A word that is missing from vectors of fastText gets the vector of its n-grams.
 
     Args:
         vectors: a run of embed-words, or a file of word vectors.
@@ -120,6 +127,11 @@ def nearest_words(
 
     Raises:
         InputError: the vectors cannot be read, or have no vector of a word.
+
+    Example:
+        >>> vectors = nk.embed_words(["cats chase mice", "dogs chase cats"] * 50, dimensions=8, epochs=5).save("vectors")
+        >>> nk.nearest_words(vectors, ["cats"], top=2).table["rank"].to_pylist()
+        [1, 2]
     """
     options, execution = with_settings((options, execution), settings, (VectorOptions, Execution))
     if not words:
@@ -173,6 +185,11 @@ def analogy(
 
     Raises:
         UsageError: there are not three words, or the measure is unknown; InputError: one has no vector.
+
+    Example:
+        >>> vectors = nk.embed_words(["cats chase mice", "dogs chase cats"] * 50, dimensions=8, epochs=5).save("vectors")
+        >>> nk.analogy(vectors, ["cats", "mice", "dogs"], top=1).table["rank"].to_pylist()
+        [1]
     """
     options, execution = with_settings((options, execution), settings, (VectorOptions, Execution))
     check_measure(measure)
@@ -217,6 +234,13 @@ def analogies(
 
     Raises:
         InputError: a file cannot be read, or no question has four known words; UsageError: an unknown measure.
+
+    Example:
+        >>> from pathlib import Path
+        >>> vectors = nk.embed_words(["cats chase mice", "dogs chase cats"] * 50, dimensions=8, epochs=5).save("vectors")
+        >>> _ = Path("questions.txt").write_text(": pets\\ncats mice dogs cats\\n")
+        >>> nk.analogies(vectors, "questions.txt").table["questions"].to_pylist()[0]
+        1
     """
     options, execution = with_settings((options, execution), settings, (VectorOptions, Execution))
     check_measure(measure)
@@ -274,6 +298,11 @@ def word_similarity(
 
     Raises:
         UsageError: neither, both, or one word; InputError: a file cannot be read, a word or all pairs have no vector.
+
+    Example:
+        >>> vectors = nk.embed_words(["cats chase mice", "dogs chase cats"] * 50, dimensions=8, epochs=5).save("vectors")
+        >>> nk.word_similarity(vectors, ["cats", "dogs"]).table.num_rows
+        1
     """
     options, execution = with_settings((options, execution), settings, (VectorOptions, Execution))
     if (pairs is None) == (not words):
@@ -334,6 +363,11 @@ def odd_one_out(
 
     Raises:
         UsageError: there are fewer than three different words; InputError: one has no vector.
+
+    Example:
+        >>> vectors = nk.embed_words(["cats chase mice", "dogs chase cats"] * 50, dimensions=8, epochs=5).save("vectors")
+        >>> nk.odd_one_out(vectors, ["cats", "dogs", "mice"]).table["odd"].to_pylist().count(True)
+        1
     """
     options, execution = with_settings((options, execution), settings, (VectorOptions, Execution))
     different = list(dict.fromkeys(words))

@@ -72,10 +72,17 @@ def zero_shot(
 
     Raises:
         UsageError, InputError, ColumnError, MissingError: labels, documents, the encoder or the language model cannot be used.
+
+    Example:
+        >>> answers = nk.zero_shot(["The striker scored a goal.", "Parliament passed a law."], labels=["sport", "politics"])
+        >>> answers.documents["prediction"].to_pylist()
+        ['sport', 'politics']
     """
     named = settings if labels is None else {**settings, "labels": labels}
-    records = (options or ZeroShotOptions(), EncoderOptions.from_value(encoder), execution or Execution())
-    options, embedding, execution = with_settings(records, named)
+    records = (options, EncoderOptions.from_value(encoder), gates, execution)
+    options, embedding, gates, execution = with_settings(
+        records, named, (ZeroShotOptions, EncoderOptions, GateOptions, Execution)
+    )
     with zero_shot_batches(
         as_corpus(data), options=options, encoder=embedding, execution=execution, gates=gates
     ) as predictions:

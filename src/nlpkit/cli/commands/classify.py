@@ -10,7 +10,7 @@ from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, 
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.embed.options import EncoderOptions
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import MissingFileError, UsageError
 from nlpkit.evaluation.options import GateOptions
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
@@ -64,7 +64,7 @@ def classify_cli(
     if predict is not None and not predict.exists():
         from nlpkit.io.sources import missing_path
 
-        raise InputError(f"--predict {missing_path(predict)}")
+        raise MissingFileError(f"--predict {missing_path(predict)}")
     if run.dry_run:
         from nlpkit.classify.configs import sees_embeddings
         from nlpkit.workflows.classify_data import classifier_preprocessing

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nlpkit.errors import InputError, SchemaError, first_line
+from nlpkit.errors import InputError, NlpkitError, SchemaError, first_line
 from nlpkit.io.readers.guess import SAMPLE_ROWS
 from nlpkit.io.readers.roles import Roles
 from nlpkit.io.sources import Source, StoredBytes
@@ -117,6 +117,9 @@ class ParquetInput(ArrowInput):
             with self._opened() as parquet:
                 schema: pa.Schema = parquet.schema_arrow
                 self.rows: int = parquet.metadata.num_rows
+        except NlpkitError:
+            self.close()
+            raise
         except _UNREADABLE as error:
             self.close()
             raise InputError(f"{source.shown}: not a readable Parquet file ({first_line(error)})") from None
@@ -144,6 +147,8 @@ class ParquetInput(ArrowInput):
                             skip -= batch.num_rows
                             continue
                         yield self._checked(batch)
+        except NlpkitError:
+            raise
         except _UNREADABLE as error:
             raise InputError(f"{self.source.shown}: corrupt Parquet file ({first_line(error)})") from None
 
