@@ -199,7 +199,14 @@ def read_arrays(run: Run) -> dict[str, FloatArray]:
     return arrays
 
 
-_COUNTS_TOKENS = ("gsdmm", "hdp", "hlda", "labeled-lda", "slda", "author-topic")  # one topic for each token, in the last state
+_COUNTS_TOKENS = (
+    "gsdmm",
+    "hdp",
+    "hlda",
+    "labeled-lda",
+    "slda",
+    "author-topic",
+)  # one topic for each token, in the last state
 _COUNTED = {"V": "vocab.parquet", "D": "documents.parquet"}
 
 

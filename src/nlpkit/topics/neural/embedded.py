@@ -39,7 +39,9 @@ class EmbeddedFitter(TokenFitter):
         if self.options.embeds:
             E = self.width(fit.weights)
             if self.embeddings is not None and self.embeddings.shape[1] != E:
-                raise ValueError(f"weights for embeddings of {E} dimensions, where those of the run have {self.embeddings.shape[1]}")
+                raise ValueError(
+                    f"weights for embeddings of {E} dimensions, where those of the run have {self.embeddings.shape[1]}"
+                )
             embeddings = np.ones((1, E), np.float32)
         with np.errstate(all="ignore"):
             check_theta(self.theta(fit.weights, sparse.csr_array(np.ones((1, V), np.int32)), embeddings), K)
