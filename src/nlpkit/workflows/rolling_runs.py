@@ -107,13 +107,15 @@ def open_rolling_run(path: Path, *, verify: bool) -> RollingRun:
         )
     with run.intact():
         options, seed, changes = read_rolling_config(config)
+        if options.sweeps != run.manifest["parameters"]["sweeps"]:  # a forged number would keep an update busy for years
+            raise ValueError(f"{options.sweeps:,} sweeps, where the manifest has {run.manifest['parameters']['sweeps']}")
         inputs = [InputInfo(**one) for one in run.manifest["inputs"]]
     dropped = run.table("dropped").to_pylist() if (path / "dropped.parquet").exists() else []
     documents, topics, model = run.table("documents"), run.table("topics", ["chain_topic", "label"]), read_model(run)
     generated = topic_names(exclusive_terms(model.topic_term), model.terms)
     with run.intact():
         chain = numbers(topics, "chain_topic").tolist()
-        if sorted(chain) != list(range(options.n_topics)):
+        if len(chain) != options.n_topics or sorted(chain) != list(range(len(chain))):
             raise ValueError("topics of another number than the chain's")
         columns = [n for n in documents.column_names if n not in ROLLING_COLUMNS]
         state, texts = read_state(run, options, seed), read_texts(run)
