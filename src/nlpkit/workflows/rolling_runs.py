@@ -107,8 +107,12 @@ def open_rolling_run(path: Path, *, verify: bool) -> RollingRun:
         )
     with run.intact():
         options, seed, changes = read_rolling_config(config)
-        if options.sweeps != run.manifest["parameters"]["sweeps"]:  # a forged number would keep an update busy for years
-            raise ValueError(f"{options.sweeps:,} sweeps, where the manifest has {run.manifest['parameters']['sweeps']}")
+        if (
+            options.sweeps != run.manifest["parameters"]["sweeps"]
+        ):  # a forged number would keep an update busy for years
+            raise ValueError(
+                f"{options.sweeps:,} sweeps, where the manifest has {run.manifest['parameters']['sweeps']}"
+            )
         inputs = [InputInfo(**one) for one in run.manifest["inputs"]]
     dropped = run.table("dropped").to_pylist() if (path / "dropped.parquet").exists() else []
     documents, topics, model = run.table("documents"), run.table("topics", ["chain_topic", "label"]), read_model(run)
