@@ -48,6 +48,9 @@ lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --num-workers 2
+	for platform in darwin win32; do \
+		$(BIN)/mypy --num-workers 2 --platform $$platform --cache-dir .mypy_cache/$$platform || exit 1; \
+	done
 
 # the site of docs/ in site/, with the pages of docs/reference/ that come from the code, the stub of Python and the notebooks
 docs: $(DEV)

@@ -26,6 +26,8 @@ _NO_LINKS = (
     errno.ENOSYS,
     errno.EMLINK,
 )  # file systems without hard links
+_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])( *\..*)?", re.IGNORECASE)  # not files, with any suffix
+_OF_WINDOWS = '<>:"|?*'  # signs that no name of a file has there
 LITTER = (".DS_Store", "Thumbs.db")  # what file managers leave in any directory
 
 
@@ -40,6 +42,8 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
         InputError: its parent directory does not exist or cannot be written.
     """
     parent = path.parent
+    if os.name == "nt":
+        check_windows_name(path.name)
     try:
         str(path).encode()
     except UnicodeEncodeError:  # Arrow takes no other name, and no manifest could have it
@@ -66,6 +70,17 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
         raise OutputExistsError(f"output {path} exists; give `force` to replace it, or another -o")
     if directory:
         _check_replaceable(path)
+
+
+def check_windows_name(name: str) -> None:
+    """Raise UsageError for a name that Windows gives to a device, cuts or refuses: it would not be that of a file."""
+    if _DEVICE.fullmatch(name):
+        raise UsageError(f"cannot write {name}: Windows keeps this name for a device; give another -o")
+    wrong = next(
+        (sign for sign in name if sign in _OF_WINDOWS or sign < " "), name[-1:] if name.endswith((" ", ".")) else ""
+    )
+    if wrong:
+        raise UsageError(f"cannot write {name}: Windows takes no name with {wrong!r} at this place; give another -o")
 
 
 def check_not_input(path: Path, *, directory: bool) -> None:
@@ -136,7 +151,8 @@ def atomic_file(path: Path, *, force: bool = False) -> Iterator[Path]:
             yield part
             _sync(part)
             if force:
-                part.replace(path)
+                with _unlocked(path):
+                    part.replace(path)
             else:
                 _put(part, path)
     finally:
@@ -159,6 +175,17 @@ def _put(part: Path, path: Path) -> None:
 
 
 @contextmanager
+def _unlocked(path: Path) -> Iterator[None]:
+    """Raise InputError where a target is not let go: on Windows nothing is replaced that a program has open."""
+    try:
+        yield
+    except PermissionError as error:
+        raise InputError(
+            f"cannot write {path}: {error.strerror}; if another program has it open, close it there, or give another -o"
+        ) from None
+
+
+@contextmanager
 def atomic_directory(path: Path, *, force: bool = False) -> Iterator[Path]:
     """Yield an empty directory beside `path` to fill; on success it takes the place of `path`, on any error it is removed."""
     check_target(path, force=force, directory=True)
@@ -172,9 +199,10 @@ def atomic_directory(path: Path, *, force: bool = False) -> Iterator[Path]:
             for file in sorted(part.rglob("*")):
                 if file.is_file():
                     _sync(file)
-            if path.exists():
-                path.rename(old)
-            part.rename(path)
+            with _unlocked(path):
+                if path.exists():
+                    path.rename(old)
+                part.rename(path)
     finally:
         shutil.rmtree(part, ignore_errors=True)
         if old.exists() and not path.exists():

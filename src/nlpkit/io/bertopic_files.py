@@ -94,4 +94,4 @@ def write_bertopic(folder: Path, model: BertopicModel) -> None:
 
 
 def _write_json(path: Path, value: Any) -> None:
-    path.write_text(to_json(value, indent=2) + "\n", encoding="utf-8")
+    path.write_text(to_json(value, indent=2) + "\n", encoding="utf-8", newline="\n")

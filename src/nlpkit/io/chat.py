@@ -110,6 +110,7 @@ class KeptAnswers:
                 )
                 + "\n",
                 encoding="utf-8",
+                newline="\n",
             )
         return answer
 

@@ -154,7 +154,7 @@ def read_scores(path: Path, identity: Mapping[str, Any]) -> dict[tuple[int, int]
 def append_score(path: Path, identity: Mapping[str, Any], n_topics: int, seed: int, scores: Scores) -> None:
     """Add the scores of one fit to a file, which begins with what must be the same for it to be read."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with naming(path), path.open("a", encoding="utf-8") as file:
+    with naming(path), path.open("a", encoding="utf-8", newline="\n") as file:
         if not file.tell():
             file.write(to_json({"identity": dict(identity)}) + "\n")
         file.write(to_json({"k": n_topics, "seed": seed, "scores": scores.as_dict()}) + "\n")

@@ -49,7 +49,7 @@ def merges_table(merges: FloatArray) -> pa.Table:
 def write_newick(path: Path, text: str, *, force: bool) -> None:
     """Write a tree; it appears whole or not at all. Raises what `check_target` does."""
     with atomic_file(path, force=force) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _quoted(name: str) -> str:

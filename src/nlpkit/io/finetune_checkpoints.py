@@ -185,5 +185,5 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:
     part = path.with_name(f"{path.name}.part")
-    part.write_text(to_json(dict(value), indent=2) + "\n", encoding="utf-8")
+    part.write_text(to_json(dict(value), indent=2) + "\n", encoding="utf-8", newline="\n")
     part.replace(path)

@@ -155,7 +155,7 @@ def _standardised(network: Network, config: TunedConfig) -> Network:
 
 def write_config(folder: Path, config: TunedConfig) -> None:
     """Write nlpkit.json into a model folder."""
-    (folder / NLPKIT).write_text(to_json(config.plain(), indent=2) + "\n", encoding="utf-8")
+    (folder / NLPKIT).write_text(to_json(config.plain(), indent=2) + "\n", encoding="utf-8", newline="\n")
 
 
 def model_bytes(folder: Path) -> int:

@@ -45,10 +45,14 @@ def path_columns(paths: IntArray | None) -> dict[str, pa.Array]:
     return {} if paths is None else {f"layer_{i}": pa.array(column, pa.int32()) for i, column in enumerate(paths.T)}
 
 
+def path_names(table: pa.Table) -> list[str]:
+    """Return the names of the columns of a table with the topics on paths."""
+    return [name for name in table.column_names if name.startswith("layer_")]
+
+
 def read_paths(table: pa.Table | None) -> IntArray:
     """Return the topics on the paths (D, L) of a table with such columns; (D, 0) where it has none."""
     if table is None:
         return np.zeros((0, 0), np.int32)
-    names = [name for name in table.column_names if name.startswith("layer_")]
-    columns = [table.column(name).to_numpy().astype(np.int32) for name in names]
+    columns = [table.column(name).to_numpy().astype(np.int32) for name in path_names(table)]
     return np.stack(columns, axis=1) if columns else np.zeros((table.num_rows, 0), np.int32)

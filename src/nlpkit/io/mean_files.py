@@ -47,7 +47,7 @@ def write_mean_classifier(network: Network, folder: Path) -> None:
     }  # fmt: skip
     for name, values in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(to_json(values, indent=2) + "\n", encoding="utf-8")
+        (folder / name).write_text(to_json(values, indent=2) + "\n", encoding="utf-8", newline="\n")
     save_file({f"linear.{name}": tensor for name, tensor in _plain(head).items()}, folder / _DENSE_WEIGHTS)
 
 

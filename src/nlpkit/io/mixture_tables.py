@@ -12,7 +12,7 @@ from scipy import sparse
 
 from nlpkit.io.artifacts import parquet_shape
 from nlpkit.io.documents import TEXT_HASH
-from nlpkit.io.layer_tables import path_columns, read_paths
+from nlpkit.io.layer_tables import path_columns, path_names, read_paths
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.run_schemas import DOC_TOPICS_SCHEMA, TOPICS_SCHEMA
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, WEIGHTS, Run
@@ -199,6 +199,14 @@ def read_arrays(run: Run) -> dict[str, FloatArray]:
     return arrays
 
 
+_COUNTS_TOKENS = (
+    "gsdmm",
+    "hdp",
+    "hlda",
+    "labeled-lda",
+    "slda",
+    "author-topic",
+)  # one topic for each token, in the last state
 _COUNTED = {"V": "vocab.parquet", "D": "documents.parquet"}
 
 
@@ -332,7 +340,9 @@ def read_fitted_texts(run: Run) -> FittedTexts:
         return FittedTexts(None)
     table = run.table("model/training")
     with run.intact():
-        numbers(table, "topic", least=-1, most=int(run.model_config("n_topics")["n_topics"]) - 1)
+        last = int(run.model_config("n_topics")["n_topics"]) - 1
+        for name in ("topic", *path_names(table)):
+            numbers(table, name, least=-1, most=last)
         numbers(table, "topic_prob", least=0, most=1.0001)
         numbers(table, "margin")
         return FittedTexts(table)
@@ -380,5 +390,7 @@ def read_model(run: Run) -> MixtureModel:
         columns = numbers(counts, "term_id", least=0, most=len(terms) - 1)
         values = numbers(counts, "count", least=0)
         topic_term = sparse.coo_array((values, (rows, columns)), shape=(K, len(terms))).tocsr()
+        if run.manifest["kind"] in _COUNTS_TOKENS and (topic_term.sum(axis=0) > numbers(vocab, "cf", least=0)).any():
+            raise ValueError("more tokens of a term in topics than in documents")
     topic_term.sort_indices()
     return MixtureModel(terms, topic_term, alpha, eta)

@@ -78,7 +78,7 @@ def write_cards(
     """
     for folder in sorted(p for p in model.iterdir() if p.is_dir()):
         text = card(folder.name, scores, parameters, dataset, inputs, spread, leaks, calibration)
-        (folder / "README.md").write_text(text, encoding="utf-8")
+        (folder / "README.md").write_text(text, encoding="utf-8", newline="\n")
 
 
 def calibration_note(calibration: Mapping[str, Any]) -> str:
@@ -230,7 +230,7 @@ def write_encoder_cards(
     """Write README.md into every folder of a trained encoder."""
     for folder in sorted(p for p in model.iterdir() if p.is_dir()):
         text = encoder_card(folder.name, objective, parameters, report, inputs)
-        (folder / "README.md").write_text(text, encoding="utf-8")
+        (folder / "README.md").write_text(text, encoding="utf-8", newline="\n")
 
 
 def encoder_card(

@@ -12,7 +12,7 @@ from nlpkit.io.atomic import atomic_file
 def write_newick(path: Path, layers: Sequence[Mapping[str, Any]], *, force: bool) -> int:
     """Write the tree of layers.parquet; its leaves are the topics of the finest layer, whose number is returned."""
     with atomic_file(path, force=force) as part:
-        part.write_text(newick(layers) + "\n", encoding="utf-8")
+        part.write_text(newick(layers) + "\n", encoding="utf-8", newline="\n")
     finest = max(row["layer"] for row in layers)
     return sum(row["layer"] == finest for row in layers)
 

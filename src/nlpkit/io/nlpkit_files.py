@@ -235,7 +235,7 @@ def _folder(path: Path) -> dict[str, Any] | None:
     if kind is None:
         return None
     files = sorted(f for f in path.rglob("*") if f.is_file())
-    return {"kind": kind, "files": {str(f.relative_to(path)): file_size(f) for f in files}}
+    return {"kind": kind, "files": {f.relative_to(path).as_posix(): file_size(f) for f in files}}
 
 
 _BY_SUFFIX: dict[str, Callable[[Path], dict[str, Any] | None]] = {

@@ -49,7 +49,7 @@ def write_pyldavis(
     """
     data = prepared_data(topic_term, doc_topic, terms, alpha=alpha, eta=eta, n=n, lambda_step=lambda_step)
     with atomic_file(path, force=force) as part:
-        part.write_text(to_json(data) + "\n", encoding="utf-8")
+        part.write_text(to_json(data) + "\n", encoding="utf-8", newline="\n")
 
 
 def prepared_data(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ import pyarrow as pa
 
 from nlpkit.io.artifacts import read_footer, write_table
 from nlpkit.io.atomic import MANIFEST, atomic_directory
-from nlpkit.io.runs import Run, sha256_of, write_json
+from nlpkit.io.runs import Run, seen_from, sha256_of, write_json
 from nlpkit.reporting import command_line
 
 CONFIG = "model/config.json"
@@ -64,7 +63,7 @@ class RenamedRun(Run):
             return None
         seen_from_run = (self.path / made_in["from_run"]).resolve()
         folder = seen_from_run if seen_from_run.is_dir() else Path(made_in["folder"])
-        return {"folder": str(folder), "from_run": os.path.relpath(folder, path.resolve())}
+        return seen_from(path, folder)
 
 
 def renamed_run(run: Run, labels: Sequence[str], lineage: Mapping[str, Any]) -> RenamedRun:

@@ -21,8 +21,9 @@ from scipy import sparse
 from nlpkit.io.documents import token_table, tokens_column
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
+from nlpkit.parameters import Execution
 from nlpkit.topics.lda.changes import Change, Changes
-from nlpkit.topics.lda.chunks import Chunk
+from nlpkit.topics.lda.chunks import Chunk, parse_init, parse_span
 from nlpkit.topics.lda.rolling_options import ChangeOptions, RollingOptions
 from nlpkit.topics.lda.rolling_plan import RollingState
 from nlpkit.topics.mixtures.describe import REPRESENTATIVES, typical_documents
@@ -204,10 +205,18 @@ def rolling_config(state: RollingState, changes: ChangeOptions) -> dict[str, Any
 
 
 def read_rolling_config(config: Mapping[str, Any]) -> tuple[RollingOptions, int, ChangeOptions]:
-    """Return the options of `rolling_config`, the seed, and the settings of change detection."""
+    """Return the options of `rolling_config`, the seed, and the settings of change detection.
+
+    Raises:
+        UsageError, KeyError, TypeError, ValueError: one is missing or cannot be meant.
+    """
     values = dict(config["rolling_options"])
-    seed = int(values.pop("seed"))
-    return RollingOptions(k=values.pop("n_topics"), **values), seed, ChangeOptions.from_config(config["change_options"])
+    seed = Execution(int(values.pop("seed"))).seed
+    options = RollingOptions(k=values.pop("n_topics"), **values)
+    for role in ("chunks", "memory"):
+        parse_span(str(values[role]), role)
+    parse_init(str(values["init"]))
+    return options, seed, ChangeOptions.from_config(config["change_options"])
 
 
 def read_state(run: Run, options: RollingOptions, seed: int) -> RollingState:

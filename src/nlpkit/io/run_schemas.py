@@ -59,7 +59,7 @@ TOPIC_TABLES = {
 }
 _WITHOUT_GAPS = (
     "id", "term", "topic", "rank", "prob", "weight", "size", "share", "top_terms", "representative_ids", "representative_texts",
-    "cf", "df", "left", "right", "distance", "layer",
+    "cf", "df", "left", "right", "distance", "layer", "label",
 )  # fmt: skip
 _OF_TOPICS = ("documents", "doc_topics", "topic_terms")  # whose column topic names a row of topics
 
@@ -99,6 +99,8 @@ def _lengths(table: pa.Table, what: str) -> pa.ChunkedArray:
 
 
 def _check_range(what: str, values: pa.ChunkedArray, least: float, most: float) -> None:
+    if pa.types.is_floating(values.type) and pc.any(pc.is_nan(values)).as_py():
+        raise ValueError(f"{what} has a value that is not a number")
     bounds = pc.min_max(values).as_py()
     if bounds["min"] is not None and not least <= bounds["min"] <= bounds["max"] <= most:
         raise ValueError(

@@ -142,8 +142,8 @@ def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[
         for name, report in run.reports.items():
             write_json(part / f"{name}.json", report)
         for name, text in run.texts.items():
-            (part / name).write_text(text, encoding="utf-8")
-        outputs = {str(f.relative_to(part)): sha256_of(f) for f in sorted(part.rglob("*")) if f.is_file()}
+            (part / name).write_text(text, encoding="utf-8", newline="\n")
+        outputs = {f.relative_to(part).as_posix(): sha256_of(f) for f in sorted(part.rglob("*")) if f.is_file()}
         head = {"schema_version": SCHEMA_VERSION, "nlpkit_version": __version__}
         if (peak := peak_memory_mb()) > before:  # writing took the most
             manifest = {**manifest, "peak_memory_mb": peak}
@@ -151,12 +151,20 @@ def write_run(path: Path, run: RunTables, block: dict[str, Any], manifest: dict[
 
 
 def _made_in(path: Path) -> dict[str, str] | None:
-    """Return the folder that relative paths of the inputs start from, and the same as seen from the run; None when it is gone."""
+    """Return the folder that relative paths of the inputs start from, see `seen_from`; None when it is gone."""
     try:
-        folder = Path.cwd()
+        return seen_from(path, Path.cwd())
     except FileNotFoundError:
         return None
-    return {"folder": str(folder), "from_run": os.path.relpath(folder, path.resolve())}
+
+
+def seen_from(run: Path, folder: Path) -> dict[str, str]:
+    """Return a folder by its name, and by the way to it from a run: on another drive of Windows, its name again."""
+    try:
+        way = os.path.relpath(folder, run.resolve())
+    except ValueError:
+        way = str(folder)
+    return {"folder": str(folder), "from_run": way}
 
 
 _KINDS = {"documents": "run_documents"}
@@ -426,7 +434,7 @@ def manifest_of(
 
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file of a run."""
-    path.write_text(to_json(value, indent=2) + "\n", encoding="utf-8")
+    path.write_text(to_json(value, indent=2) + "\n", encoding="utf-8", newline="\n")
 
 
 def _read_json(path: Path) -> dict[str, Any]:

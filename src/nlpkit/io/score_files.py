@@ -78,7 +78,7 @@ def write_scores(path: Path, evaluation: Evaluation, result: Mapping[str, Any], 
     """
     if path.suffix.lower() == ".json":
         with atomic_file(path, force=force) as part:
-            part.write_text(to_json(dict(result), indent=2) + "\n", encoding="utf-8")
+            part.write_text(to_json(dict(result), indent=2) + "\n", encoding="utf-8", newline="\n")
         return
     block = footer_block("scores", command="evaluate", parameters={}, seed=seed, inputs=[])
     save_table(path, evaluation.table(), block, force=force)
@@ -88,7 +88,7 @@ def write_junit(path: Path, gates: Sequence[Gate], *, suite: str, force: bool) -
     """Write the gates as JUnit XML, a test case each. Raises OutputExistsError, UsageError, InputError: see `check_target`."""
     cases = [(g.target, f"{g.bound.metric} {g.bound.kind} {g.bound.value:g}", g.passed, g.line) for g in gates]
     with atomic_file(path, force=force) as part:
-        part.write_text(junit(cases, suite=suite), encoding="utf-8")
+        part.write_text(junit(cases, suite=suite), encoding="utf-8", newline="\n")
 
 
 def junit(cases: Sequence[tuple[str, str, bool, str]], *, suite: str) -> str:

@@ -27,7 +27,7 @@ def write_setfit_folder(path: Path, embedder: Embedder, model: SetFitModel) -> N
     head = _scikit_head(model)
     embedder.save(path)
     config = {"labels": list(model.names), "normalize_embeddings": model.normalize}
-    (path / CONFIG).write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (path / CONFIG).write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
     joblib.dump(head, path / SETFIT_HEAD)
 
 

@@ -61,14 +61,16 @@ def write_task(output: Path, task: Task, *, parameters: Mapping[str, Any], force
     for path in paths:
         check_target(path, force=force)
     with atomic_file(key, force=force) as part:
-        part.write_text(to_json(_key(task, parameters), indent=1) + "\n", encoding="utf-8", errors="replace")
+        part.write_text(
+            to_json(_key(task, parameters), indent=1) + "\n", encoding="utf-8", newline="\n", errors="replace"
+        )
     with (
         atomic_file(table, force=force) as part,
         part.open("w", encoding="utf-8-sig", errors="replace", newline="") as file,
     ):
         csv.writer(file).writerows([_safe(cell) for cell in row] for row in _table(task))
     with atomic_file(page, force=force) as part:
-        part.write_text(task_page(_page(task, output.stem)), encoding="utf-8", errors="replace")
+        part.write_text(task_page(_page(task, output.stem)), encoding="utf-8", newline="\n", errors="replace")
     return paths
 
 

@@ -88,7 +88,7 @@ def write_csv_folder(
                 for batch in rows:
                     file.write_batch(batch)
         for name, text in texts.items():
-            (part / name).write_text(text, encoding="utf-8")
+            (part / name).write_text(text, encoding="utf-8", newline="\n")
         write_export_manifest(part, run, form)
 
 
@@ -105,7 +105,9 @@ def write_export_manifest(part: Path, run: Run, form: str, results: Mapping[str,
         seconds={}, results=results or {},
     )  # fmt: skip
     head = {"schema_version": SCHEMA_VERSION, "nlpkit_version": __version__}
-    (part / MANIFEST).write_text(to_json({**head, **manifest, "outputs": outputs}, indent=2) + "\n", encoding="utf-8")
+    (part / MANIFEST).write_text(
+        to_json({**head, **manifest, "outputs": outputs}, indent=2) + "\n", encoding="utf-8", newline="\n"
+    )
 
 
 def write_json_export(path: Path, head: Mapping[str, Any], tables: Mapping[str, pa.Table], *, force: bool) -> None:
@@ -119,7 +121,9 @@ def write_json_export(path: Path, head: Mapping[str, Any], tables: Mapping[str, 
         mixtures.setdefault(row["id"], []).append({"topic": row["topic"], "prob": row["prob"]})
     documents = [{**row, "topics": mixtures.get(row["id"], [])} for row in tables["documents"].to_pylist()]
     with atomic_file(path, force=force) as part:
-        part.write_text(to_json({**head, "topics": topics, "documents": documents}, indent=1) + "\n", encoding="utf-8")
+        part.write_text(
+            to_json({**head, "topics": topics, "documents": documents}, indent=1) + "\n", encoding="utf-8", newline="\n"
+        )
 
 
 R_SCRIPT = """# Topics of an nlpkit run for R: source("load.R", chdir = TRUE), or set `folder` first.

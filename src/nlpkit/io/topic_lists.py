@@ -55,7 +55,9 @@ def topic_list_table(topics: TopicList) -> pa.Table:
 def write_octis(path: Path, topics: TopicList, *, force: bool) -> None:
     """Write {"topics": [[word, …], …]}, as OCTIS has it. Raises what `check_target` does."""
     with atomic_file(path, force=force) as part:
-        part.write_text(to_json({"topics": [list(words) for words in topics.topics]}) + "\n", encoding="utf-8")
+        part.write_text(
+            to_json({"topics": [list(words) for words in topics.topics]}) + "\n", encoding="utf-8", newline="\n"
+        )
 
 
 def write_lines(path: Path, topics: TopicList, *, force: bool) -> None:
@@ -71,4 +73,4 @@ def write_lines(path: Path, topics: TopicList, *, force: bool) -> None:
                     f"the word '{word}' holds a blank, which parts words in a file of lines; write .json or .csv"
                 )
     with atomic_file(path, force=force) as part:
-        part.write_text("".join(f"{' '.join(words)}\n" for words in topics.topics), encoding="utf-8")
+        part.write_text("".join(f"{' '.join(words)}\n" for words in topics.topics), encoding="utf-8", newline="\n")

@@ -139,7 +139,7 @@ class VectorStore:
         identity, name = self.folder / IDENTITY, f"{time.time_ns()}-{os.urandom(4).hex()}"
         if not identity.exists():
             part = identity.with_suffix(f".{name}.part")
-            part.write_text(self._identity + "\n", encoding="utf-8")
+            part.write_text(self._identity + "\n", encoding="utf-8", newline="\n")
             part.replace(identity)
         return _Shard(self.folder / f"{name}{ENTRIES}")
 

@@ -179,7 +179,7 @@ def _fits(
             key = f"{job.name} {' '.join(names or ())}"
             if key not in done:
                 done[key] = _score(run, documents, names, fold if options.held_out else None, execution)
-                with (target / SCORES).open("a", encoding="utf-8") as file:
+                with (target / SCORES).open("a", encoding="utf-8", newline="\n") as file:
                     file.write(to_json({"fit": key, "scores": done[key]}) + "\n")
             rows.append({**asdict(job), **_facts(run, target), "scores": done[key]})
         update(len(jobs))
@@ -231,7 +231,7 @@ def _prepare_target(target: Path, identity: Mapping[str, Any], *, resume: bool, 
     check_target(target, force=False, directory=True)
     (target / "runs").mkdir(parents=True)
     with atomic_file(facts, force=True) as part:
-        part.write_text(to_json(identity) + "\n", encoding="utf-8")
+        part.write_text(to_json(identity) + "\n", encoding="utf-8", newline="\n")
 
 
 def _write_documents(
@@ -282,7 +282,7 @@ def _fit(job: _Job, documents: Path, run: Path, kept: str, encoder: EncoderOptio
     if job.model in EMBEDDED and encoder.encoder is not None:
         line += ["--encoder", encoder.encoder]
     words = [str(word) for word in line]
-    child = subprocess.run([sys.executable, "-m", "nlpkit", *words], capture_output=True, text=True, check=False)
+    child = subprocess.run([sys.executable, "-m", "nlpkit", *words], capture_output=True, encoding="utf-8", check=False)
     if child.returncode and not (run / MANIFEST).is_file():  # else another process of this comparison was faster
         lines = child.stderr.strip().splitlines() or [f"exit code {child.returncode}"]
         raise InputError(
@@ -333,7 +333,7 @@ def _facts(run: Path, target: Path) -> dict[str, Any]:
         "topics": int(manifest["results"]["n_topics"]),
         "seconds": round(float(seconds), 3),
         "memory_mb": int(manifest["peak_memory_mb"]),
-        "run": str(run.relative_to(target)),
+        "run": run.relative_to(target).as_posix(),
         "words": terms.filter(pc.less_equal(terms.column("rank"), TOP_TERMS)),
         "main": opened.table("documents", ["id", "topic"]),
     }

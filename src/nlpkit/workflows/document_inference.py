@@ -13,7 +13,7 @@ from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.neural.embedded import EmbeddedFitter
 from nlpkit.topics.stm.fitter import StmFitter
 from nlpkit.workflows.mixture_model import DocumentInference
-from nlpkit.workflows.neural_topics import embedded_inference
+from nlpkit.workflows.neural_topics import embedded_inference, with_stored_width
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.stm_columns import ColumnInference, with_stored_columns
 
@@ -60,3 +60,4 @@ def restored(fitter: Any, config: Mapping[str, Any]) -> Any:
 
 
 restored.register(StmFitter, with_stored_columns)
+restored.register(EmbeddedFitter, with_stored_width)

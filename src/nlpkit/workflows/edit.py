@@ -255,7 +255,7 @@ def write_template(text: str, path: Path, *, force: bool = False) -> None:
     """Write a file of edits. Raises OutputExistsError when it is there and `force` was not given."""
     check_target(path, force=force)
     with atomic_file(path, force=force) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(text, encoding="utf-8", newline="\n")
 
 
 def open_topic_run(run: Any, execution: Execution, kinds: Sequence[str] = (BERTOPIC, *MIXTURES)) -> Run:

@@ -86,7 +86,7 @@ def _run_facts(path: Path) -> dict[str, Any]:
         "seconds": manifest["seconds"],
         "bytes": file_size(path),
         "changed": changed,
-        "files": {str(f.relative_to(path)): file_size(f) for f in files},
+        "files": {f.relative_to(path).as_posix(): file_size(f) for f in files},
         "topics": topics,
         "layers": layers,
     }

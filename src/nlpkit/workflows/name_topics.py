@@ -84,7 +84,9 @@ class TopicNames(Tabular):
             topics, sizes = topics_of_run(self.run)
             lines = {one.topic: (one.name, one.evidence) for one in self.names if not one.problem}
             with atomic_file(target, force=force) as part:
-                part.write_text(rename_text(topics, sizes, lines, run=self.run.path.name), encoding="utf-8")
+                part.write_text(
+                    rename_text(topics, sizes, lines, run=self.run.path.name), encoding="utf-8", newline="\n"
+                )
             return target
         return edit(self.run.path, self.edits, execution=execution).save(target, force=force)
 

@@ -66,6 +66,15 @@ def with_embeddings(
     return replace(fitter, embeddings=vectors), corpus, Additions(parameters={"encoder": made_by}, config=facts)
 
 
+def with_stored_width(fitter: EmbeddedFitter, config: Mapping[str, Any]) -> EmbeddedFitter:
+    """Return the fitter of a run with embeddings (0, E) of its dimensions. Raises KeyError, TypeError, ValueError."""
+    if not fitter.options.embeds:
+        return fitter
+    if "encoder" not in config:
+        raise KeyError("encoder")
+    return replace(fitter, embeddings=np.empty((0, int(config["dim"])), np.float32))
+
+
 def with_word_vectors(fitter: EtmFitter, corpus: TopicCorpus, execution: Execution) -> EtmFitter:
     """Return the fitter with the vectors of the words of a corpus, where the options name a run or a file of them.
 

@@ -292,7 +292,9 @@ def _prepare_folder(folder: Path, job: MapJob, scan: Scan, *, resume: bool, forc
         reporting.note(f"nothing to resume: {folder} is not there")
     folder.mkdir()
     with atomic_file(file) as path:
-        path.write_text(json.dumps({**described, "parts": n_parts}, indent=1, sort_keys=True), encoding="utf-8")
+        path.write_text(
+            json.dumps({**described, "parts": n_parts}, indent=1, sort_keys=True), encoding="utf-8", newline="\n"
+        )
     return n_parts
 
 

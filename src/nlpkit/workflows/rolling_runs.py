@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit import wording
 from nlpkit.errors import ColumnError, InputError
 from nlpkit.io.artifacts import read_footer
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import step_parameters
 from nlpkit.io.mixture_runs import LDA, Additions, TopicCorpus
 from nlpkit.io.mixture_tables import read_model, with_text_hashes
-from nlpkit.io.rolling_tables import plain_columns, read_rolling_config, read_state, read_texts
+from nlpkit.io.rolling_tables import plain_columns, read_rolling_config, read_state, read_texts, text_candidates
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run, open_run
 from nlpkit.topics.lda.rolling_options import ChangeOptions
@@ -106,18 +107,28 @@ def open_rolling_run(path: Path, *, verify: bool) -> RollingRun:
         )
     with run.intact():
         options, seed, changes = read_rolling_config(config)
+        if (
+            options.sweeps != run.manifest["parameters"]["sweeps"]
+        ):  # a forged number would keep an update busy for years
+            raise ValueError(
+                f"{options.sweeps:,} sweeps, where the manifest has {run.manifest['parameters']['sweeps']}"
+            )
         inputs = [InputInfo(**one) for one in run.manifest["inputs"]]
     dropped = run.table("dropped").to_pylist() if (path / "dropped.parquet").exists() else []
     documents, topics, model = run.table("documents"), run.table("topics", ["chain_topic", "label"]), read_model(run)
     generated = topic_names(exclusive_terms(model.topic_term), model.terms)
     with run.intact():
         chain = numbers(topics, "chain_topic").tolist()
-        if sorted(chain) != list(range(options.n_topics)):
+        if len(chain) != options.n_topics or sorted(chain) != list(range(len(chain))):
             raise ValueError("topics of another number than the chain's")
         columns = [n for n in documents.column_names if n not in ROLLING_COLUMNS]
+        state, texts = read_state(run, options, seed), read_texts(run)
+        missing = set(_needed_texts(state, documents.column("id").to_pylist())).difference(texts)
+        if missing:
+            raise ValueError(f"the texts of {wording.counted(len(missing), 'document')} are missing")
         return RollingRun(
             run,
-            read_state(run, options, seed),
+            state,
             changes,
             with_text_hashes(documents.select(columns), run),
             chain,
@@ -125,12 +136,21 @@ def open_rolling_run(path: Path, *, verify: bool) -> RollingRun:
                 "" if label == automatic else label
                 for label, automatic in zip(topics.column("label").to_pylist(), generated, strict=True)
             ],
-            read_texts(run),
+            texts,
             [DroppedRow(**row) for row in dropped],
             inputs,
             (read_footer(path / "documents.parquet") or {}).get("steps", []),
             config["tokens"],
         )
+
+
+def _needed_texts(state: RollingState, ids: Sequence[str]) -> list[int]:
+    """Return the documents whose texts an update may show, by row of documents.parquet. ids: of its rows."""
+    place = {name: row for row, name in enumerate(state.ids)}
+    places = np.array([place[name] for name in ids], np.int64)
+    K = state.options.n_topics
+    topics = select_documents(TokenTable(state.offsets, state.z, ("",) * K), places)
+    return text_candidates(state, places, count_terms(topics), np.full(K, state.options.each_alpha))
 
 
 def with_newer(base: RollingRun, new: DatedCorpus) -> TopicCorpus:

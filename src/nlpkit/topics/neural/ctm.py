@@ -102,6 +102,10 @@ class CtmFitter(EmbeddedFitter):
             tokens, n_topics, self.options, execution, embeddings=self.embeddings, progress=progress, keeper=keeper
         )
 
+    def width(self, weights: Weights) -> int:
+        """Return E, the dimensions of the embeddings that the weights are for."""
+        return len(weights["adapt.weight" if "adapt.weight" in weights else "input.weight"])
+
     def theta(self, weights: Weights, dtm: CsrMatrix, embeddings: Float32Array | None) -> Float32Array:
         """Return θ (D, K) of new documents by the inference network."""
         return ctm_theta(weights, dtm, embeddings)

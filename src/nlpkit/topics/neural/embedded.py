@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
-from nlpkit.topics.mixtures.model import Inference, MixtureModel
+from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.neural.inference import Weights
+from nlpkit.topics.neural.inference import Weights, check_theta
 from nlpkit.topics.plsa import fold_in
 from nlpkit.types import CsrMatrix, Float32Array, LongArray
 
@@ -20,7 +21,7 @@ from nlpkit.types import CsrMatrix, Float32Array, LongArray
 class EmbeddedFitter(TokenFitter):
     """A model of embeddings whose numbers of topics are compared, and that is fitted.
 
-    embeddings: (D, E) of the documents. seeds: one, since each fit costs minutes.
+    embeddings: (D, E) of the documents; (0, E) in a run that was read. seeds: one, since each fit costs minutes.
     """
 
     options: Any
@@ -30,6 +31,24 @@ class EmbeddedFitter(TokenFitter):
     def take(self, documents: LongArray, terms: LongArray) -> Self:
         """Return the fitter with the embeddings of some of the documents."""
         return replace(self, embeddings=None if self.embeddings is None else self.embeddings[documents])
+
+    def check(self, fit: MixtureFit) -> None:
+        """Try the weights on one document with every word. Raises ValueError, KeyError where they are none of this model."""
+        K, V = fit.model.topic_term.shape
+        embeddings = None
+        if self.options.embeds:
+            E = self.width(fit.weights)
+            if self.embeddings is not None and self.embeddings.shape[1] != E:
+                raise ValueError(
+                    f"weights for embeddings of {E} dimensions, where those of the run have {self.embeddings.shape[1]}"
+                )
+            embeddings = np.ones((1, E), np.float32)
+        with np.errstate(all="ignore"):
+            check_theta(self.theta(fit.weights, sparse.csr_array(np.ones((1, V), np.int32)), embeddings), K)
+
+    @abstractmethod
+    def width(self, weights: Weights) -> int:
+        """Return E, the dimensions of the embeddings that the weights are for."""
 
     @abstractmethod
     def theta(self, weights: Weights, dtm: CsrMatrix, embeddings: Float32Array | None) -> Float32Array:

@@ -12,7 +12,7 @@ from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
 from nlpkit.topics.mixtures.steps import Keeper
-from nlpkit.topics.neural.inference import Weights, etm_phi, etm_theta, renumbered
+from nlpkit.topics.neural.inference import Weights, check_theta, etm_phi, etm_theta, renumbered
 from nlpkit.topics.neural.options import PMI_SVD, RANDOM, EtmOptions
 from nlpkit.topics.neural.points import as_counts, check_torch, documents_of
 from nlpkit.topics.streams import stream_key
@@ -117,6 +117,14 @@ class EtmFitter(TokenFitter):
     vectors: Float32Array | None = None
     known: BoolArray | None = None
     seeds: int = 1
+
+    def check(self, fit: MixtureFit) -> None:
+        """Try the weights on one document with every word. Raises ValueError, KeyError where they are none of this model."""
+        K, V = fit.model.topic_term.shape
+        if len(fit.weights["words"]) != V:
+            raise ValueError(f"vectors of {len(fit.weights['words'])} words, where the model has {V}")
+        with np.errstate(all="ignore"):
+            check_theta(infer_theta(fit.weights, np.array([0, V]), np.arange(V, dtype=np.int32)), K)
 
     def fit_tokens(
         self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,

@@ -274,6 +274,10 @@ class FastopicFitter(EmbeddedFitter):
             tokens, n_topics, self.options, execution, embeddings=self.embeddings, progress=progress, keeper=keeper
         )
 
+    def width(self, weights: Weights) -> int:
+        """Return E, the dimensions of the embeddings that the weights are for."""
+        return int(weights["topics"].shape[1])
+
     def theta(self, weights: Weights, dtm: CsrMatrix, embeddings: Float32Array | None) -> Float32Array:
         """Return θ (D, K) of new documents by their embeddings."""
         assert embeddings is not None

@@ -74,6 +74,12 @@ def etm_phi(weights: Weights) -> FloatArray:
         return np.asarray(np.exp(log_softmax((weights["topics"] @ weights["words"].T).astype(np.float64), axis=1)))
 
 
+def check_theta(theta: Float32Array, n_topics: int) -> None:
+    """Look at θ (1, K) of a document that a network was tried on. Raises ValueError where it is none."""
+    if theta.shape != (1, n_topics) or not np.isfinite(theta).all():
+        raise ValueError(f"weights of the network that give no {n_topics} shares")
+
+
 def renumbered(weights: Weights, order: np.ndarray) -> dict[str, Float32Array]:
     """Return the weights with topic order[k] as topic k."""
     return {
