@@ -132,7 +132,10 @@ def _overview(places: dict[str, str]) -> Iterator[str]:
                 summary = (inspect.getdoc(public[name]) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
                 yield f"| [`{name}`](python/{page}.md#{name}) | {_escaped(summary)} |"
         yield ""
-    yield f"## More\n\n- [Options of several functions](python/{OPTIONS}.md)\n- [Estimators for scikit-learn](python/estimators.md)\n- [Errors](python/errors.md)\n- [Tables](tables.md)\n"
+    further = {OPTIONS: "Options of several functions", "estimators": "Estimators for scikit-learn", "errors": "Errors"}
+    yield "## More\n"
+    yield from (f"- [{title}](python/{page}.md)" for page, title in further.items())
+    yield "- [Tables](tables.md)\n"
 
 
 def _result(function: Any, results: dict[str, str], page: str) -> Iterator[str]:
