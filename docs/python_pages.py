@@ -130,7 +130,7 @@ def _overview(places: dict[str, str]) -> Iterator[str]:
         for name in names.split():
             if name in public:
                 summary = (inspect.getdoc(public[name]) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
-                yield f"| [`{name}`](python/{page}.md#{name}) | {_escaped(summary)} |"
+                yield f"| [`{name}`](python/{page}.md#{name.lower()}) | {_escaped(summary)} |"
         yield ""
     further = {OPTIONS: "Options of several functions", "estimators": "Estimators for scikit-learn", "errors": "Errors"}
     yield "## More\n"

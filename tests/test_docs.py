@@ -106,11 +106,11 @@ def test_shown_outputs_are_compared_but_for_their_numbers() -> None:
 
 TRAIN = (
     "finetune.md",
-    "classify-50-texts.md",
-    "course.md",
     "train-encoders.md",
     "finetune.toml",
     "train-encoder.toml",
+    "classify-50-texts.md",
+    "course.md",
 )  # the encoder that comes as a package
 # whose examples name a line, a word, a topic or a gate that only all of the news have
 OF_ALL_NEWS = (
