@@ -1,7 +1,7 @@
 """Write the pages of docs/reference/ that come from the code: `python docs/generate.py` (`make docs` runs it first).
 
-commands.md, common-options.md and commands/ come from the command line (command_pages.py), python.md and python/ from the public
-functions (python_pages.py), json-output.md and schemas/ from docs/json_output.toml. The list of these pages in zensical.toml is written,
+commands.md, common-options.md and commands/ come from the command line (command_pages.py), python/ from the public functions
+(python_pages.py), json-output.md and schemas/ from docs/json_output.toml. The list of these pages in zensical.toml is written,
 too. A test fails while a file differs from what this script would write.
 """
 

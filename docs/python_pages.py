@@ -95,7 +95,7 @@ def python_files() -> dict[str, str]:
     parts["estimators"] = list(_estimators())
     parts["errors"] = list(_errors())
     return {
-        "python.md": "\n".join(_overview(places)),
+        "python/index.md": "\n".join(_overview()),
         **{f"python/{page}.md": "\n".join(text) for page, text in parts.items()},
     }
 
@@ -120,22 +120,22 @@ def _order(name: str, places: dict[str, str]) -> int:
     return list(places).index(name) if name in places else len(places)
 
 
-def _overview(places: dict[str, str]) -> Iterator[str]:
+def _overview() -> Iterator[str]:
     """Yield the page that names every function, by task."""
     yield "# Python at a glance\n"
     yield "`import nlpkit as nk` loads nothing heavy: each function loads what it needs when it is called.\n"
     public = _public()
     for page, (title, text, names) in TASKS.items():
-        yield f"## [{title}](python/{page}.md)\n\n{text}\n\n| function | what it does |\n|---|---|"
+        yield f"## [{title}]({page}.md)\n\n{text}\n\n| function | what it does |\n|---|---|"
         for name in names.split():
             if name in public:
                 summary = (inspect.getdoc(public[name]) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
-                yield f"| [`{name}`](python/{page}.md#{name.lower()}) | {_escaped(summary)} |"
+                yield f"| [`{name}`]({page}.md#{name.lower()}) | {_escaped(summary)} |"
         yield ""
     further = {OPTIONS: "Options of several functions", "estimators": "Estimators for scikit-learn", "errors": "Errors"}
     yield "## More\n"
-    yield from (f"- [{title}](python/{page}.md)" for page, title in further.items())
-    yield "- [Tables](tables.md)\n"
+    yield from (f"- [{title}]({page}.md)" for page, title in further.items())
+    yield "- [Tables](../tables.md)\n"
 
 
 def _result(function: Any, results: dict[str, str], page: str) -> Iterator[str]:
