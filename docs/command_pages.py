@@ -29,7 +29,8 @@ class Option:
     """An option as it is described."""
 
     name: str  # which is its anchor, too
-    names: tuple[str, ...]
+    also: tuple[str, ...]  # a short name, and names that other programs have
+    off: tuple[str, ...]  # what switches it off
     value: str
     text: str
     group: str
@@ -113,8 +114,8 @@ def _option(parameter: Any, info: Any) -> Option:
     short = [name for name in parameter.opts if not name.startswith("--")]
     text = " ".join(info.help.split()) + (f" [{'; '.join(notes)}]" if notes else "")
     value = "" if kind is bool else info.metavar or TYPES.get(kind, "TEXT")
-    names = (*long[:1], *short, *parameter.secondary_opts, *long[1:])
-    return Option(names[0], names, value, text, info.rich_help_panel or "Options")
+    group = info.rich_help_panel or "Options"
+    return Option(long[0], (*short, *long[1:]), tuple(parameter.secondary_opts), value, text, group)
 
 
 def common_options(commands: Iterable[Command]) -> dict[str, Option]:
@@ -194,12 +195,16 @@ def _groups(options: Iterable[Option]) -> Iterator[str]:
     for title, members in groups.items():
         yield f"## {title}\n\n<dl>"
         for option in members:
-            names = ", ".join(f"<code>{name}</code>" for name in option.names[1:])
             value = f" {html.escape(option.value)}" if option.value else ""
-            also = f" <small>or {names}</small>" if names else ""
-            yield f'<dt id="{option.name}"><a href="#{option.name}"><code>{option.name}</code></a>{value}{also}</dt>'
+            notes = [f"{word} {_coded(names)}" for word, names in (("or", option.also), ("off:", option.off)) if names]
+            small = f" <small>{' · '.join(notes)}</small>" if notes else ""
+            yield f'<dt id="{option.name}"><a href="#{option.name}"><code>{option.name}</code></a>{value}{small}</dt>'
             yield f"<dd>{as_html(option.text)}</dd>"
         yield "</dl>\n"
+
+
+def _coded(names: Iterable[str]) -> str:
+    return ", ".join(f"<code>{name}</code>" for name in names)
 
 
 def _links(options: Sequence[Option]) -> Iterator[str]:
