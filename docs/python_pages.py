@@ -9,12 +9,14 @@ import ast
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from textwrap import dedent
 from types import FunctionType
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
 WIDTH = 80
+EMPTY: Mapping[str, str] = {}
 TASKS: dict[str, tuple[str, str, str]] = {
     "documents": (
         "Read and prepare documents",
@@ -129,7 +131,7 @@ def _overview() -> Iterator[str]:
         yield f"## [{title}]({page}.md)\n\n{text}\n\n| function | what it does |\n|---|---|"
         for name in names.split():
             if name in public:
-                summary = (inspect.getdoc(public[name]) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+                summary = _docstring(public[name]).split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
                 yield f"| [`{name}`]({page}.md#{name.lower()}) | {_escaped(summary)} |"
         yield ""
     further = {OPTIONS: "Options of several functions", "estimators": "Estimators for scikit-learn", "errors": "Errors"}
@@ -176,7 +178,7 @@ def _errors() -> Iterator[str]:
     for name, value in vars(module).items():
         if inspect.isclass(value) and issubclass(value, module.NlpkitError) and value.__module__ == module.__name__:
             bases = ", ".join(f"`{base.__name__}`" for base in value.__bases__)
-            text = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+            text = _docstring(value).split("\n\n")[0].replace("\n", " ")
             yield f"| `{name}` | {bases} | {value.exit_code} | {_escaped(text)} |"
     yield ""
 
@@ -202,40 +204,63 @@ def _entry(name: str, value: Any, level: int, records: dict[str, type]) -> Itera
 
 
 def _signature(name: str, value: Any, records: dict[str, type]) -> str:
-    """Return the call of a name, on as many lines as it needs."""
-    arguments: list[str] = []
-    signature = inspect.signature(value)
-    for parameter in signature.parameters.values():
-        if parameter.name == "self":
-            continue
-        if parameter.kind is parameter.KEYWORD_ONLY and not any(text.startswith("*") for text in arguments):
-            arguments.append("*")
-        annotation = str(parameter.annotation).strip("'")
-        stars = (
-            "*"
-            if parameter.kind is parameter.VAR_POSITIONAL
-            else "**"
-            if parameter.kind is parameter.VAR_KEYWORD
-            else ""
-        )
-        text = stars + parameter.name
-        if parameter.annotation is not parameter.empty:
-            text += f": {annotation}"
-        if parameter.default is not parameter.empty:
-            text += " = …" if repr(parameter.default).startswith("<") else f" = {parameter.default!r}"
-        arguments.append(text)
-        for word in re.findall(r"\w+Options\b|\bExecution\b", annotation):
-            records.setdefault(word, _named(word, value))
-    returned = str(signature.return_annotation).strip("'")
-    end = (
-        f") -> {returned}" if not inspect.isclass(value) and signature.return_annotation is not signature.empty else ")"
-    )
+    """Return the call of a name as its source has it, on as many lines as it needs."""
+    arguments, returned = _written_call(value)
+    for word in re.findall(r"\w+Options\b|\bExecution\b", " ".join(arguments)):
+        records.setdefault(word, _named(word, value))
+    end = f") -> {returned}" if returned else ")"
     short = f"{name}({', '.join(arguments)}{end}"
     return short if len(short) <= WIDTH else "\n".join([f"{name}(", *(f"    {text}," for text in arguments), end])
 
 
+def _written_call(value: Any) -> tuple[list[str], str]:
+    """Return the parameters of a function or class and what it returns, with the types as they are written."""
+    function = vars(value).get("__init__") if inspect.isclass(value) else value
+    if function is None or is_dataclass(value):
+        parameters = inspect.signature(value).parameters.values()
+        texts = [str(p).replace(f"'{p.annotation}'", str(p.annotation)) for p in parameters]
+        return [text.replace("<factory>", "…") for text in texts], ""
+    node = cast(ast.FunctionDef, _source(function))
+    values = {name: repr(parameter.default) for name, parameter in inspect.signature(function).parameters.items()}
+    every, n_required = node.args.args, len(node.args.args) - len(node.args.defaults)
+    defaults = [None] * n_required + list(node.args.defaults)
+    texts = [_argument(one, default, values) for one, default in zip(every, defaults, strict=True)]
+    if node.args.vararg or node.args.kwonlyargs:
+        texts.append(f"*{_argument(node.args.vararg)}" if node.args.vararg else "*")
+    texts += [
+        _argument(one, default, values)
+        for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+    ]
+    if node.args.kwarg:
+        texts.append(f"**{_argument(node.args.kwarg)}")
+    returned = "" if inspect.isclass(value) or node.returns is None else ast.unparse(node.returns).strip("'")
+    return [text for text in texts if text not in ("self", "cls")], returned
+
+
+def _argument(argument: ast.arg, default: ast.expr | None = None, values: Mapping[str, str] = EMPTY) -> str:
+    """Return a parameter as it is written; a default that is a name shows its value."""
+    annotation = f": {ast.unparse(argument.annotation)}" if argument.annotation else ""
+    shown = values[argument.arg] if isinstance(default, ast.Name) else ast.unparse(default) if default else ""
+    return argument.arg + annotation + (f" = {shown}" if shown else "")
+
+
+def _source(value: Any) -> ast.FunctionDef | ast.ClassDef:
+    """Return a function or class as its source has it: without what is added to it when it is imported."""
+    function = value.fget if isinstance(value, property) else value
+    node = ast.parse(dedent(inspect.getsource(function))).body[0]
+    return cast(ast.FunctionDef | ast.ClassDef, node)
+
+
+def _docstring(value: Any) -> str:
+    """Return the docstring of a function or class as its source has it, inherited where it has none."""
+    return ast.get_docstring(_source(value)) or inspect.getdoc(value) or ""
+
+
 def _named(name: str, value: Any) -> type:
     """Return the class that an annotation of a function or class names, wherever its module has it from."""
+    package = importlib.import_module("nlpkit")
+    if name in package.__all__:
+        return cast(type, getattr(package, name))
     module = importlib.import_module(value.__module__)
     if hasattr(module, name):
         return cast(type, getattr(module, name))
@@ -281,7 +306,7 @@ def _prose(value: Any) -> str:
     """Return a docstring as Markdown: what is indented under `Args:` and the like is a list, and examples are code."""
     lines: list[str] = []
     section, code = "", False
-    for line in (inspect.getdoc(value) or "").splitlines():
+    for line in _docstring(value).splitlines():
         heading = re.fullmatch(r"(Args|Returns|Raises|Yields|Attributes|Examples?):(.*)", line)
         if heading or (line and not line.startswith(" ")):
             section = heading[1] if heading else ""
