@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
 WIDTH = 80
+RECORD = re.compile(r"\b(?:\w+Options|Execution)\b")  # the names of option records
 EMPTY: Mapping[str, str] = {}
 TASKS: dict[str, tuple[str, str, str]] = {
     "documents": (
@@ -206,7 +207,7 @@ def _entry(name: str, value: Any, level: int, records: dict[str, type]) -> Itera
 def _signature(name: str, value: Any, records: dict[str, type]) -> str:
     """Return the call of a name as its source has it, on as many lines as it needs."""
     arguments, returned = _written_call(value)
-    for word in re.findall(r"\w+Options\b|\bExecution\b", " ".join(arguments)):
+    for word in RECORD.findall(" ".join(arguments)):
         records.setdefault(word, _named(word, value))
     end = f") -> {returned}" if returned else ")"
     short = f"{name}({', '.join(arguments)}{end}"
@@ -271,7 +272,7 @@ def _named(name: str, value: Any) -> type:
 
 
 def _is_record(value: Any) -> bool:
-    return inspect.isclass(value) and is_dataclass(value) and "Param" in str(inspect.signature(value))
+    return inspect.isclass(value) and is_dataclass(value) and RECORD.fullmatch(value.__name__) is not None
 
 
 def _record(name: str, record: type, records: dict[str, type], level: int) -> Iterator[str]:
