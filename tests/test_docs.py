@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from functools import cache
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -108,9 +110,19 @@ TRAIN = (
     "train-encoders.md",
     "finetune.toml",
     "train-encoder.toml",
+    "classify-50-texts.md",
+    "course.md",
 )  # the encoder that comes as a package
 # whose examples name a line, a word, a topic or a gate that only all of the news have
-OF_ALL_NEWS = ("bertopic.md", "preprocess.md", "word-embeddings.md", "classify.toml", "edit.toml", "words.toml")
+OF_ALL_NEWS = (
+    "course.md",
+    "bertopic.md",
+    "preprocess.md",
+    "word-embeddings.md",
+    "classify.toml",
+    "edit.toml",
+    "words.toml",
+)
 
 
 def checkout(folder: Path, *, complete: bool) -> Path:
@@ -147,22 +159,68 @@ def test_what_a_page_says_runs(page: Path, tmp_path: Path, monkeypatch: pytest.M
     assert not outputs, "outputs of commands that the page does not run"
 
 
+@cache
+def prose(page: Path) -> str:
+    """The text of a page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def links(page: Path) -> set[tuple[Path, str]]:
+    """What a page links to in the repository: file and anchor."""
+    targets = [target for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)) if not target.startswith("https://")]
+    split = [target.partition("#") for target in targets]
+    return {(Path(normpath(page.parent / path)) if path else page, anchor) for path, _, anchor in split}
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page: its headings as the site makes them, and what has an id."""
+    titles = [re.sub(r"[^\w\s-]", "", title.lower()) for title in re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)]
+    named = set(re.findall(r'id="([^"]+)"', prose(page)))
+    return {re.sub(r"[-\s]+", "-", title.strip()) for title in titles} | named
+
+
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_links_lead_somewhere(page: Path) -> None:
-    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if not target.startswith("https://"):
-            path, _, anchor = target.partition("#")
-            other = page.parent / path if path else page
-            assert other.exists(), target
-            assert not anchor or anchor in anchors(other), target
+    broken = [f"{p}#{a}" for p, a in links(page) if not p.exists() or (a and a not in anchors(p))]
+    assert not broken
 
 
-def anchors(page: Path) -> set[str]:
-    """The anchors of the headings of a page, as the site makes them."""
-    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    titles = [re.sub(r"[^\w\s-]", "", title.lower()) for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE)]
-    return {re.sub(r"[-\s]+", "-", title.strip()) for title in titles}
+def test_every_page_is_reached_by_links() -> None:
+    reached, queue = set(), [ROOT / "README.md", ROOT / "docs" / "index.md"]
+    while queue:
+        page = queue.pop()
+        if page not in reached:
+            reached.add(page)
+            queue.extend(path for path, _ in links(page) if path.suffix == ".md" and path.exists())
+    assert sorted(named(page) for page in set(PAGES) - reached) == []
+
+
+def test_pages_that_code_and_examples_name_are_there() -> None:
+    broken = []
+    for path in [
+        *(ROOT / "src").rglob("*.py"),
+        *(ROOT / "configs").glob("*"),
+        ROOT / "pyproject.toml",
+        ROOT / "Makefile",
+    ]:
+        for page, anchor in re.findall(r"\b(docs/[\w/.-]+\.md)(?:#([\w-]+))?", path.read_text(encoding="utf-8")):
+            if not (ROOT / page).exists() or (anchor and anchor not in anchors(ROOT / page)):
+                broken.append(f"{named(path)}: {page}#{anchor}")
+    assert not broken
+
+
+MOST_WORDS = 900
+LONG: tuple[str, ...] = ()  # guides that are still to be split
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.parent.name in ("guides", "tutorials")], ids=named)
+def test_a_guide_is_short(page: Path) -> None:
+    n_words = len(prose(page).split())
+    if page.name in LONG:
+        assert n_words > MOST_WORDS, "short by now: take it off the list"
+    else:
+        assert n_words <= MOST_WORDS
 
 
 def test_the_reference_is_what_the_code_says(generated: dict[str, str]) -> None:
@@ -183,19 +241,59 @@ def test_the_reference_has_every_command_and_every_public_name(generated: dict[s
     import nlpkit
     from nlpkit.cli.catalogue import Commands
 
-    headings = {name: re.findall(r"^#+ (.*)$", page, re.MULTILINE) for name, page in generated.items()}
     names = Commands()
-    assert set(names) <= set(headings["cli.md"])
-    several = {name: {f"{name} {member}" for member in getattr(one, "commands", {})} for name, one in names.items()}
-    for name, members in several.items():
-        assert (members or {name}) <= set(headings["json-output.md"]), name
-    assert set(nlpkit.__all__) - {"__version__"} <= set(headings["python-api.md"])
+    several = {
+        name: [f"{name} {member}" for member in getattr(one, "commands", {})] or [name] for name, one in names.items()
+    }
+    json_headings = set(re.findall(r"^#+ (.*)$", generated["json-output.md"], re.MULTILINE))
+    for members in several.values():
+        for member in members:
+            assert f"# {member}\n" in generated[f"commands/{member.replace(' ', '-')}.md"]
+            assert f"[`{member}`](commands/" in generated["commands.md"]
+            assert member in json_headings
+    headings = {
+        heading
+        for name, page in generated.items()
+        if name.startswith("python/")
+        for heading in re.findall(r"^#+ (.*)$|^\| `(\w+)`", page, re.MULTILINE)
+        for heading in heading
+    }
+    public = {name for name in nlpkit.__all__ if callable(getattr(nlpkit, name))}
+    assert public <= headings
+
+
+def test_an_option_has_a_text_an_anchor_and_one_place(generated: dict[str, str]) -> None:
+    page, common = generated["commands/lda-gibbs.md"], generated["common-options.md"]
+    assert (
+        '<dt id="--k"><a href="#--k"><code>--k</code></a> TEXT <small>or <code>--num-topics</code></small></dt>' in page
+    )
+    assert re.search(r'<dt id="--sweeps">.*</dt>\n<dd>.* \[at least 1\]</dd>', page)
+    assert '<dt id="--text-col">' in common
+    assert '<dt id="--text-col">' not in page
+    assert "[`--text-col`](../common-options.md#--text-col)" in page
+
+
+def test_no_page_of_the_reference_is_left_over(generated: dict[str, str]) -> None:
+    reference = ROOT / "docs" / "reference"
+    there = {
+        path.relative_to(reference).as_posix()
+        for folder in ("commands", "python")
+        for path in (reference / folder).iterdir()
+    }
+    assert there == {name for name in generated if name.startswith(("commands/", "python/"))}
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
     site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
     listed = re.findall(r"'([^']+\.md)'", repr(site["nav"]))
     assert sorted(listed) == sorted(page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:])
+
+
+def test_the_navigation_lists_the_generated_pages(generated: dict[str, str]) -> None:
+    import generate
+
+    site = (ROOT / "zensical.toml").read_text(encoding="utf-8")
+    assert site == generate.navigation(site, list(generated)), "run: python docs/generate.py"
 
 
 @pytest.mark.skipif(importlib.util.find_spec("zensical") is None, reason="the extra docs is not installed")
