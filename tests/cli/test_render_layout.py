@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from nlpkit.cli import console
-from nlpkit.cli.render.layout import LONGEST_WORD, table_lines
+from nlpkit.cli.render.layout import LONGEST_WORD, on_one_line, table_lines
 
 SCORES = (
     ["metric", "score", "95% interval", "majority baseline", "without near-duplicates"],
@@ -51,6 +51,37 @@ def test_texts_are_wrapped_at_blanks_and_the_lines_fit() -> None:
     assert LONGEST_WORD < 60
     assert table_lines(["", ""], [["a", "b"]], width=60) == ([], ["a  b"])
     assert table_lines(["a"], [], width=60) == (["a", "─"], [])
+
+
+TOPICS = ["topic", "share", "name", "further words", "a document"]
+TOPIC_ROWS = [
+    [
+        "0",
+        "15.6%",
+        "music, instruments, audience",
+        "songs recorded notes tour singers",
+        "A symphony for\nfactory whistles",
+    ],
+    ["1", "84.4%", "音楽 楽器 聴衆", "歌" * 40, ""],
+]
+
+
+@pytest.mark.parametrize(("width", "shown"), [(40, 3), (50, 3), (64, 4), (84, 5), (130, 5)])
+def test_rows_of_topics_are_one_line_at_any_width(width: int, shown: int) -> None:
+    columns, rows = on_one_line(TOPICS, TOPIC_ROWS, TOPICS[2:], width)
+    assert columns == TOPICS[:shown]
+    head, lines = table_lines(columns, rows, right=columns[:2], width=width)
+    assert len(lines) == len(rows)
+    assert all(cell_len(line) <= width for line in [*head, *lines])
+    assert [row[:2] for row in rows] == [row[:2] for row in TOPIC_ROWS]
+    if width == 130:
+        assert rows[0] == [" ".join(cell.split()) for cell in TOPIC_ROWS[0]]
+
+
+def test_texts_are_cut_at_a_blank() -> None:
+    columns, rows = on_one_line(["name", "words"], [["a", "songs recorded notes tour singers"]], ["name", "words"], 32)
+    assert rows == [["a", "songs recorded notes tour…"]]
+    assert columns == ["name", "words"]
 
 
 texts = st.text(alphabet="ab 中é", max_size=60)

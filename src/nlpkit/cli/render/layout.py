@@ -1,10 +1,51 @@
-"""Tables as lines of text: numbers and head words are never cut, texts are wrapped at blanks."""
+"""Tables as lines of text: numbers and head words are never cut, texts are wrapped at blanks or kept on one line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 LONGEST_WORD = 40  # a longer one, such as an address, may be cut
+NARROWEST, NARROWEST_FIRST = 18, 30  # texts that are kept on one line; the first of them is the name
+
+
+def on_one_line(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str], width: int
+) -> tuple[list[str], list[list[str]]]:
+    """Return columns and rows in which the columns of `texts` are cut at a blank so that each row fits on one line.
+
+    The first one keeps 30 cells as long as there is room. Where another would have less than 18, the last one is left out.
+    """
+    from rich.cells import cell_len
+
+    kept = list(range(len(columns)))
+    short = [i for i in kept if columns[i] in texts]
+    rows = [[" ".join(cell.split()) if i in short else cell for i, cell in enumerate(row)] for row in rows]
+    full = [max(map(cell_len, [name, *(row[i] for row in rows)])) for i, name in enumerate(columns)]
+    least = list(full)
+    for i in short:
+        narrowest = NARROWEST_FIRST if i == short[0] else NARROWEST
+        least[i] = max(cell_len(columns[i]), min(full[i], narrowest))
+    while len(short) > 1 and sum(least[i] + 2 for i in kept) - 2 > width:
+        kept.remove(short.pop())
+    if len(short) == 1:
+        least[short[0]] = min(least[short[0]], NARROWEST)
+    others = sum(full[i] + 2 for i in kept if i not in short) + 2 * (len(short) - 1)
+    widths = _shared([full[i] for i in short], [least[i] for i in short], [False] * len(short), width - others)
+    room = dict(zip(short, widths, strict=True))
+    cut = [[_cut(row[i], room[i]) if i in room else row[i] for i in kept] for row in rows]
+    return [columns[i] for i in kept], cut
+
+
+def _cut(text: str, width: int) -> str:
+    """Return a text of at most `width` cells; one that is longer ends at a blank, if it has one, and in dots."""
+    from rich.cells import cell_len, chop_cells
+
+    if cell_len(text) <= width:
+        return text
+    start = chop_cells(text, max(width - 1, 1))[0]
+    if not text[len(start) :].startswith(" ") and " " in start:
+        start = start.rsplit(" ", 1)[0]
+    return start.rstrip(" ,") + "…"
 
 
 def table_lines(
