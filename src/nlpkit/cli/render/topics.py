@@ -10,19 +10,18 @@ import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
+from nlpkit.cli.render.info import TERMS_SHOWN, stability_text
 from nlpkit.io.topic_tables import TOP_TERMS, headlines
 from nlpkit.plain import shell_line
 from nlpkit.topics.choose import Candidate
 from nlpkit.topics.clustering import usual_topic_size
 from nlpkit.topics.description import TopicModel
 from nlpkit.topics.evidence import CLEAR, FEWEST, TOLERANCE, NumberEvidence, angle
-from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.workflows.topic_notes import TopicResult, note_advice
 
 if TYPE_CHECKING:
     from nlpkit.workflows.bertopic import FittedBertopic
 
-TERMS_SHOWN = 8
 NUMBER_SCORES = {"halves": "halves agree", "views": "views agree", "words": "words agree", "score": "score"}
 CUT_SCORES = {
     "min_topic_size": "smallest topic",
@@ -132,7 +131,7 @@ def show_topics(fitted: FittedBertopic) -> None:
                 str(k),
                 wording.count(model.size[k]),
                 f"{share:.1%}",
-                _stability(model.stability[k]),
+                stability_text(model.stability[k]),
                 model.labels[k],
                 wording.further_words(model.labels[k], top, TERMS_SHOWN),
                 *(headlines(table, first, 60) or [""]),
@@ -147,10 +146,6 @@ def show_topics(fitted: FittedBertopic) -> None:
     console.table(
         columns, rows, right=columns[:4], noun="topics", sizes=sizes, rest=rest, after=after, texts=columns[4:]
     )
-
-
-def _stability(value: float) -> str:
-    return f"{value:.2f}{' !' if value < LEAST_STABLE else '  '}" if np.isfinite(value) else ""
 
 
 def show_next(fitted: FittedBertopic, target: Path) -> None:
