@@ -529,8 +529,26 @@ def test_predictions_that_cannot_be_made(planted: Path, planted_run: Path, own_r
     assert "config.json has no 'encoder'; the run directory is damaged" in says(planted, own_run)
     shutil.rmtree(own_run / "model")
     assert "has no model/config.json; it is incomplete" in says(planted, own_run)
-    assert "say where to write: -o predicted.parquet" in run_cli("predict", planted_run, planted, code=2).error()
+    assert (
+        "say where to write: -o predicted.parquet" in run_cli("predict", planted_run, planted, "--json", code=2).error()
+    )
     assert not (tmp_path / "p.parquet").exists()
+
+
+def test_predictions_of_a_few_texts_go_to_the_screen(planted: Path, planted_run: Path, tmp_path: Path) -> None:
+    run_cli("predict", planted_run, planted, "-q", "-o", "p.parquet")
+    written = read("p.parquet").to_pylist()
+    names = read(planted_run / "topics.parquet")["label"].to_pylist()
+    done = run_cli("predict", planted_run, planted, "--show", "4")
+    head, _, *lines = done.out.splitlines()
+    assert head.split() == ["id", "topic", "name", "topic_prob", "text"]
+    assert len([line for line in lines if line]) == 4
+    for line, row in zip(lines, written, strict=False):
+        assert line.startswith(f"{row['id']}  {row['topic']:>5}  {names[row['topic']]}")
+    assert "120 documents: 120 with a topic" in done.err
+    assert "… the first 4 of 120 documents; all of them: --show all, or -o FILE" in done.err
+    assert len(run_cli("predict", planted_run, planted, "--show", "all").out.splitlines()) == 2 + 120 + 1
+    assert not list(tmp_path.glob("predicted*"))
 
 
 def test_options_of_the_fit_are_none_of_prediction(planted: Path, planted_run: Path) -> None:

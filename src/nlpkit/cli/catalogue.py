@@ -147,9 +147,7 @@ PANELS: dict[str, dict[str, Entry]] = {
         ),
     },
     "Saved models and files": {
-        "predict": Entry(
-            "predict", "Give new documents the topics, classes or probabilities of a saved model.", tables=False
-        ),
+        "predict": Entry("predict", "Give new documents the topics, classes or probabilities of a saved model."),
         "name": Entry(
             "name",
             "Name the topics of a run by phrases of their documents, by people, or by a language model.",

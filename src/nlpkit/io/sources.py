@@ -130,7 +130,11 @@ def is_markdown(path: str) -> bool:
 
 
 def sniff(head: bytes, path: str) -> str:
-    """Return the format that the first unpacked bytes indicate; raises InputError when they could be anything."""
+    """Return the format that the first unpacked bytes indicate: a single line of text is txt, for a table has two.
+
+    Raises:
+        InputError: they could be anything.
+    """
     if head.startswith(b"ARROW1"):
         raise InputError(f"{path}: Arrow files are written, but not read as documents; write .parquet instead")
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -145,6 +149,8 @@ def sniff(head: bytes, path: str) -> str:
     for mark, format in marks.items():
         if start[:20].lower().startswith(mark.lower()) or not start:
             return "jsonl" if not start else format
+    if not {b"\n"[0], b"\r"[0], 0} & set(start.rstrip()):
+        return "txt"
     raise InputError(f"{path}: which format is this? Name it: `format={'|'.join(sorted(set(FORMATS.values())))}`")
 
 

@@ -54,7 +54,7 @@ def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section]
     bins = (target.get("calibration") or {}).get("bins")
     if bins:
         data["calibration"] = bins
-        note = "Points under the diagonal: predictions that are surer than they are right."
+        note = "Points under the diagonal are too confident: the predicted probability is higher than the share that is right."
         sections.append(Section("calibration", "Calibration", paragraphs([note])))
     curves = _curves(run)
     if curves:
@@ -127,9 +127,7 @@ def _class_terms(run: Run) -> str:
         return table(
             ["Prediction", "Words that move it most"], [[n, ", ".join(terms[:15])] for n, terms in words.items()]
         )
-    return table(
-        ["Class", "Words that speak most for it"], [[name, ", ".join(terms[:15])] for name, terms in words.items()]
-    )
+    return table(["Class", "Most telling words"], [[name, ", ".join(terms[:15])] for name, terms in words.items()])
 
 
 def _errors(run: Run, options: ReportOptions) -> str:
@@ -143,7 +141,7 @@ def _errors(run: Run, options: ReportOptions) -> str:
         + ([wording.truncated(row["text"] or "", options.snippet)] if options.texts else [])
         for row in shown
     ]
-    note = f"{wording.counted(errors.num_rows, 'document')} predicted otherwise than labelled"
+    note = f"{wording.counted(errors.num_rows, 'document')} with a prediction that differs from the label"
     note += f"; the first {MOST_ERRORS} of errors.parquet." if errors.num_rows > MOST_ERRORS else "."
     return paragraphs([note]) + table(columns, rows, numeric=(3,))
 

@@ -44,6 +44,8 @@ def facts(known: dict[str, Any]) -> None:
         _show_facts(rest)
         return
     first = {name: rest[name] for name in ("kind", "command_line", "made_from", "changed") if rest[name]}
+    if "task" in rest["parameters"]:
+        first["task"] = rest["parameters"]["task"]
     inputs = [
         f"{one['path']} ({wording.counted(one['rows'], 'row')})"
         for one in rest["inputs"]

@@ -19,7 +19,7 @@ def on_one_line(
 
     kept = list(range(len(columns)))
     short = [i for i in kept if columns[i] in texts]
-    rows = [[" ".join(cell.split()) if i in short else cell for i, cell in enumerate(row)] for row in rows]
+    rows = [[" ".join(cell.splitlines()) if i in short else cell for i, cell in enumerate(row)] for row in rows]
     full = [max(map(cell_len, [name, *(row[i] for row in rows)])) for i, name in enumerate(columns)]
     least = list(full)
     for i in short:
