@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from nlpkit.cli import console
-from nlpkit.cli.render.layout import LONGEST_WORD, on_one_line, table_lines
+from nlpkit.cli.render.layout import LONGEST_WORD, one_line_rows, table_lines
 
 SCORES = (
     ["metric", "score", "95% interval", "majority baseline", "without near-duplicates"],
@@ -66,22 +66,27 @@ TOPIC_ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("width", "shown"), [(40, 3), (50, 3), (64, 4), (84, 5), (130, 5)])
+@pytest.mark.parametrize(("width", "shown"), [(40, 3), (50, 3), (62, 4), (84, 5), (180, 5)])
 def test_rows_of_topics_are_one_line_at_any_width(width: int, shown: int) -> None:
-    columns, rows = on_one_line(TOPICS, TOPIC_ROWS, TOPICS[2:], width)
-    assert columns == TOPICS[:shown]
-    head, lines = table_lines(columns, rows, right=columns[:2], width=width)
-    assert len(lines) == len(rows)
+    head, lines = one_line_rows(TOPICS, TOPIC_ROWS, texts=TOPICS[2:], right=TOPICS[:2], width=width)
+    assert head[0].split() == " ".join(TOPICS[:shown]).split()
+    assert len(head) == len(lines) == len(TOPIC_ROWS)
     assert all(cell_len(line) <= width for line in [*head, *lines])
-    assert [row[:2] for row in rows] == [row[:2] for row in TOPIC_ROWS]
-    if width == 130:
-        assert rows[0] == [" ".join(cell.split()) for cell in TOPIC_ROWS[0]]
+    for line, row in zip(lines, TOPIC_ROWS, strict=True):
+        assert line.split()[:2] == row[:2]
+    if width == 180:
+        assert all(" ".join(cell.split()) in line for line, row in zip(lines, TOPIC_ROWS, strict=True) for cell in row)
 
 
-def test_texts_are_cut_at_a_blank() -> None:
-    columns, rows = on_one_line(["name", "words"], [["a", "songs recorded notes tour singers"]], ["name", "words"], 32)
-    assert rows == [["a", "songs recorded notes tour…"]]
-    assert columns == ["name", "words"]
+def test_texts_are_cut_at_a_blank_and_heads_are_wrapped_before_a_column_goes() -> None:
+    columns, row = ["npmi (window 10)", "name", "words"], ["0.1", "a", "songs recorded notes tour singers"]
+    head, lines = one_line_rows(columns, [row], texts=columns[1:], right=columns[:1], width=50)
+    assert (head[0], lines) == ("npmi (window 10)  name  words", [f"{'0.1':>16}  a     songs recorded notes tour…"])
+    head, lines = one_line_rows(columns, [row], texts=columns[1:], right=columns[:1], width=36)
+    assert head[:3] == ["   npmi  name  words", "(window", "    10)"]
+    assert lines == ["    0.1  a     songs recorded notes…"]
+    head, lines = one_line_rows(columns, [row], texts=columns[1:], right=columns[:1], width=30)
+    assert (head[0], lines) == ("npmi (window 10)  name", [f"{'0.1':>16}  a"])
 
 
 texts = st.text(alphabet="ab 中é", max_size=60)

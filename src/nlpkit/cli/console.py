@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit import reporting, wording
-from nlpkit.cli.render.layout import on_one_line, table_lines
+from nlpkit.cli.render.layout import one_line_rows, table_lines
 from nlpkit.cli.spelling import as_options
 from nlpkit.plain import shell_line, to_json
 
@@ -104,7 +104,7 @@ def table(
 ) -> None:
     """Print a table for people on stdout. `right` names the columns of numbers; without column names there is no head.
 
-    The columns of `texts` are cut or left out so that each row is one line, see `on_one_line`; other texts are wrapped.
+    The columns of `texts` are cut or left out so that each row is one line, see `one_line_rows`; other texts are wrapped.
 
     Where there is a noun for the rows, at most --show of them are printed, the largest if there are sizes, and a line tells
     that `rest` (a file, an option) has the others.
@@ -117,8 +117,9 @@ def table(
     names, *cells = [[wording.visible(cell) for cell in row] for row in (columns, *(rows[i] for i in kept), *after)]
     numbers = [wording.visible(name) for name in right]
     if texts:
-        names, cells = on_one_line(names, cells, texts, width())
-    head, lines = table_lines(names, cells, right=numbers, width=width())
+        head, lines = one_line_rows(names, cells, texts=texts, right=numbers, width=width())
+    else:
+        head, lines = table_lines(names, cells, right=numbers, width=width())
     if sys.stdout.isatty():
         head = [f"\x1b[1m{line}\x1b[0m" for line in head[:-1]] + head[-1:]
     omitted = [] if len(kept) == len(rows) else [rest_line(len(kept), len(rows), noun, rest, largest=sizes is not None)]

@@ -33,6 +33,7 @@ class Block:
     rows: Sequence[Sequence[str]]
     right: Sequence[str]
     noun: str = ""  # of the rows, where they may be many
+    texts: Sequence[str] = ()  # columns that are cut so that a row is a line
 
 
 def print_scores(
@@ -67,7 +68,13 @@ def show(evaluation: Evaluation, gates: Sequence[Gate], *, markdown: bool) -> No
     if not markdown:
         for block in blocks:
             console.table(
-                block.columns, block.rows, right=block.right, title=block.title, noun=block.noun, rest="-o FILE"
+                block.columns,
+                block.rows,
+                right=block.right,
+                title=block.title,
+                noun=block.noun,
+                rest="-o FILE",
+                texts=block.texts,
             )
         for target in evaluation.targets:
             for note in target.notes:
@@ -202,7 +209,8 @@ def _units(target: TargetResult) -> list[Block]:
             if s.values is not None
         ]
         rows.append([name, *cells, target.unit_texts[k]])
-    return [Block("", columns, rows, heads, noun=f"{target.unit}{'es' if target.unit == 'class' else 's'}")]
+    noun = f"{target.unit}{'es' if target.unit == 'class' else 's'}"
+    return [Block("", columns, rows, heads, noun=noun, texts=["words"])]
 
 
 def cells_of(table: pa.Table) -> list[list[str]]:

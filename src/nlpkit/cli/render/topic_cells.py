@@ -63,13 +63,13 @@ def _overall(result: TopicShares) -> None:
             sizes.append(row["count"])
         else:
             none.append(cells)
-    columns = ["topic", "name", "documents", "share", f"{result.options.ci:.0%}"]
+    columns = ["topic", "name", "docs", "share", f"{result.options.ci:.0%}"]
     if lines:
         assert result.periods is not None
         columns.append(f"{result.periods.names[0]} to {result.periods.names[-1]}")
     columns += ["trend", "q", ""] if trends else []
-    right = ["topic", "documents", "share", f"{result.options.ci:.0%}", "q"]
-    console.table(columns, rows, right=right, noun="topics", sizes=sizes, rest=REST, after=none)
+    right = ["topic", "docs", "share", f"{result.options.ci:.0%}", "q"]
+    console.table(columns, rows, right=right, noun="topics", sizes=sizes, rest=REST, after=none, texts=["name"])
 
 
 def _lines(result: TopicShares) -> list[str]:
@@ -77,7 +77,7 @@ def _lines(result: TopicShares) -> list[str]:
     cells = result.over_time
     if cells is None or len(cells.n) < 2:
         return []
-    width = min(len(cells.n), LINE_WIDTH)
+    width = min(len(cells.n), LINE_WIDTH if console.width() > 100 else LINE_WIDTH // 2)
     place = np.arange(len(cells.n)) * width // len(cells.n)
     values = cells.merged(place, width).shares
     highest = np.nanmax(values, axis=0, initial=0.0)
@@ -128,7 +128,14 @@ def _groups(result: TopicShares, axis: Axis) -> None:
     )
     right = ["topic", *(heads if few else ()), "effect", "q"]
     console.table(
-        ["topic", "name", *heads, "effect", "q"], rows, right=right, title=title, noun="topics", sizes=sizes, rest=REST
+        ["topic", "name", *heads, "effect", "q"],
+        rows,
+        right=right,
+        title=title,
+        noun="topics",
+        sizes=sizes,
+        rest=REST,
+        texts=["name"],
     )
 
 
