@@ -39,7 +39,7 @@ def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section]
             "scores",
             "Scores",
             table(
-                ["Score", "Value", "95 % interval", "Interval by", "Documents"],
+                ["Score", "Value", "95 % interval", "Interval by", "Documents", "Meaning"],
                 [_score_row(s) for s in scores],
                 numeric=(1, 2, 4),
             ),
@@ -99,6 +99,7 @@ def _score_row(score: Mapping[str, Any]) -> list[object]:
         span,
         score.get("interval") or "",
         score.get("n"),
+        METRICS[score["name"]].title if score["name"] in METRICS else "",
     ]
 
 

@@ -16,6 +16,7 @@ from nlpkit.cli.render.predictions import show_predictions
 from nlpkit.cli.render.scores import cells_of, interval_of, spell_options
 from nlpkit.evaluation.predictions import short
 from nlpkit.evaluation.results import Evaluation, TargetResult
+from nlpkit.metrics.catalogue import METRICS
 from nlpkit.workflows.classifier import PREDICTIONS
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from nlpkit.workflows.classifier import ClassifierPredictions, TrainedClassifier
 
+UNUSUAL = ("mcc", "kappa", "ece", "brier", "brier_top")  # scores whose names do not say what they are
 SHOWN_ERRORS = 5
 SHOWN_TERMS = 10
 TEXT_WIDTH = 60
@@ -53,6 +55,7 @@ def finish_classifier(
         result["predicted"] = {"output": str(target / PREDICTIONS), **predictions.summary()}
 
     def then() -> None:
+        note_meanings(classifier.scores)
         for note in classifier.all_notes:
             reporting.note(note)
         reporting.note(
@@ -63,6 +66,13 @@ def finish_classifier(
             show_predictions(predict(), str(target / PREDICTIONS))
 
     finish(result, classifier.gates, lambda: _show(classifier, markdown=markdown), then=then)
+
+
+def note_meanings(scores: ClassifierScores | None) -> None:
+    """Say what the scores measure whose names do not say it."""
+    shown = [] if scores is None else [name for name in UNUSUAL if name in scores.model.scores]
+    if shown:
+        reporting.note(" · ".join(f"{name}: {METRICS[name].title}" for name in shown))
 
 
 def _show(classifier: TrainedClassifier, *, markdown: bool) -> None:

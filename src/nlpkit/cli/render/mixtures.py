@@ -54,7 +54,7 @@ def _said(name: str, value: float) -> str:
     """Return a number as "steps 12", and what holds or not as "converged", "not converged"."""
     if isinstance(value, bool):
         return name if value else f"not {name}"
-    return f"{name} {value:,.6g}"
+    return f"{name.replace('in sample', 'in the documents of the fit')} {value:,.5g}"
 
 
 def show_content(terms: pa.Table, labels: Sequence[str]) -> None:
@@ -106,17 +106,21 @@ def show_further(model: FittedMixture, tokens: TokenTable, target: Path) -> None
 
 def show_choice(choice: TopicChoice) -> None:
     """Print the numbers of topics that were compared."""
-    scores = ["npmi", "diversity", "exclusivity", "stability", "small_topics", "score"]
+    scores = ["npmi", "exclusivity", "stability", "small_topics", "score"]  # those that the score is made of
     names = [name for name in scores if any(getattr(row, name) == getattr(row, name) for row in choice.rows)]
-    columns = ["", "topics", "perplexity", "± se", "behind best", "± se", *(name.replace("_", " ") for name in names)]
+    heads = [{"npmi": "NPMI"}.get(name, name.replace("_", " ")) for name in names]
+    columns = ["", "topics", "perplexity ± se", "behind best ± se", *heads]
     rows: list[Sequence[str]] = []
     for row in choice.rows:
         mark = "→" if row.chosen else "*" if row.best else ""
-        held = [f"{row.perplexity:,.1f}", f"{row.perplexity_se:,.1f}", f"{row.behind:.4f}", f"{row.behind_se:.4f}"]
+        held = [
+            f"{_perplexity(row.perplexity)} ± {_perplexity(row.perplexity_se)}",
+            f"{row.behind:.3f} ± {row.behind_se:.3f}",
+        ]
         rows.append([mark, str(row.n_topics), *held, *(_score(getattr(row, name)) for name in names)])
     title = (
-        f"How many topics? {wording.counted(choice.seeds, 'fit')} each; perplexity of {choice.n_held_out:,} held-out documents and small "
-        "topics (share with fewer than 10 documents): lower is better; all else: higher."
+        f"How many topics? {wording.counted(choice.seeds, 'fit')} each. Lower is better for perplexity, behind best and small topics, "
+        "higher for the others."
     )
     nearest = [-abs(row.behind) + (1e9 if row.chosen or row.best else 0) for row in choice.rows]
     console.table(
@@ -128,6 +132,14 @@ def show_choice(choice: TopicChoice) -> None:
         sizes=nearest,
         rest="manifest.json of the run",
     )
+    reporting.note(
+        f"perplexity: of {wording.counted(choice.n_held_out, 'held-out document')} · behind best: log-likelihood a token less than that of "
+        "the best number, on the same documents · small topics: share with fewer than 10 documents"
+    )
+
+
+def _perplexity(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"
 
 
 def _score(value: float) -> str:
