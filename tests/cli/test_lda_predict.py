@@ -115,7 +115,8 @@ def test_documents_of_the_fit_keep_what_they_have(tmp_path: Path) -> None:
     done = run_cli("predict", "run", "x.jsonl", "--seed", "3", "-o", "p.parquet")
     fitted, found = read("run/documents.parquet").select(["id", *OWN]), read("p.parquet").select(["id", *OWN])
     assert found.to_pylist() == fitted.to_pylist()
-    assert "91 documents: 91 with a topic\n90 known from the fit, with the topic they have there\n" in done.err
+    assert "91 documents: 90 with a topic, 1 without a word that the run run knows (topic -1)\n" in done.err
+    assert "90 known from the fit, with the topic they have there\n" in done.err
     # copies may have topics of their own in a fit: by id they are told apart, and other copies are the first
     write_jsonl(
         tmp_path / "y.jsonl", [{"id": "other", "text": rows[3]["text"]}, {"id": "copy3", "text": rows[3]["text"]}]

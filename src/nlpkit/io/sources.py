@@ -130,7 +130,7 @@ def is_markdown(path: str) -> bool:
 
 
 def sniff(head: bytes, path: str) -> str:
-    """Return the format that the first unpacked bytes indicate: a single line of text is txt, for a table has two.
+    """Return the format that the first unpacked bytes indicate: a single line with a blank is txt, for a table has two lines.
 
     Raises:
         InputError: they could be anything.
@@ -149,7 +149,8 @@ def sniff(head: bytes, path: str) -> str:
     for mark, format in marks.items():
         if start[:20].lower().startswith(mark.lower()) or not start:
             return "jsonl" if not start else format
-    if not {b"\n"[0], b"\r"[0], 0} & set(start.rstrip()):
+    line = start.rstrip()
+    if b" " in line and not {b"\n"[0], b"\r"[0], 0} & set(line):
         return "txt"
     raise InputError(f"{path}: which format is this? Name it: `format={'|'.join(sorted(set(FORMATS.values())))}`")
 

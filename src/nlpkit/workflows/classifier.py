@@ -363,7 +363,7 @@ class ClassifierPredictions(Predictions):
             )
         if n["without_known_words"]:
             hold = "document holds" if n["without_known_words"] == 1 else "documents hold"
-            value = "most frequent class" if self._classifier.names else "number of a text without words"
+            value = f"{'class' if self._classifier.names else 'number'} of a text without words"
             reporting.note(
                 f"{wording.count(n['without_known_words'])} {hold} no word that {self.model} knows: they get the {value}"
             )
