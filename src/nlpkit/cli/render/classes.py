@@ -13,10 +13,9 @@ from nlpkit.cli.render.decisions import show_costs, show_learning_curve, show_se
 from nlpkit.cli.render.gates import finish
 from nlpkit.cli.render.page import Page
 from nlpkit.cli.render.predictions import show_predictions
-from nlpkit.cli.render.scores import cells_of, interval_of, spell_options
+from nlpkit.cli.render.scores import cells_of, interval_of, note_meanings, spell_options
 from nlpkit.evaluation.predictions import short
 from nlpkit.evaluation.results import Evaluation, TargetResult
-from nlpkit.metrics.catalogue import METRICS
 from nlpkit.workflows.classifier import PREDICTIONS
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     from nlpkit.workflows.classifier import ClassifierPredictions, TrainedClassifier
 
-UNUSUAL = ("mcc", "kappa", "ece", "brier", "brier_top")  # scores whose names do not say what they are
 SHOWN_ERRORS = 5
 SHOWN_TERMS = 10
 TEXT_WIDTH = 60
@@ -55,7 +53,8 @@ def finish_classifier(
         result["predicted"] = {"output": str(target / PREDICTIONS), **predictions.summary()}
 
     def then() -> None:
-        note_meanings(classifier.scores)
+        if classifier.scores is not None:
+            note_meanings(classifier.scores.model.scores)
         for note in classifier.all_notes:
             reporting.note(note)
         reporting.note(
@@ -66,13 +65,6 @@ def finish_classifier(
             show_predictions(predict(), str(target / PREDICTIONS))
 
     finish(result, classifier.gates, lambda: _show(classifier, markdown=markdown), then=then)
-
-
-def note_meanings(scores: ClassifierScores | None) -> None:
-    """Say what the scores measure whose names do not say it."""
-    shown = [] if scores is None else [name for name in UNUSUAL if name in scores.model.scores]
-    if shown:
-        reporting.note(" · ".join(f"{name}: {METRICS[name].title}" for name in shown))
 
 
 def _show(classifier: TrainedClassifier, *, markdown: bool) -> None:
@@ -176,7 +168,7 @@ def show_errors(page: Page, errors: pa.Table | None, *, ranks: bool = False) -> 
         rows.append([row["id"], shown(row["label"]), shown(row["prediction"]), f"{row[sure]:.3f}", text])
     columns = ["id", "label", "prediction", sure.removeprefix("prediction_"), "text"]
     which = "these are the most ranks off" if ranks else "the model was surest of these"
-    page.table(f"{wording.counted(errors.num_rows, 'error')}; {which}", columns, rows, [columns[3]])
+    page.table(f"{wording.counted(errors.num_rows, 'error')}; {which}", columns, rows, [columns[3]], texts=["text"])
 
 
 def _show_number_errors(page: Page, errors: pa.Table) -> None:
@@ -187,7 +179,7 @@ def _show_number_errors(page: Page, errors: pa.Table) -> None:
             [row["id"], *(f"{row[name]:.4g}" for name in ("label", "prediction")), f"{row['error']:+.4g}", text]
         )
     columns = ["id", "label", "prediction", "error", "text"]
-    page.table("The predictions that are farthest off", columns, rows, columns[1:4])
+    page.table("The predictions that are farthest off", columns, rows, columns[1:4], texts=["text"])
 
 
 def shown(label: Any) -> str:

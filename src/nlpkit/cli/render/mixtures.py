@@ -54,7 +54,8 @@ def _said(name: str, value: float) -> str:
     """Return a number as "steps 12", and what holds or not as "converged", "not converged"."""
     if isinstance(value, bool):
         return name if value else f"not {name}"
-    return f"{name.replace('in sample', 'in the documents of the fit')} {value:,.5g}"
+    figure = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.5g}"
+    return f"{name.replace('in sample', 'in the documents of the fit')} {figure}"
 
 
 def show_content(terms: pa.Table, labels: Sequence[str]) -> None:
