@@ -34,6 +34,12 @@ def listed(names: Sequence[object], most: int, *, between: str = ", ") -> str:
     return between.join(map(str, names[:most])) + (" …" if len(names) > most else "")
 
 
+def further_words(name: str, terms: Sequence[str], most: int) -> str:
+    """Return the first terms of a topic that its name does not list already."""
+    named = set(name.split(", "))
+    return " ".join([term for term in terms if term not in named][:most])
+
+
 def truncated(text: str, width: int) -> str:
     """Return a text of at most `width` characters; one that is longer ends in dots."""
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"

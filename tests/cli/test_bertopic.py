@@ -137,13 +137,10 @@ def test_plain_ctfidf_can_be_recomputed_from_the_run(tmp_path: Path) -> None:
 
 def test_what_the_table_of_auto_says_and_the_line_below_agree(planted: Path) -> None:
     dense = run_cli("bertopic", planted, "--cluster", "hdbscan", "-o", "dense").err
-    assert (
-        "4 topics: the number nearest to ten of those whose score two layouts of the same documents cannot tell from"
-        in dense
-    )
-    assert "whole documents; the table above scores each cut by plain c-tf-idf words of its clusters)" in dense
+    assert "4 topics: the best score (score " in dense
+    assert "the table above scores each cut by plain c-tf-idf words of its clusters)" in dense
     says = run_cli("bertopic", planted, "-o", "run").err
-    assert "4 topics: the largest number for which all three are 0.95 or more (" in says
+    assert "4 topics: the largest number for which all three agree at 0.95 or more (score " in says
     assert "the table above" not in says
 
 
@@ -214,7 +211,9 @@ def test_topics_that_do_not_come_back_are_marked(tmp_path: Path) -> None:
     dissolved = [k for k, value in enumerate(stability) if value is not None and value < 0.5]
     assert dissolved == manifest(tmp_path / "run")["results"]["stability"]["dissolved"]
     assert dissolved
-    assert "marked !, and not to be relied on" in done.err
+    assert f"what now? Do not rely on topics {', '.join(map(str, dissolved[:10]))}" in done.err
+    assert "(marked !): they did not come back in a fit to the other half of the documents" in done.err
+    assert "what now?" not in run_cli("bertopic", "x.parquet", "--k", "40", "-q", "-o", "quiet").err
 
 
 def test_a_word_that_leads_many_topics_is_told(tmp_path: Path) -> None:
@@ -530,8 +529,26 @@ def test_predictions_that_cannot_be_made(planted: Path, planted_run: Path, own_r
     assert "config.json has no 'encoder'; the run directory is damaged" in says(planted, own_run)
     shutil.rmtree(own_run / "model")
     assert "has no model/config.json; it is incomplete" in says(planted, own_run)
-    assert "say where to write: -o predicted.parquet" in run_cli("predict", planted_run, planted, code=2).error()
+    assert (
+        "say where to write: -o predicted.parquet" in run_cli("predict", planted_run, planted, "--json", code=2).error()
+    )
     assert not (tmp_path / "p.parquet").exists()
+
+
+def test_predictions_of_a_few_texts_go_to_the_screen(planted: Path, planted_run: Path, tmp_path: Path) -> None:
+    run_cli("predict", planted_run, planted, "-q", "-o", "p.parquet")
+    written = read("p.parquet").to_pylist()
+    names = read(planted_run / "topics.parquet")["label"].to_pylist()
+    done = run_cli("predict", planted_run, planted, "--show", "4")
+    head, _, *lines = done.out.splitlines()
+    assert head.split() == ["id", "topic", "name", "topic_prob", "text"]
+    assert len([line for line in lines if line]) == 4
+    for line, row in zip(lines[:4], written, strict=False):
+        assert line.startswith(f"{row['id']}  {row['topic']:>5}  {names[row['topic']]}")
+    assert "120 documents: 120 with a topic" in done.err
+    assert "… the first 4 of 120 documents; all of them: --show all, or -o FILE" in done.err
+    assert len(run_cli("predict", planted_run, planted, "--show", "all").out.splitlines()) == 2 + 120 + 1
+    assert not list(tmp_path.glob("predicted*"))
 
 
 def test_options_of_the_fit_are_none_of_prediction(planted: Path, planted_run: Path) -> None:

@@ -372,7 +372,7 @@ def test_empty_texts_keep_their_rows(tmp_path: Path) -> None:
     assert table.column("prediction").null_count == 0
     write_jsonl(tmp_path / "new.jsonl", [{"id": "e", "text": ""}, {"id": "x", "text": "zzzz qqqq"}])
     done = run_cli("predict", "run", "new.jsonl", "-o", "p.parquet")
-    assert "2 documents contain no word of the vocabulary" in done.err
+    assert "2 documents hold no word that run knows: they get the class of a text without words" in done.err
     assert pq.read_table("p.parquet").column("id").to_pylist() == ["e", "x"]
 
 

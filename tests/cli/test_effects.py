@@ -119,7 +119,9 @@ def test_pictures_that_cannot_be(run: Path) -> None:
 
 def test_numbers_are_shown_at_five_values(run: Path) -> None:
     lines = run_cli("effects", run, "--of", "date").out.splitlines()
-    assert sum(line.split()[0] == "0" for line in lines if line.strip()) == 5
+    first, second = (next(i for i, line in enumerate(lines) if line.startswith(f"{k} ")) for k in "01")
+    assert second - first == 1 + 5
+    assert "2020-01-01" in lines[first + 1]
     assert any("2020-01-01" in line for line in lines)
 
 

@@ -239,7 +239,7 @@ def test_npmi_of_a_run_is_that_of_topics_parquet(planted_lda: Path) -> None:
     got = metrics(planted_lda, "--npmi", "--window", "document")["npmi"]
     table = pl.read_parquet(planted_lda / "topics.parquet")
     assert got["values"] == pytest.approx(table["npmi"].to_list(), abs=1e-6)
-    note = f"the run itself printed NPMI {table['npmi'].mean():.3f}, of whole documents"
+    note = f"npmi (documents), which the fit printed, is {table['npmi'].mean():.3f} ("
     windows = run_cli("evaluate", planted_lda, "--npmi")
     assert note in windows.err
     assert "npmi (window 10)" in windows.out

@@ -53,10 +53,27 @@ def test_a_run(planted_run: Path) -> None:
     assert set(facts["files"]) >= {"manifest.json", "topics.parquet", "model/config.json"}
     out = run_cli("info", planted_run).out
     assert "25.0%" in out
+    assert out.startswith("topic  size  share  stability")
+    assert "command line" in out
+    for detail in ("sha256", "n_neighbors", "topic_terms.parquet", "peak memory"):
+        assert detail not in out
+        assert detail in run_cli("info", planted_run, "-v").out
+    assert "-v" in run_cli("info", planted_run).err
+    out = run_cli("info", planted_run, "-v").out
     for name in ("topics", "documents", "topic_terms", "doc_topics", "vocab", "model/training", "model/centroids"):
         assert name in out
         facts = run_cli("info", planted_run / f"{name}.parquet", "--json").json()
         assert facts["kind"] == ("run_documents" if name == "documents" else name)
+
+
+def test_a_classifier_shows_its_classes_first() -> None:
+    run_cli("classify", NEWS, "--model", "nb", "--limit", "120", "-q", "-o", "nb")
+    out = run_cli("info", "nb").out
+    assert out.startswith("class")
+    assert "recall" in out.splitlines()[0]
+    assert "courts" in out
+    assert "accuracy: 0." in out
+    assert "sha256" not in out
 
 
 @needs_hdbscan

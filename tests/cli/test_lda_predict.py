@@ -75,8 +75,7 @@ def test_new_text_has_the_topic_of_its_words(lda: Path, tmp_path: Path) -> None:
         assert [found[i][name] for name in OWN] == [-1, 0, -1, 0]
     assert all(found[i]["topic_prob"] > 0.6 for i in ("r", "j", "s"))
     assert all(found[i]["margin"] <= found[i]["topic_prob"] for i in found)
-    assert "5 documents: 5 new\n" in done.err
-    assert f"2 documents have no word that the run {lda} knows, and no topic" in done.err
+    assert f"5 documents: 3 with a topic, 2 without a word that the run {lda} knows (topic -1)\n" in done.err
     assert "wrote p.parquet; next: nlpkit ctfidf p.parquet --by topic" in done.err
     assert done.out == ""
 
@@ -116,7 +115,8 @@ def test_documents_of_the_fit_keep_what_they_have(tmp_path: Path) -> None:
     done = run_cli("predict", "run", "x.jsonl", "--seed", "3", "-o", "p.parquet")
     fitted, found = read("run/documents.parquet").select(["id", *OWN]), read("p.parquet").select(["id", *OWN])
     assert found.to_pylist() == fitted.to_pylist()
-    assert "91 documents: 90 known from the fit, with the topic they have there; 1 new\n" in done.err
+    assert "91 documents: 90 with a topic, 1 without a word that the run run knows (topic -1)\n" in done.err
+    assert "90 known from the fit, with the topic they have there\n" in done.err
     # copies may have topics of their own in a fit: by id they are told apart, and other copies are the first
     write_jsonl(
         tmp_path / "y.jsonl", [{"id": "other", "text": rows[3]["text"]}, {"id": "copy3", "text": rows[3]["text"]}]
@@ -158,7 +158,7 @@ def test_a_run_without_its_texts_predicts_all_anew(corpus: Path, own_lda: Path) 
         del outputs["outputs"][f"model/{name}.parquet"]
     (own_lda / "manifest.json").write_text(json.dumps(outputs))
     done = run_cli("predict", own_lda, corpus, "-o", "p.parquet")
-    assert "120 documents: 120 new\n" in done.err
+    assert "120 documents: 120 with a topic\n" in done.err
     fitted = topics_of(own_lda)
     assert np.mean([row["topic"] == fitted[i] for i, row in predicted().items()]) > 0.98
 
@@ -186,7 +186,7 @@ def test_unknown_words_are_counted(lda: Path, tmp_path: Path) -> None:
         "left_out_tokens": 0,
     }
     done = run_cli("predict", lda, "new.jsonl", "-f", "-o", "p.parquet")
-    assert f"3 documents: 3 new\n1 document has no word that the run {lda} knows, and no topic\n" in done.err
+    assert f"3 documents: 2 with a topic, 1 without a word that the run {lda} knows (topic -1)\n" in done.err
     assert "3 of 6 tokens (50%) are not in its vocabulary: 3 of words that it never saw\n" in done.err
     assert "warning: 1 row could not be used" in done.err
     assert read("p.dropped.parquet").num_rows == 1
@@ -336,7 +336,7 @@ def test_json_lines(lda: Path, tmp_path: Path) -> None:
     run_cli("predict", lda, "new.jsonl", "-q", "-o", "p.parquet")
     assert [(row["id"], row["topic"]) for row in rows] == [(i, row["topic"]) for i, row in predicted().items()]
     assert list(rows[0]) == read("p.parquet").column_names
-    assert "5 documents: 5 new" in done.err
+    assert "5 documents: " in done.err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["new.jsonl", "p.parquet"]
     error = run_cli("predict", lda, "new.jsonl", "-o", "-", "--json", code=2).error()
     assert "-o - and --json both write to stdout" in error
@@ -389,11 +389,20 @@ def test_documents_that_cannot_be_predicted(corpus: Path, lda: Path, tmp_path: P
     assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", "-o", "-")
     write_jsonl(tmp_path / "title.jsonl", [{"title": "a"}])
     assert "has no column 'text' (found: title)" in says("title.jsonl", "-o", "p.parquet")
-    assert "say where to write: -o predicted.parquet" in says(corpus, code=2)
+    assert "say where to write: -o predicted.parquet" in says(corpus, "--json", code=2)
     assert "'.rds' is no format of nlpkit" in says(corpus, "-o", "p.rds", code=2)
     (tmp_path / "p.parquet").write_text("mine")
     assert "output p.parquet exists; give --force to replace it" in says(corpus, "-o", "p.parquet", code=2)
     assert (tmp_path / "p.parquet").read_text() == "mine"
+
+
+def test_a_text_from_a_pipe_goes_to_the_screen(lda: Path, corpus: Path) -> None:
+    text = json.loads(corpus.read_text(encoding="utf-8").splitlines()[0])["text"]
+    topic = json.loads(run_cli("predict", lda, "-", "-o", "-", input=f'{{"text": {json.dumps(text)}}}\n').out)["topic"]
+    lines = run_cli("predict", lda, "-", input=f"{' '.join(text.split())}\n").out.splitlines()
+    assert lines[0].split() == ["id", "topic", "name", "topic_prob", "text"]
+    assert lines[2].split()[1] == str(topic)
+    assert "which format is this?" in run_cli("predict", lda, "-", input="two\nlines\n", code=3).error()
 
 
 def test_documents_without_words(lda: Path, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_new_text_has_the_topic_of_its_words(run: Path, planted: Path, tmp_path:
     same = [got[f"new {row['id']}"]["topic"] == fitted[row["id"]]["topic"] for row in rows]
     assert np.mean(same) > 0.95
     assert [got[name]["topic"] for name in ("none", "empty")] == [-1, -1]
-    assert "2 documents have no word that the run" in done.err
+    assert "2 without a word that the run" in done.err
     run_cli("predict", run, planted, "-q", "-o", "again.parquet")
     again = read("again.parquet").to_pylist()
     assert all(fitted[row["id"]]["topic"] == row["topic"] for row in again)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from nlpkit.cli import console
-from nlpkit.cli.render.layout import LONGEST_WORD, table_lines
+from nlpkit.cli.render.layout import LONGEST_WORD, one_line_rows, table_lines
 
 SCORES = (
     ["metric", "score", "95% interval", "majority baseline", "without near-duplicates"],
@@ -51,6 +51,42 @@ def test_texts_are_wrapped_at_blanks_and_the_lines_fit() -> None:
     assert LONGEST_WORD < 60
     assert table_lines(["", ""], [["a", "b"]], width=60) == ([], ["a  b"])
     assert table_lines(["a"], [], width=60) == (["a", "─"], [])
+
+
+TOPICS = ["topic", "share", "name", "further words", "a document"]
+TOPIC_ROWS = [
+    [
+        "0",
+        "15.6%",
+        "music, instruments, audience",
+        "songs recorded notes tour singers",
+        "A symphony for\nfactory whistles",
+    ],
+    ["1", "84.4%", "音楽 楽器 聴衆", "歌" * 40, ""],
+]
+
+
+@pytest.mark.parametrize(("width", "shown"), [(40, 3), (50, 3), (62, 4), (84, 5), (180, 5)])
+def test_rows_of_topics_are_one_line_at_any_width(width: int, shown: int) -> None:
+    head, lines = one_line_rows(TOPICS, TOPIC_ROWS, texts=TOPICS[2:], right=TOPICS[:2], width=width)
+    assert head[0].split() == " ".join(TOPICS[:shown]).split()
+    assert len(head) == len(lines) == len(TOPIC_ROWS)
+    assert all(cell_len(line) <= width for line in [*head, *lines])
+    for line, row in zip(lines, TOPIC_ROWS, strict=True):
+        assert line.split()[:2] == row[:2]
+    if width == 180:
+        assert all(" ".join(cell.split()) in line for line, row in zip(lines, TOPIC_ROWS, strict=True) for cell in row)
+
+
+def test_texts_are_cut_at_a_blank_and_heads_are_wrapped_before_a_column_goes() -> None:
+    columns, row = ["npmi (window 10)", "name", "words"], ["0.1", "a", "songs recorded notes tour singers"]
+    head, lines = one_line_rows(columns, [row], texts=columns[1:], right=columns[:1], width=50)
+    assert (head[0], lines) == ("npmi (window 10)  name  words", [f"{'0.1':>16}  a     songs recorded notes tour…"])
+    head, lines = one_line_rows(columns, [row], texts=columns[1:], right=columns[:1], width=36)
+    assert head[:3] == ["   npmi  name  words", "(window", "    10)"]
+    assert lines == ["    0.1  a     songs recorded notes…"]
+    head, lines = one_line_rows(columns, [row], texts=columns[1:], right=columns[:1], width=30)
+    assert (head[0], lines) == ("npmi (window 10)  name", [f"{'0.1':>16}  a"])
 
 
 texts = st.text(alphabet="ab 中é", max_size=60)

@@ -313,7 +313,7 @@ def test_methods_say_which_words_are_left() -> None:
     }  # fmt: skip
     text, _ = methods(manifest, 3, n_terms=6599, n_tokens=727946)
     assert (
-        "Texts were cut into words, lower case, with n-grams of 1 to 2 words. We left out near-duplicate documents (similarity of 0.9 or "
+        "Texts were split into words, lower case, with n-grams of 1 to 2 words. We left out near-duplicate documents (similarity of 0.9 or "
         "more), stop words (en), 3 words of a list of our own, terms in fewer than 10 documents and terms in more than 50 % of the "
         "documents. 727,946 tokens of 6,599 different terms remained."
     ) in text

@@ -156,3 +156,16 @@ def test_what_cannot_be(words: str, code: int, message: str, corpus: Path, tmp_p
     places = {"DOCS": corpus, "EMPTY": empty, "NAN": nan}
     line = [places.get(word, word) for word in shlex.split(words)]
     assert message in run_cli(*line, code=code).error()
+
+
+def test_a_run_stands_for_the_documents_of_its_fit(tmp_path: Path) -> None:
+    rows = [{"nr": row["id"], "body": row["text"]} for row in planted_rows()]
+    write_jsonl(tmp_path / "x.jsonl", rows)
+    read_by = ("--text-col", "body", "--id-col", "nr")
+    run_cli("lda-gibbs", "x.jsonl", *read_by, "--k", "3", "--sweeps", "5", "-q", "-o", "lda")
+    query = (rows[3]["body"], "--by", "tfidf", "--top", "3", "--json")
+    expected = run_cli("similar", "x.jsonl", *query, *read_by).json()["queries"]
+    assert run_cli("similar", "lda", *query).json()["queries"] == expected
+    assert expected[0]["nearest"][0]["id"] == "p003"
+    (tmp_path / "x.jsonl").write_text('{"nr": "a", "body": "another"}\n')
+    assert "has changed since lda was made from it" in run_cli("similar", "lda", *query, code=3).error()

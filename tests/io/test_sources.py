@@ -154,8 +154,10 @@ def test_arrow_is_no_format_of_documents() -> None:
 
 
 def test_sniff_asks_for_the_format() -> None:
-    with pytest.raises(InputError):
-        sniff(b"id,text\n", "stdin")
+    for unknown in (b"id,text\n", b"id,text\r\na,one text\n", b"two\nlines of text", b"a \0 text"):
+        with pytest.raises(InputError):
+            sniff(unknown, "stdin")
+    assert sniff(b"\xef\xbb\xbf a text, and no more\n", "stdin") == "txt"
 
 
 # ---------------------------------------------------------------- bytes

@@ -62,6 +62,21 @@ def test_a_classifier_is_trained_saved_and_loaded(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["targets"][0]["target"] == "predictions"
 
 
+def test_telling_words_of_naive_bayes_are_not_the_most_frequent_ones() -> None:
+    """Ranked by share times log-ratio, "the" led the class that has a little more of it."""
+    labels = ["a", "b"] * 300
+    texts = [
+        "the " * (14 if label == "a" else 12) + "of " * 10 + f"{label}word{i % 30}" + (" once" if i == 0 else "")
+        for i, label in enumerate(labels)
+    ]
+    model = nk.train_classifier(nk.Corpus.from_texts(texts, labels=labels), model="nb", min_df=1)
+    for name in "ab":
+        table = model.tables()["class_terms"].to_pylist()
+        words = [row["term"] for row in table if row["class"] == name]
+        assert len(words) == 15
+        assert all(word.startswith(f"{name}word") for word in words)
+
+
 def test_without_test_documents_there_are_no_scores(tmp_path: Path) -> None:
     model = nk.train_classifier(corpus(), model="nb")
     assert model.evaluation is None

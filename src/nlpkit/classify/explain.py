@@ -19,6 +19,7 @@ from nlpkit.classify.word_networks import WordRows
 from nlpkit.types import Float32Array, FloatArray, IntArray
 
 MOST_WORDS = 400  # of a text that are left out in turn
+LEAST_SHARE = 0.001  # of the words of a class, of those that Naive Bayes is shown by
 _WORD = re.compile(r"\w[\w'’-]*")
 
 
@@ -75,8 +76,8 @@ def class_terms(classifier: TextClassifier, n: int) -> list[tuple[IntArray, Floa
 
     Where there is a `direction`, those that move most up, and those that move most down, whose weights are below 0.
 
-    Only those above 0; ties by name. Of multinomial Naive Bayes the order is that of P(v | c) · w_v, what a word of the class adds
-    on average: log-ratios alone are highest for words that hardly ever occur.
+    Only those above 0; ties by name. For multinomial Naive Bayes, words that make up one in a thousand words of the class come first:
+    the weights, log-ratios of P(v | c), are highest for words that hardly ever occur.
     """
     best = []
     moves = direction(classifier)
@@ -87,11 +88,11 @@ def class_terms(classifier: TextClassifier, n: int) -> list[tuple[IntArray, Floa
             best.append((order.astype(np.int32), moves[order]))
         return best
     for place in range(len(classifier.present)):
-        weights = key = pushes(classifier, place)
+        weights, frequent = pushes(classifier, place), np.ones(len(classifier.features.names), bool)
         if classifier.model.kind == "nb" and not classifier.multiple:
             assert isinstance(classifier.model, LinearModel)
-            key = weights * np.exp(classifier.model.coef[:, place])
-        order = np.lexsort((np.arange(len(weights)), -key))[:n]
+            frequent = np.exp(classifier.model.coef[:, place]) >= LEAST_SHARE
+        order = np.lexsort((np.arange(len(weights)), -weights, ~(frequent & (weights > 0))))[:n]
         order = order[weights[order] > 0]
         best.append((order.astype(np.int32), weights[order]))
     return best

@@ -201,7 +201,6 @@ PANELS: dict[str, dict[str, Entry]] = {
             "predict",
             "Give new documents the topics, classes or probabilities of a saved model.",
             front="apply a saved model to new texts",
-            tables=False,
         ),
         "info": Entry(
             "info", "Say what a file or run directory holds and how it was made.", front="what a run or file contains"

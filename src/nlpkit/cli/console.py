@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit import reporting, wording
-from nlpkit.cli.render.layout import table_lines
+from nlpkit.cli.render.layout import one_line_rows, table_lines
 from nlpkit.cli.spelling import as_options
 from nlpkit.plain import shell_line, to_json
 
@@ -100,8 +100,11 @@ def table(
     rest: str = "",
     after: Sequence[Sequence[str]] = (),
     always: bool = False,
+    texts: Sequence[str] = (),
 ) -> None:
     """Print a table for people on stdout. `right` names the columns of numbers; without column names there is no head.
+
+    The columns of `texts` are cut or left out so that each row is one line, see `one_line_rows`; other texts are wrapped.
 
     Where there is a noun for the rows, at most --show of them are printed, the largest if there are sizes, and a line tells
     that `rest` (a file, an option) has the others.
@@ -111,16 +114,23 @@ def table(
     if settings.show == 0 and not always:
         return
     kept = shown_rows(len(rows), sizes) if noun else range(len(rows))
-    fixed = os.environ.get("COLUMNS") or ("" if sys.stdout.isatty() else "120")
-    width = int(fixed) if fixed.isdecimal() and int(fixed) else shutil.get_terminal_size().columns
-    shown = [[wording.visible(cell) for cell in row] for row in (columns, *(rows[i] for i in kept), *after)]
+    names, *cells = [[wording.visible(cell) for cell in row] for row in (columns, *(rows[i] for i in kept), *after)]
     numbers = [wording.visible(name) for name in right]
-    head, lines = table_lines(shown[0], shown[1:], right=numbers, width=width)
+    if texts:
+        head, lines = one_line_rows(names, cells, texts=texts, right=numbers, width=width())
+    else:
+        head, lines = table_lines(names, cells, right=numbers, width=width())
     if sys.stdout.isatty():
         head = [f"\x1b[1m{line}\x1b[0m" for line in head[:-1]] + head[-1:]
     omitted = [] if len(kept) == len(rows) else [rest_line(len(kept), len(rows), noun, rest, largest=sizes is not None)]
     around = [wording.visible(line) for line in ([title] if title else [])], [wording.visible(line) for line in omitted]
     sys.stdout.write("\n".join([*around[0], *head, *lines, *around[1]]) + "\n\n")
+
+
+def width() -> int:
+    """Return how many cells a line of stdout has: COLUMNS, the width of the terminal, or 120 where stdout is not one."""
+    fixed = os.environ.get("COLUMNS") or ("" if sys.stdout.isatty() else "120")
+    return int(fixed) if fixed.isdecimal() and int(fixed) else shutil.get_terminal_size().columns
 
 
 def shown_rows(n: int, sizes: Sequence[float] | None = None) -> list[int]:

@@ -32,7 +32,7 @@ from nlpkit.topics.mixtures.describe import TopicDescription, describe_topics
 from nlpkit.topics.mixtures.heldout import in_sample_perplexity
 from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
-from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.types import IntArray, LongArray, TokenTable
 
 LDA = "lda-gibbs"
 
@@ -63,11 +63,6 @@ class TopicCorpus:
     def ids(self) -> pa.ChunkedArray:
         """Ids of the documents (D,)."""
         return self.rows.column("id")
-
-    @property
-    def documents_with(self) -> FloatArray:
-        """Share of the documents that have each term (V,)."""
-        return np.asarray(self.df / self.rows.num_rows)
 
 
 @dataclass(frozen=True, slots=True)

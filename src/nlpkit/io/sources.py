@@ -151,7 +151,11 @@ def is_markdown(path: str) -> bool:
 
 
 def sniff(head: bytes, path: str) -> str:
-    """Return the format that the first unpacked bytes indicate; raises InputError when they could be anything."""
+    """Return the format that the first unpacked bytes indicate: a single line with a blank is txt, for a table has two lines.
+
+    Raises:
+        InputError: they could be anything.
+    """
     if head.startswith(b"ARROW1"):
         raise InputError(f"{path}: Arrow files are written, but not read as documents; write .parquet instead")
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -166,6 +170,9 @@ def sniff(head: bytes, path: str) -> str:
     for mark, format in marks.items():
         if start[:20].lower().startswith(mark.lower()) or not start:
             return "jsonl" if not start else format
+    line = start.rstrip()
+    if b" " in line and not {b"\n"[0], b"\r"[0], 0} & set(line):
+        return "txt"
     raise InputError(f"{path}: which format is this? Name it: `format={'|'.join(sorted(set(FORMATS.values())))}`")
 
 

@@ -166,8 +166,8 @@ def number_sentence(manifest: Mapping[str, Any], K: int) -> str:
     candidates = f"{len(evidence)} numbers from {evidence[0]['k']} to {evidence[-1]['k']}"
     if manifest["kind"] == "bertopic":
         return (
-            f"The number of topics, {K}, was chosen among {candidates} by how well fits to halves of the documents agree, two views of the "
-            f"embeddings, and the topics with what their words tell (`--k {k}`)."
+            f"The number of topics, {K}, was chosen among {candidates} (`--k {k}`). Three questions decided: do both halves of the "
+            "documents give the same topics, do raw and smoothed embeddings, and can words alone predict the topic?"
         )
     return f"The number of topics, {K}, was chosen among {candidates} (`--k {k}`)."
 
@@ -188,8 +188,8 @@ def methods(
     text, cited = _METHODS.get(manifest["kind"], _embedding_methods)(manifest, n, K, seed)
     text += words_sentence(manifest["parameters"].get("tokens"), n_terms, n_tokens)
     if manifest.get("lineage") is not None:
-        text += f" Of the topics of the fit these are what was left after {_later_step(manifest['lineage'])}."
-    text += " Coherence is normalised pointwise mutual information (Bouma, 2009) of the top words within documents of the corpus."
+        text += f" These are the topics after {_later_step(manifest['lineage'])}."
+    text += " Coherence is the normalised pointwise mutual information (NPMI; Bouma, 2009) of the top words within documents of the corpus."
     return text, [REFERENCES[key] for key in (*cited, "npmi")]
 
 
@@ -206,7 +206,7 @@ def words_sentence(tokens: Mapping[str, Any] | None, n_terms: int | None, n_toke
     ]
     forms = [form for form in forms if form]
     text = (
-        f" Texts were cut into words{', lower case' if tokens.get('lower') else ''}"
+        f" Texts were split into words{', lower case' if tokens.get('lower') else ''}"
         + (f", with {_and(forms)}" if forms else "")
         + "."
     )
@@ -278,8 +278,8 @@ def _lda_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tupl
         cited.append("rolling")
     if parameters.get("prototype"):
         text += (
-            f" Of {parameters['prototype']} fits from different seeds the one most similar to all others was taken (LDAPrototype; "
-            "Rieger et al., 2024)."
+            f" We took the most typical of {parameters['prototype']} fits from different seeds, the one most similar to all others "
+            "(LDAPrototype; Rieger et al., 2024)."
         )
         cited.append("prototype")
     return text, cited
@@ -296,14 +296,14 @@ def _lda_online_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) 
     )
     return (
         f"We fitted latent Dirichlet allocation (Blei et al., 2003) with {K} topics to {n} documents by {batches} and symmetric priors "
-        f"alpha = {alpha} and eta = {eta}, begun at {begun} {seed}."
+        f"alpha = {alpha} and eta = {eta}, starting from {begun} {seed}."
     ), ["blei", *(["online"] if "Hoffman" in batches else [])]
 
 
 def _dtm_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -> tuple[str, list[str]]:
     parameters = manifest["parameters"]
     return (
-        f"We fitted a dynamic topic model (Blei & Lafferty, 2006) with {K} topics to {n} documents, cut into periods of a "
+        f"We fitted a dynamic topic model (Blei & Lafferty, 2006) with {K} topics to {n} documents, divided into periods of a "
         f"{parameters.get('every')}, with a chain variance of {parameters.get('chain_variance')} and alpha = "
         f"{parameters.get('alpha_in_force')}, by expectation maximisation with the most probable paths of the natural parameters {seed}."
     ), ["dtm"]
@@ -442,20 +442,20 @@ def _embedding_methods(manifest: Mapping[str, Any], n: str, K: int, seed: str) -
     encoder = (parameters.get("encoder") or {}).get("encoder")
     embedded = (
         f"We embedded {n} documents with {encoder} (Reimers & Gurevych, 2019)" if encoder else
-        f"We took {n} documents with the embeddings that came with them"
+        f"We used {n} documents with existing embeddings"
     )  # fmt: skip
     cluster = ENGINES.get(str(parameters.get("cluster")), str(parameters.get("cluster")))
     text = (
         f"{embedded} and grouped them into {K} topics by {cluster} {seed}. "
-        "The words of a topic are those of highest class-based tf-idf (Grootendorst, 2022) in its typical documents, weighted by how "
-        "near the documents that hold the word are to the topic."
+        "The words of a topic have the highest class-based tf-idf (Grootendorst, 2022) in its typical documents. Each word is weighted by "
+        "the similarity of its documents to the topic."
     )
     cited = [*(["sbert"] if encoder else []), *CITED.get(str(parameters.get("cluster")), ()), "bertopic"]
     stability = manifest["results"].get("stability") or {}
     if stability.get("agreement") is not None:
         text += (
-            f" Topics that one half of the documents gives the other agree with these at {stability['agreement']:.2f} (adjusted "
-            "mutual information)."
+            f" Topics inferred from one half of the corpus agreed with these at an adjusted mutual information (AMI) of "
+            f"{stability['agreement']:.2f}."
         )
     return text, cited
 

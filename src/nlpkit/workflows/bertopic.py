@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
     from nlpkit.embed.options import EncoderOptions
     from nlpkit.io.provenance import HasProvenance
-    from nlpkit.types import Float32Array, FloatArray, IntArray, TokenTable
+    from nlpkit.types import Float32Array, IntArray, TokenTable
 
 STAGES = {
     "neighbours": (0, 5, "neighbours"),
@@ -181,11 +181,6 @@ class FittedBertopic(BertopicModel):
     def tables(self) -> Mapping[str, pa.Table]:
         """Return documents, topics, topic_terms, doc_topics, layers, tree and vocab."""
         return self._tables
-
-    @property
-    def share_of_documents(self) -> FloatArray:
-        """Share of the documents that have each term (V,)."""
-        return np.asarray(self.tables()["vocab"].column("df").to_numpy() / self.table.num_rows)
 
     def results(self) -> dict[str, Any]:
         """Return the numbers that describe the fit."""

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from nlpkit.io.provenance import Provenance
 
 BATCH = 4096
+MOST_CLASSES = 8  # in the sentence about predictions
 COLUMNS = ("prediction", "prediction_prob")
 PREDICTIONS = "predictions.parquet"  # of more documents, in the run
 
@@ -361,16 +362,20 @@ class ClassifierPredictions(Predictions):
     def report(self) -> None:
         """Say how many documents there were, how many words the model does not know, and whether it learned from them."""
         n = self._counts
-        line = f"predictions for {wording.counted(n['documents'], 'document')} by {self.model}"
+        sizes = sorted(((size, name) for name, size in self._sizes.items() if size), key=lambda pair: -pair[0])
+        classes = wording.listed([f"{wording.count(size)} {name}" for size, name in sizes], MOST_CLASSES)
+        reporting.note(f"{wording.counted(n['documents'], 'document')}{f': {classes}' if classes else ''}")
         if self._embeddings is None and n["tokens"]:
             share = n["unknown_tokens"] / max(n["tokens"], 1)
-            line += f": {share:.0%} of {wording.counted(n['tokens'], 'token')} are not among its words"
-        if n["without_known_words"]:
-            line += (
-                f", {wording.counted(n['without_known_words'], 'document')} contain no word of the vocabulary and get the "
-                f"{'default class' if self._classifier.names else 'number of a text without words'}"
+            reporting.note(
+                f"{share:.0%} of {wording.counted(n['tokens'], 'token')} are not among the words of {self.model}"
             )
-        reporting.note(line)
+        if n["without_known_words"]:
+            hold = "document holds" if n["without_known_words"] == 1 else "documents hold"
+            value = f"{'class' if self._classifier.names else 'number'} of a text without words"
+            reporting.note(
+                f"{wording.count(n['without_known_words'])} {hold} no word that {self.model} knows: they get the {value}"
+            )
         note_missing(self._columns.missing)
         note_unseen(self._columns.unseen)
         if self.learned_from:

@@ -215,7 +215,7 @@ def read_mallet_model(path: Path, description: DescriptionOptions, execution: Ex
         seconds=seconds,
         with_assignments=description.save_assignments,
     )
-    return FittedLda(run, fit.model, LdaReport(fit, tokens, corpus.documents_with, seconds))
+    return FittedLda(run, fit.model, LdaReport(fit, tokens, seconds))
 
 
 def _corpus(state: MalletState, path: Path) -> TopicCorpus:

@@ -147,7 +147,7 @@ def edit_lda(
         additions=Additions(), seconds=seconds, with_assignments=description.save_assignments,
         weighted=assignments is None, hidden_terms=[number[term] for term in stop_words],
     )  # fmt: skip
-    report = LdaReport(new, fit.corpus.tokens, fit.corpus.documents_with, seconds)
+    report = LdaReport(new, fit.corpus.tokens, seconds)
     return FittedLda(written, edited.model, report), edited
 
 

@@ -222,7 +222,7 @@ def _note_npmi_of_run(result: TargetResult, target: TopicTarget) -> None:
     if printed is not None and score is not None and score.parameters.get("window") != "document":
         counted = f"windows of {score.parameters['window']} words" if score.parameters.get("window") else "another way"
         result.notes.append(
-            f"the run itself printed NPMI {printed:.3f}, of whole documents (`window=document`); here words are counted in {counted}"
+            f"npmi (documents), which the fit printed, is {printed:.3f} (`window=document` gives it); here words are counted in {counted}"
         )
 
 

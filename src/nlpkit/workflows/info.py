@@ -18,6 +18,8 @@ from nlpkit.parameters import with_settings
 from nlpkit.plain import shell_line
 from nlpkit.workflows.corpus import read_corpus
 
+TOPIC_FACTS = ["topic", "size", "share", "label", "npmi", "top_terms"]
+
 
 def info(path: str | Path, *, read: ReadOptions | None = None, **settings: Any) -> dict[str, Any]:
     """Return what a file or a run directory holds and how it was made.
@@ -67,11 +69,14 @@ def _run_facts(path: Path) -> dict[str, Any]:
             f"{wording.counted(len(changed), 'file')} of {path} {'was' if len(changed) == 1 else 'were'} changed since the run "
             f"was written: {', '.join(changed)}"
         )
-    topics = layers = None  # a run of another kind, such as LSA, has none
+    topics = layers = classes = None  # a run of another kind, such as LSA, has none
     if (path / "topics.parquet").exists():
-        topics = opened.table("topics", ["topic", "size", "share", "label", "npmi"]).to_pylist()
+        has_stability = "stability" in parquet_shape(path / "topics.parquet")[2]
+        topics = opened.table("topics", [*TOPIC_FACTS, *(["stability"] if has_stability else [])]).to_pylist()
     if (path / "layers.parquet").exists():
         layers = opened.table("layers").to_pylist()
+    if (path / "classes.parquet").exists():
+        classes = opened.table("classes").to_pylist()
     files = [f for f in sorted(path.rglob("*")) if f.is_file()]
     manifest = opened.manifest
     return {
@@ -88,6 +93,7 @@ def _run_facts(path: Path) -> dict[str, Any]:
         "changed": changed,
         "files": {f.relative_to(path).as_posix(): file_size(f) for f in files},
         "topics": topics,
+        "classes": classes,
         "layers": layers,
     }
 

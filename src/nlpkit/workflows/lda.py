@@ -158,7 +158,7 @@ def fit_lda(
             with_assignments=description.save_assignments,
             weighted=material.weights is not None,
         )
-    report = LdaReport(fit, corpus.tokens, corpus.documents_with, seconds, choice, compared)
+    report = LdaReport(fit, corpus.tokens, seconds, choice, compared)
     model = FittedLda(run, fit.model, report, tuple(unfinished.files(chooses=chooses)))
     model.corpus = documents
     return model

@@ -17,7 +17,7 @@ from nlpkit.topics.lda.infer import SWEEPS, infer_topics
 from nlpkit.topics.mixtures.by_term import words_of
 from nlpkit.topics.mixtures.choose import TopicChoice
 from nlpkit.topics.mixtures.model import Inference, MixtureModel
-from nlpkit.types import FloatArray, TokenTable
+from nlpkit.types import TokenTable
 from nlpkit.workflows.mixture_model import FittedMixture
 
 
@@ -25,13 +25,11 @@ from nlpkit.workflows.mixture_model import FittedMixture
 class LdaReport:
     """How a model came about, as long as it is in memory.
 
-    tokens: of the fit; documents_with: share of the documents that have each term (V,); seconds: of each stage; choice: how the
-    number of topics was chosen; prototype: the chains that were compared.
+    tokens: of the fit; seconds: of each stage; choice: how the number of topics was chosen; prototype: the chains that were compared.
     """
 
     fit: LdaFit
     tokens: TokenTable
-    documents_with: FloatArray
     seconds: Mapping[str, float]
     choice: TopicChoice | None = None
     prototype: ComparedChains | None = None

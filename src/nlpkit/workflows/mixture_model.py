@@ -279,20 +279,17 @@ class MixturePredictions(Predictions):
     def report(self) -> None:
         """Say how many documents and words there were, and how many the model does not know."""
         n = self.counts
-        new = n["documents"] - n["known"]
-        parts = (
-            [f"{wording.count(n['known'])} known from the fit, with the topic they have there"] if n["known"] else []
-        )
-        parts += [f"{wording.count(new)} new"] if new else []
-        reporting.note(f"{wording.counted(n['documents'], 'document')}: {'; '.join(parts)}")
+        lineage = self.fitted.run.manifest.get("lineage") or {}
+        dropped = ", or of a topic that an edit dropped" if lineage.get("dropped") and n["known"] else ""
+        by_fate = {
+            "with a topic": n["documents"] - n["unassigned"],
+            f"without a word that {self.fitted.name} knows{dropped} (topic -1)": n["unassigned"],
+        }
+        parts = [f"{wording.count(count)} {fate}" for fate, count in by_fate.items() if count]
+        reporting.note(f"{wording.counted(n['documents'], 'document')}: {', '.join(parts)}")
+        if n["known"]:
+            reporting.note(f"{wording.count(n['known'])} known from the fit, with the topic they have there")
         self.infer.report()
-        if n["unassigned"]:
-            have = "has" if n["unassigned"] == 1 else "have"
-            lineage = self.fitted.run.manifest.get("lineage") or {}
-            dropped = ", or are of a topic that an edit dropped" if lineage.get("dropped") and n["known"] else ""
-            reporting.note(
-                f"{wording.counted(n['unassigned'], 'document')} {have} no word that {self.fitted.name} knows{dropped}, and no topic"
-            )
         if n["unknown_tokens"]:
             share = n["unknown_tokens"] / n["tokens"]
             are = "is" if n["unknown_tokens"] == 1 else "are"

@@ -107,10 +107,10 @@ FINDS_NUMBER: tuple[type[Any], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class MixtureReport:
-    """How a model came about, as long as it is in memory: its fit, documents_with (V,), seconds of each stage, choice of k."""
+    """How a model came about, as long as it is in memory: its fit and tokens, seconds of each stage, choice of k."""
 
     fit: MixtureFit
-    documents_with: FloatArray
+    tokens: TokenTable
     seconds: Mapping[str, float]
     choice: TopicChoice | None = None
 
@@ -309,7 +309,7 @@ def fit_corpus(
         kind, corpus, fit, terms, execution, additions=additions, seconds=seconds,
         parameters=({"k": whole_or_text(options.k)} if n_topics else {}) | options.in_force(),
     )  # fmt: skip
-    return run, MixtureReport(fit, corpus.documents_with, seconds, choice)
+    return run, MixtureReport(fit, corpus.tokens, seconds, choice)
 
 
 def number_of_topics(options: Any) -> NumberOfTopics:

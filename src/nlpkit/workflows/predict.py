@@ -6,6 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from nlpkit.errors import SchemaError
 from nlpkit.io.arpa import is_arpa
 from nlpkit.io.atomic import MANIFEST
@@ -122,3 +124,16 @@ def predict_only(predictions: Predictions) -> dict[str, Any]:
     warn_dropped(predictions, None)
     predictions.report()
     return predictions.summary()
+
+
+def first_predictions(predictions: Predictions, most: int | None) -> tuple[pa.Table, int]:
+    """Return the first documents with their predictions, all of them for None, and how many there are; none is written."""
+    kept: list[pa.RecordBatch] = []
+    total = 0
+    for batch in predictions.batches():
+        if most is None or total < most or not kept:
+            kept.append(batch.slice(0, None if most is None else max(most - total, 0)))
+        total += batch.num_rows
+    warn_dropped(predictions, None)
+    predictions.report()
+    return pa.Table.from_batches(kept), total

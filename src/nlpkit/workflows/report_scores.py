@@ -39,7 +39,7 @@ def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section]
             "scores",
             "Scores",
             table(
-                ["Score", "Value", "95 % interval", "Interval by", "Documents"],
+                ["Score", "Value", "95 % interval", "Interval by", "Documents", "Meaning"],
                 [_score_row(s) for s in scores],
                 numeric=(1, 2, 4),
             ),
@@ -54,7 +54,7 @@ def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section]
     bins = (target.get("calibration") or {}).get("bins")
     if bins:
         data["calibration"] = bins
-        note = "Points under the diagonal: predictions that are surer than they are right."
+        note = "Points under the diagonal are too confident: the predicted probability is higher than the share that is right."
         sections.append(Section("calibration", "Calibration", paragraphs([note])))
     curves = _curves(run)
     if curves:
@@ -99,6 +99,7 @@ def _score_row(score: Mapping[str, Any]) -> list[object]:
         span,
         score.get("interval") or "",
         score.get("n"),
+        METRICS[score["name"]].title if score["name"] in METRICS else "",
     ]
 
 
@@ -127,9 +128,7 @@ def _class_terms(run: Run) -> str:
         return table(
             ["Prediction", "Words that move it most"], [[n, ", ".join(terms[:15])] for n, terms in words.items()]
         )
-    return table(
-        ["Class", "Words that speak most for it"], [[name, ", ".join(terms[:15])] for name, terms in words.items()]
-    )
+    return table(["Class", "Most telling words"], [[name, ", ".join(terms[:15])] for name, terms in words.items()])
 
 
 def _errors(run: Run, options: ReportOptions) -> str:
@@ -143,7 +142,7 @@ def _errors(run: Run, options: ReportOptions) -> str:
         + ([wording.truncated(row["text"] or "", options.snippet)] if options.texts else [])
         for row in shown
     ]
-    note = f"{wording.counted(errors.num_rows, 'document')} predicted otherwise than labelled"
+    note = f"{wording.counted(errors.num_rows, 'document')} with a prediction that differs from the label"
     note += f"; the first {MOST_ERRORS} of errors.parquet." if errors.num_rows > MOST_ERRORS else "."
     return paragraphs([note]) + table(columns, rows, numeric=(3,))
 

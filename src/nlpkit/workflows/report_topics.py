@@ -37,6 +37,11 @@ LAMBDAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 BORDERLINE = 5
 TYPICAL_CHARS = 1000
 RESERVED = ("id", "topic", "topic_prob", "nearest_topic", "margin", "chunk")
+SCORE_MEANINGS = (
+    "NPMI runs from -1 to 1: above 0, the top words of a topic share documents more often than by chance. Exclusivity is the share of the "
+    "top words that falls to the topic, diversity the share of top words that no other topic has. Stability runs from 0 to 1: how much "
+    "of the topic a second fit finds again. AMI is 0 for agreement by chance and 1 for the same topics."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,15 +330,17 @@ def overview(content: TopicRunContent, execution: Execution) -> list[str]:
         scores.append(score_sentence("diversity", diversity, None))
     stability = (manifest["results"].get("stability") or {}).get("agreement")
     if stability is not None:
-        scores.append(score_sentence("agreement with topics by one half of the documents", stability, None))
+        scores.append(
+            score_sentence("agreement (AMI) with topics inferred from one half of the corpus", stability, None)
+        )
     if scores:
-        sentences.append(f"Scores: {'; '.join(scores)}.")
+        sentences += [f"Scores: {'; '.join(scores)}.", SCORE_MEANINGS]
     labels = content.topics.column("label").to_pylist()
     values = content.topics.column("stability").to_pylist() if "stability" in content.topics.column_names else []
     dissolved = [labels[k] for k, value in enumerate(values) if value is not None and value < LEAST_STABLE]
     if dissolved:
         sentences.append(
-            f"Marked !, and not to be relied on: {'; '.join(dissolved)} (stability under {LEAST_STABLE}: a second fit dissolves them)."
+            f"Do not rely on the topics marked !: {'; '.join(dissolved)} (stability under {LEAST_STABLE}: a second fit did not find them)."
         )
     return sentences
 
@@ -343,7 +350,7 @@ def left_out(content: TopicRunContent) -> list[tuple[str, int, str]]:
     run, documents = content.run, content.documents
     rows: list[tuple[str, int, str]] = []
     none = int((documents.column("topic").to_numpy() < 0).sum())
-    rows.append(("documents without a topic", none, "no word of the vocabulary, or unlike every topic"))
+    rows.append(("documents without a topic", none, "no word that the model knows, or unlike every topic"))
     if (run.path / "dropped.parquet").is_file():
         reasons = Counter(run.table("dropped").column("reason").to_pylist())
         rows += [("rows of the input that were dropped", n, reason) for reason, n in reasons.most_common()]
@@ -354,11 +361,10 @@ def left_out(content: TopicRunContent) -> list[tuple[str, int, str]]:
             repeated = max(used - len(hashes), 0)
         else:
             repeated = len(hashes) - pc.count_distinct(hashes).as_py()
-        why = "beyond the first of each text; they are in the topics"
-        rows.append(("documents whose text another has, too", repeated, why))
+        rows.append(("duplicate texts", repeated, "included in the topics; the first of each text is not counted here"))
     missing = documents.num_rows - len(content.rows)
     if missing:
-        why = "a sample stratified by topic is; counts, shares and words are of all documents"
+        why = "this file holds a sample stratified by topic; counts, shares and words are those of all documents"
         rows.append(("documents that are not in this file", missing, why))
     return rows
 

@@ -102,7 +102,7 @@ def fitted_rolling(
         seconds=seconds,
         with_assignments=description.save_assignments,
     )
-    report = LdaReport(fit, corpus.tokens, corpus.documents_with, seconds, prototype=result.compared)
+    report = LdaReport(fit, corpus.tokens, seconds, prototype=result.compared)
     model = FittedRollingLda(run, fit.model, report)
     if result.base is not None:
         model.renumbered = result.base.renumbered(fit.order)

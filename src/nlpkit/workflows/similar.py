@@ -15,8 +15,11 @@ import pyarrow.compute as pc
 from nlpkit import reporting, wording
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, UsageError
+from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.provenance import source_block
 from nlpkit.io.read_options import ReadOptions
+from nlpkit.io.run_reading import corpus_of, read_as_then
+from nlpkit.io.runs import open_run
 from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
@@ -213,6 +216,26 @@ def check_search(queries: Sequence[str], options: SimilarOptions) -> Metric:
         if not query.strip():
             raise UsageError("a query is empty; give a text")
     return Metric(options.metric, options.p)
+
+
+def files_to_search(
+    docs: str, read: ReadOptions, encoder: EncoderOptions, *, verify: bool = True
+) -> tuple[list[str], ReadOptions, EncoderOptions]:
+    """Return the files of documents that are named, how they are read, and the encoder.
+
+    For a run of a topic model these are the files that it was fitted to, read as then, and its encoder, where none is named.
+
+    Raises:
+        InputError: they are not there any more, or have changed.
+    """
+    folder = Path(docs)
+    if not (folder / MANIFEST).is_file() or not (folder / "topics.parquet").is_file():
+        return [docs], read, encoder
+    run = open_run(folder, verify=verify)
+    name = (run.model_config().get("encoder") or {}).get("encoder")
+    if encoder == EncoderOptions() and name is not None:
+        encoder = EncoderOptions(encoder=name)
+    return corpus_of(run), read_as_then(run, read), encoder
 
 
 def similar(

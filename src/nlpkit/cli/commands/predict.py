@@ -39,19 +39,21 @@ def predict_cli(
     RUN is what a topic model, classify, finetune or ngram-lm wrote. The new texts are cut or embedded as those of the fit
     were, and the output is the documents with the columns of the model: topic, topic_prob, nearest_topic and margin; prediction
     and prediction_prob; or log10_prob, n_words, n_unknown and perplexity. A text of the fit gets the topic that it has there; text
-    unlike everything the model was fitted to gets topic -1, and the number of those is printed.
+    unlike everything the model was fitted to gets topic -1, and the number of those is printed. Without -o the first documents
+    are shown on the screen.
 
     \b
     Examples:
+      nlpkit predict run/ data/samples/hard.jsonl --show 5
       nlpkit predict run/ data/samples/hard.jsonl -o predicted.parquet
       nlpkit predict run/ data/samples/hard.jsonl --novelty-quantile 0.8 -o stricter.csv
       nlpkit predict run/ data/samples/hard.jsonl --json -q -o predicted.jsonl
     """
     from dataclasses import replace
 
-    from nlpkit.cli.render.predictions import show_predictions
+    from nlpkit.cli.render.predictions import show_documents, show_predictions, topic_names
     from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.predict import load, predict_only, write_predictions
+    from nlpkit.workflows.predict import first_predictions, load, predict_only, write_predictions
 
     options = replace(options, encoder=encoder)
     if not run.dry_run and (sharing.shard is not None or sharing.on_ray):
@@ -71,9 +73,13 @@ def predict_cli(
         )
         return
     sharing.reading(read, None)  # options that contradict each other
-    target = out.target("predicted.parquet") if out.output is not None or not options.explain else None
+    on_screen = out.output is None and not run.json and not options.explain
+    target = None if out.output is None and (on_screen or options.explain) else out.target("predicted.parquet")
     corpus = read_corpus(*inputs, options=read, beside=target)
     with fitted.predict_batches(corpus, options=options, execution=run) as predictions:
+        if on_screen:
+            show_documents(predictions, *first_predictions(predictions, console.settings.show), topic_names(fitted))
+            return
         summary = (
             predict_only(predictions) if target is None else write_predictions(predictions, target, force=out.force)
         )

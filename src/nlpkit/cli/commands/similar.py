@@ -15,7 +15,14 @@ from nlpkit.weighting.options import WeightOptions
 
 
 def similar_cli(
-    docs: Annotated[str, Argument("Documents to search: a file, directory, glob or - (stdin).", metavar="DOCS"), READ],
+    docs: Annotated[
+        str,
+        Argument(
+            "Documents to search: a file, directory, glob, - (stdin), or a run, for the documents of its fit.",
+            metavar="DOCS",
+        ),
+        READ,
+    ],
     options: SimilarOptions,
     out: OutputFlags,
     encoder: EncoderOptions,
@@ -38,18 +45,21 @@ def similar_cli(
       nlpkit similar data/samples/news.jsonl --id news-0001 --limit 60 -o near.parquet
       nlpkit similar data/samples/news.jsonl --pairs 0.2 --by tfidf --scheme ltc -o pairs.csv
     """
-    from nlpkit.workflows.similar import check_search
+    from nlpkit.workflows.similar import check_search, files_to_search
 
     check_search(queries or [], options)
     target = out.given_table_target("similar.parquet")
+    files, read, of_docs = files_to_search(docs, read, encoder, verify=run.verify)
+    if options.by == "embedding":
+        encoder = of_docs
     if run.dry_run:
-        dry_run([docs], read, encoder=encoder if options.by == "embedding" else None, threads=run.n_threads())
+        dry_run(files, read, encoder=encoder if options.by == "embedding" else None, threads=run.n_threads())
         return
     from nlpkit.cli.render import similar as render
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.similar import similar
 
-    corpus = read_corpus(docs, options=read, beside=target)
+    corpus = read_corpus(*files, options=read, beside=target)
     result = similar(
         corpus, queries or [], options=options, encoder=encoder, tokens=tokens, weights=weights, execution=run
     )  # fmt: skip

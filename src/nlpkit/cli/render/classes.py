@@ -13,7 +13,7 @@ from nlpkit.cli.render.decisions import show_costs, show_learning_curve, show_se
 from nlpkit.cli.render.gates import finish
 from nlpkit.cli.render.page import Page
 from nlpkit.cli.render.predictions import show_predictions
-from nlpkit.cli.render.scores import cells_of, interval_of, spell_options
+from nlpkit.cli.render.scores import cells_of, interval_of, note_meanings, spell_options
 from nlpkit.evaluation.predictions import short
 from nlpkit.evaluation.results import Evaluation, TargetResult
 from nlpkit.workflows.classifier import PREDICTIONS
@@ -53,6 +53,8 @@ def finish_classifier(
         result["predicted"] = {"output": str(target / PREDICTIONS), **predictions.summary()}
 
     def then() -> None:
+        if classifier.scores is not None:
+            note_meanings(classifier.scores.model.scores)
         for note in classifier.all_notes:
             reporting.note(note)
         reporting.note(
@@ -166,7 +168,7 @@ def show_errors(page: Page, errors: pa.Table | None, *, ranks: bool = False) -> 
         rows.append([row["id"], shown(row["label"]), shown(row["prediction"]), f"{row[sure]:.3f}", text])
     columns = ["id", "label", "prediction", sure.removeprefix("prediction_"), "text"]
     which = "these are the most ranks off" if ranks else "the model was surest of these"
-    page.table(f"{wording.counted(errors.num_rows, 'error')}; {which}", columns, rows, [columns[3]])
+    page.table(f"{wording.counted(errors.num_rows, 'error')}; {which}", columns, rows, [columns[3]], texts=["text"])
 
 
 def _show_number_errors(page: Page, errors: pa.Table) -> None:
@@ -177,7 +179,7 @@ def _show_number_errors(page: Page, errors: pa.Table) -> None:
             [row["id"], *(f"{row[name]:.4g}" for name in ("label", "prediction")), f"{row['error']:+.4g}", text]
         )
     columns = ["id", "label", "prediction", "error", "text"]
-    page.table("The predictions that are farthest off", columns, rows, columns[1:4])
+    page.table("The predictions that are farthest off", columns, rows, columns[1:4], texts=["text"])
 
 
 def shown(label: Any) -> str:

@@ -31,8 +31,8 @@ def clusters(clustered: ClusteredDocuments, target: str | None) -> None:
         for c in clustered.typical()
     ]
     if rows and target != "-":
-        columns = ["cluster", "size", "share", "next to the center", "text"]
-        console.table(columns, rows, right=columns[:3], noun="clusters", rest="--json")
+        columns = ["cluster", "size", "share", "central document", "text"]
+        console.table(columns, rows, right=columns[:3], noun="clusters", rest="--json", texts=["text"])
 
 
 def _choice(clustered: ClusteredDocuments, *, to_stdout: bool) -> None:

@@ -1,10 +1,62 @@
-"""Tables as lines of text: numbers and head words are never cut, texts are wrapped at blanks."""
+"""Tables as lines of text: numbers and head words are never cut, texts are wrapped at blanks or kept on one line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 LONGEST_WORD = 40  # a longer one, such as an address, may be cut
+NARROWEST, NARROWEST_FIRST = 18, 30  # texts that are kept on one line; the first of them is the name
+
+
+def one_line_rows(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    texts: Sequence[str],
+    right: Sequence[str] = (),
+    width: int,
+) -> tuple[list[str], list[str]]:
+    """Return the lines of the head with its rule, and one line for each row, for which the columns of `texts` are cut at a blank.
+
+    The first of the texts keeps 30 cells as long as there is room, the others 18: else the heads of the other columns are wrapped,
+    then the last text is left out. The other columns are never cut, so that lines are longer where nothing else helps.
+    """
+    from rich.cells import cell_len
+
+    short = [i for i, name in enumerate(columns) if name in texts]
+    rows = [[" ".join(cell.splitlines()) if i in short else cell for i, cell in enumerate(row)] for row in rows]
+    held = [max((cell_len(row[i]) for row in rows), default=0) for i in range(len(columns))]
+    full = [max(cell_len(name), cells) for name, cells in zip(columns, held, strict=True)]
+    tight = [max(cells, *map(cell_len, name.split()), 0) for name, cells in zip(columns, held, strict=True)]
+    kept, gap = list(range(len(columns))), 2
+    while True:
+        least = {i: min(full[i], NARROWEST if i != short[0] or len(short) == 1 else NARROWEST_FIRST) for i in short}
+        layouts = [(full, 2), (tight, 2), *([(tight, 1)] if len(short) == 1 else [])]
+        sizes = [
+            (others, g, width - g * (len(kept) - 1) - sum(others[i] for i in kept if i not in short))
+            for others, g in layouts
+        ]
+        fitting = next((size for size in sizes if size[2] >= sum(least.values())), None)
+        if fitting is not None or len(short) == 1:
+            break
+        kept.remove(short.pop())
+    others, gap, room = fitting or sizes[-1]
+    of_texts = _shared([full[i] for i in short], list(least.values()), [False] * len(short), room)
+    widths = {**dict(enumerate(others)), **dict(zip(short, of_texts, strict=True))}
+    cut = [[_cut(row[i], widths[i]) if i in short else row[i] for i in kept] for row in rows]
+    return _lines([columns[i] for i in kept], cut, [widths[i] for i in kept], [columns[i] in right for i in kept], gap)
+
+
+def _cut(text: str, width: int) -> str:
+    """Return a text of at most `width` cells; one that is longer ends at a blank, if it has one, and in dots."""
+    from rich.cells import cell_len, chop_cells
+
+    if cell_len(text) <= width:
+        return text
+    start = chop_cells(text, max(width - 1, 1))[0]
+    if not text[len(start) :].startswith(" ") and " " in start:
+        start = start.rsplit(" ", 1)[0]
+    return start.rstrip(" ,") + "…"
 
 
 def table_lines(
@@ -36,6 +88,15 @@ def table_lines(
     if sum(widths) > room:  # as narrow as can be: the space between the columns goes too
         gap = 1
         widths = _shared(full, least, numbers, width - (len(columns) - 1))
+    return _lines(columns, rows, widths, numbers, gap)
+
+
+def _lines(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int], numbers: Sequence[bool], gap: int
+) -> tuple[list[str], list[str]]:
+    """Return the lines of the head with its rule and those of the rows, with columns of these widths; numbers stand to the right."""
+    from rich.cells import cell_len
+
     between = " " * gap
 
     def lines(row: Sequence[str]) -> list[str]:

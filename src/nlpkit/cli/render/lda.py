@@ -66,4 +66,4 @@ def show_next(model: FittedLda, target: Path) -> None:
     averaged = f" (counts: mean of {fit.samples} states)" if fit.samples > 1 else ""
     went = f"log-likelihood {fit.log_likelihood:.4f} a token{averaged}, alpha sums to {mixture.alpha.sum():.4g}, eta {mixture.eta:.4g} each"
     show_result(run, sum(report.seconds.values()), went)  # type: ignore[arg-type]
-    show_further(run, mixture.terms, report.documents_with, target)  # type: ignore[arg-type]
+    show_further(model, report.tokens, target)

@@ -12,12 +12,13 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.render.column_tables import show_column_tables
-from nlpkit.workflows.topic_notes import note_leading_term
+from nlpkit.workflows.topic_notes import TopicResult, note_advice
 
 if TYPE_CHECKING:
     from nlpkit.io.mixture_runs import MixtureRun
     from nlpkit.topics.mixtures.choose import TopicChoice
-    from nlpkit.types import FloatArray
+    from nlpkit.types import TokenTable
+    from nlpkit.workflows.mixture_model import FittedMixture
     from nlpkit.workflows.mixtures import FittedTopics
 
 TERMS_SHOWN = 8
@@ -46,14 +47,15 @@ def show_mixture(model: FittedTopics, target: Path) -> None:
         if isinstance(value, int | float)
     ]
     show_result(run, sum(report.seconds.values()), ", ".join(went))  # type: ignore[arg-type]
-    show_further(run, model.model.terms, report.documents_with, target)  # type: ignore[arg-type]
+    show_further(model, report.tokens, target)
 
 
 def _said(name: str, value: float) -> str:
     """Return a number as "steps 12", and what holds or not as "converged", "not converged"."""
     if isinstance(value, bool):
         return name if value else f"not {name}"
-    return f"{name} {value:,.6g}"
+    figure = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.5g}"
+    return f"{name.replace('in sample', 'in the documents of the fit')} {figure}"
 
 
 def show_content(terms: pa.Table, labels: Sequence[str]) -> None:
@@ -79,18 +81,20 @@ def show_result(run: MixtureRun, seconds: float, went: str) -> None:
     known = described.npmi[np.isfinite(described.npmi)]
     coherence = wording.if_defined(known.mean() if len(known) else None)
     reporting.note(
-        f"{wording.counted(len(described.labels), 'topic')} in {seconds:.0f} s; {went}; NPMI {coherence}, diversity "
-        f"{wording.if_defined(described.diversity)} (the 10 most probable words of each topic, this corpus, whole documents)"
+        f"{wording.counted(len(described.labels), 'topic')} in {seconds:.0f} s; {went}; NPMI (documents) {coherence}, diversity "
+        f"{wording.if_defined(described.diversity)} (of the 10 most probable words of each topic, higher is better)"
     )
 
 
-def show_further(run: MixtureRun, terms: Sequence[str], documents_with: FloatArray, target: Path) -> None:
-    """Say what the columns are, which words stand in too many topics, and what to type next."""
+def show_further(model: FittedMixture, tokens: TokenTable, target: Path) -> None:
+    """Say what the columns are, what should be known or done, and what to type next."""
     reporting.note(
-        "docs are those a topic is the main one of, tokens its share of all tokens; words are ranked by relevance, topic_terms.parquet "
-        "has them by probability"
+        "docs: documents whose main topic it is · tokens: its share of all words · words are ranked by relevance; topic_terms.parquet "
+        "ranks them by probability"
     )
-    note_leading_term(run.description.relevant, terms, documents_with)
+    run: MixtureRun = model.run  # type: ignore[assignment]
+    topics = model.documents.column("topic").to_numpy()
+    note_advice(TopicResult(topics, run.description.relevant, tokens))
     if run.files.model_config["tokens"] is not None:
         console.note_topic_run(target)
         return
@@ -103,17 +107,21 @@ def show_further(run: MixtureRun, terms: Sequence[str], documents_with: FloatArr
 
 def show_choice(choice: TopicChoice) -> None:
     """Print the numbers of topics that were compared."""
-    scores = ["npmi", "diversity", "exclusivity", "stability", "small_topics", "score"]
+    scores = ["npmi", "exclusivity", "stability", "small_topics", "score"]  # those that the score is made of
     names = [name for name in scores if any(getattr(row, name) == getattr(row, name) for row in choice.rows)]
-    columns = ["", "topics", "perplexity", "± se", "behind best", "± se", *(name.replace("_", " ") for name in names)]
+    heads = [{"npmi": "NPMI"}.get(name, name.replace("_", " ")) for name in names]
+    columns = ["", "topics", "perplexity ± se", "behind best ± se", *heads]
     rows: list[Sequence[str]] = []
     for row in choice.rows:
         mark = "→" if row.chosen else "*" if row.best else ""
-        held = [f"{row.perplexity:,.1f}", f"{row.perplexity_se:,.1f}", f"{row.behind:.4f}", f"{row.behind_se:.4f}"]
+        held = [
+            f"{_perplexity(row.perplexity)} ± {_perplexity(row.perplexity_se)}",
+            f"{row.behind:.3f} ± {row.behind_se:.3f}",
+        ]
         rows.append([mark, str(row.n_topics), *held, *(_score(getattr(row, name)) for name in names)])
     title = (
-        f"How many topics? {wording.counted(choice.seeds, 'fit')} each; perplexity of {choice.n_held_out:,} held-out documents and small "
-        "topics (share with fewer than 10 documents): lower is better; all else: higher."
+        f"How many topics? {wording.counted(choice.seeds, 'fit')} each. Lower is better for perplexity, behind best and small topics, "
+        "higher for the others."
     )
     nearest = [-abs(row.behind) + (1e9 if row.chosen or row.best else 0) for row in choice.rows]
     console.table(
@@ -125,6 +133,14 @@ def show_choice(choice: TopicChoice) -> None:
         sizes=nearest,
         rest="manifest.json of the run",
     )
+    reporting.note(
+        f"perplexity: of {wording.counted(choice.n_held_out, 'held-out document')} · behind best: log-likelihood a token less than that of "
+        "the best number, on the same documents · small topics: share with fewer than 10 documents"
+    )
+
+
+def _perplexity(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"
 
 
 def _score(value: float) -> str:
@@ -136,11 +152,13 @@ def show_topics(topics: pa.Table, n_documents: int) -> None:
     rows = []
     for row in topics.to_pylist():
         text = wording.truncated(" ".join((row["representative_texts"] or [""])[0].split()), TEXT_WIDTH)
-        words = " ".join(row["top_terms"][:TERMS_SHOWN])
+        words = wording.further_words(row["label"], row["top_terms"], TERMS_SHOWN)
         rows.append([str(row["topic"]), wording.count(row["size"]), f"{row['share']:.1%}", row["label"], words, text])
     lost = n_documents - sum(topics.column("size").to_pylist())
     none = [["-1", wording.count(lost), "", "(no tokens)", "", ""]] if lost else []
-    columns = ["topic", "docs", "tokens", "name", "most relevant words", "a representative document"]
+    columns = ["topic", "docs", "tokens", "name", "further words", "a representative document"]
     sizes = [float(size) for size in topics.column("size").to_pylist()]
     rest = "topics.parquet of the run"
-    console.table(columns, rows, right=columns[:3], noun="topics", sizes=sizes, rest=rest, after=none)
+    console.table(
+        columns, rows, right=columns[:3], noun="topics", sizes=sizes, rest=rest, after=none, texts=columns[3:]
+    )

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.io.tables import is_readable
+from nlpkit.io.topic_tables import TOPIC_COLUMNS
+from nlpkit.workflows.model import TopicRun
 
 if TYPE_CHECKING:
-    from nlpkit.workflows.model import Predictions
+    from nlpkit.workflows.model import FittedModel, Predictions
 
 SHOWN_WORDS = 15  # of an explanation
+REPLACED = (*TOPIC_COLUMNS, "prediction", "prediction_prob")  # columns of the input that a model replaces
 
 
 def show_predictions(predictions: Predictions, target: str | None) -> None:
@@ -25,6 +30,54 @@ def show_predictions(predictions: Predictions, target: str | None) -> None:
         reporting.note(f"wrote {target}{'' if words is None else console.next_step(*words)}")
     if not console.settings.json:
         show_explanations(predictions.explanations)
+
+
+def topic_names(model: FittedModel) -> Sequence[str]:
+    """Return the names of the topics of a model, none of another one."""
+    return [str(name) for name in model.topics.column("label").to_pylist()] if isinstance(model, TopicRun) else ()
+
+
+def show_documents(predictions: Predictions, documents: pa.Table, total: int, names: Sequence[str]) -> None:
+    """Print predictions that were not written: the first documents with what the model gives them.
+
+    Args:
+        documents: the first of them; total: how many there are; names: of the topics.
+    """
+    added = [name for name in documents.column_names if name not in predictions.stream.schema.names or name in REPLACED]
+    columns = [name for name in added if name not in TOPIC_COLUMNS]
+    heads, rows = ["id", *columns, "text"], []
+    if "topic" in added:
+        heads[1:1] = ["topic", "name", "topic_prob"]
+    for row in documents.to_pylist():
+        cells = [str(row["id"]), *(_cell(row[name]) for name in columns), " ".join((row["text"] or "").split())]
+        if "topic" in added:
+            cells[1:1] = [str(row["topic"]), _topic_name(row, names), _cell(row["topic_prob"])]
+        rows.append(cells)
+    numbers = [
+        "topic",
+        "topic_prob",
+        *(name for name in columns if pa.types.is_primitive(documents.schema.field(name).type)),
+    ]
+    console.table(heads, rows, right=numbers, texts=[name for name in heads if name in ("name", "text")])
+    if documents.num_rows < total:
+        reporting.note(console.rest_line(documents.num_rows, total, "documents", "-o FILE"))
+    show_explanations(predictions.explanations)
+
+
+def _topic_name(row: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return the name of the topic of a document, or that of the nearest one where it has none."""
+    nearest = row.get("nearest_topic")
+    if row["topic"] >= 0:
+        return str(names[row["topic"]])
+    return "(no topic)" if nearest is None or nearest < 0 else f"(no topic; nearest: {names[nearest]})"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
 
 
 def show_explanations(explained: Mapping[str, Sequence[Mapping[str, Any]]], *, to_stderr: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,26 @@ from nlpkit.evaluation.options import GateOptions
 from nlpkit.evaluation.predictions import short
 from nlpkit.evaluation.results import FORMAT, Evaluation, Gate, TargetResult
 from nlpkit.io.score_files import markdown_table, write_junit, write_scores
+from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Score
 from nlpkit.plain import shell_line
 
 ALPHA = 0.05
+UNUSUAL = (
+    "c_v",
+    "c_p",
+    "umass",
+    "inverted_rbo",
+    "frex",
+    "ami",
+    "purity",
+    "inverse_purity",
+    "mcc",
+    "kappa",
+    "ece",
+    "brier",
+    "brier_top",
+)  # scores whose names do not say what they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +49,7 @@ class Block:
     rows: Sequence[Sequence[str]]
     right: Sequence[str]
     noun: str = ""  # of the rows, where they may be many
+    texts: Sequence[str] = ()  # columns that are cut so that a row is a line
 
 
 def print_scores(
@@ -67,8 +84,15 @@ def show(evaluation: Evaluation, gates: Sequence[Gate], *, markdown: bool) -> No
     if not markdown:
         for block in blocks:
             console.table(
-                block.columns, block.rows, right=block.right, title=block.title, noun=block.noun, rest="-o FILE"
+                block.columns,
+                block.rows,
+                right=block.right,
+                title=block.title,
+                noun=block.noun,
+                rest="-o FILE",
+                texts=block.texts,
             )
+        note_meanings(name for target in evaluation.targets for name in target.scores)
         for target in evaluation.targets:
             for note in target.notes:
                 reporting.note(f"{target.name}: {note}")
@@ -89,6 +113,13 @@ def show(evaluation: Evaluation, gates: Sequence[Gate], *, markdown: bool) -> No
     for target in evaluation.targets:
         for note in target.notes:
             console.out(f"> {target.name}: {note}\n")
+
+
+def note_meanings(names: Iterable[str]) -> None:
+    """Say what scores measure whose names do not say it."""
+    meanings = [f"{name}: {METRICS[name].title}" for name in dict.fromkeys(names) if name in UNUSUAL]
+    if meanings:
+        reporting.note(" · ".join(meanings))
 
 
 def _blocks(evaluation: Evaluation) -> list[Block]:
@@ -202,7 +233,8 @@ def _units(target: TargetResult) -> list[Block]:
             if s.values is not None
         ]
         rows.append([name, *cells, target.unit_texts[k]])
-    return [Block("", columns, rows, heads, noun=f"{target.unit}{'es' if target.unit == 'class' else 's'}")]
+    noun = f"{target.unit}{'es' if target.unit == 'class' else 's'}"
+    return [Block("", columns, rows, heads, noun=noun, texts=["words"])]
 
 
 def cells_of(table: pa.Table) -> list[list[str]]:

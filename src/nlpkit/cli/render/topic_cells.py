@@ -63,13 +63,13 @@ def _overall(result: TopicShares) -> None:
             sizes.append(row["count"])
         else:
             none.append(cells)
-    columns = ["topic", "name", "documents", "share", f"{result.options.ci:.0%}"]
+    columns = ["topic", "name", "docs", "share", f"{result.options.ci:.0%}"]
     if lines:
         assert result.periods is not None
         columns.append(f"{result.periods.names[0]} to {result.periods.names[-1]}")
     columns += ["trend", "q", ""] if trends else []
-    right = ["topic", "documents", "share", f"{result.options.ci:.0%}", "q"]
-    console.table(columns, rows, right=right, noun="topics", sizes=sizes, rest=REST, after=none)
+    right = ["topic", "docs", "share", f"{result.options.ci:.0%}", "q"]
+    console.table(columns, rows, right=right, noun="topics", sizes=sizes, rest=REST, after=none, texts=["name"])
 
 
 def _lines(result: TopicShares) -> list[str]:
@@ -77,7 +77,7 @@ def _lines(result: TopicShares) -> list[str]:
     cells = result.over_time
     if cells is None or len(cells.n) < 2:
         return []
-    width = min(len(cells.n), LINE_WIDTH)
+    width = min(len(cells.n), LINE_WIDTH if console.width() > 100 else LINE_WIDTH // 2)
     place = np.arange(len(cells.n)) * width // len(cells.n)
     values = cells.merged(place, width).shares
     highest = np.nanmax(values, axis=0, initial=0.0)
@@ -128,7 +128,14 @@ def _groups(result: TopicShares, axis: Axis) -> None:
     )
     right = ["topic", *(heads if few else ()), "effect", "q"]
     console.table(
-        ["topic", "name", *heads, "effect", "q"], rows, right=right, title=title, noun="topics", sizes=sizes, rest=REST
+        ["topic", "name", *heads, "effect", "q"],
+        rows,
+        right=right,
+        title=title,
+        noun="topics",
+        sizes=sizes,
+        rest=REST,
+        texts=["name"],
     )
 
 
@@ -200,42 +207,71 @@ def answer(result: TopicTable) -> None:
     if result.kind == "tests":
         _permutations(rows, result.facts)
         return
-    if result.facts.get("scale") == "number":
-        rows = _some_values(rows)
+    if result.kind == "effects":
+        _effects(rows, result.facts)
+        return
     shown: dict[str, Callable[[Any], str]] = dict.fromkeys(
         ("weight", "words", "centroids", "documents", "correlation"), _number
     )
-    effects = ("estimate", "se", "low", "high", "t", "p", *DIFFERENCES)
-    shown |= dict.fromkeys(effects, lambda value: "" if value is None else f"{value:.3g}")
-    shares = ("share", "low", "high", *DIFFERENCES)  # in percent where there is a share
-    if "share" in result.table.column_names:
-        shown |= dict.fromkeys(shares, lambda value: "" if value is None else _percent(value))
     shown |= dict.fromkeys(("topic_label", "other_label"), _label)
-    shown["value"] = lambda value: f"{value:.6g}" if isinstance(value, float) else str(value)
     columns = result.table.column_names
     cells = [[shown.get(name, str)(row[name]) for name in columns] for row in rows]
-    for row, line in zip(rows, cells, strict=True):
-        if row.get("difference") == 0 and row.get("p", 0) is None:  # the value that the others are compared with
-            for name, text in zip(DIFFERENCES, ("(reference)", "", ""), strict=True):
-                line[columns.index(name)] = text
     heads = [name.replace("_", " ") for name in columns]
     right = [
-        head
-        for head, name in zip(heads, columns, strict=True)
-        if name not in ("topic_label", "other_label", "term", "covariate", "value")
+        head for head, name in zip(heads, columns, strict=True) if name not in ("topic_label", "other_label", "term")
     ]
     titles = {
         "topics": f"Topics like {result.facts.get('similar_to')} {result.facts.get('topic_label')}",
         "pairs": "Correlations of topics over documents",
-        "effects": f"Effects on shares of topics in {result.facts.get('documents')} documents: {result.facts.get('prevalence')}",
     }
     console.table(heads, cells, right=right, title=titles.get(result.kind, ""), noun=result.kind, rest=REST)
-    if result.kind == "effects":
-        if any((row.get("low") or 0) < 0 or (row.get("high") or 0) > 1 for row in rows if "share" in row):
-            reporting.note("shares are those of a linear regression: they and their intervals can pass 0% and 100%")
-        reporting.note(
-            "intervals hold for the topics of this fit; that another start or number of topics could give others is not in them"
-        )
+
+
+def _effects(rows: list[dict[str, Any]], facts: dict[str, Any]) -> None:
+    """Print the share of each topic at the values of a column, or the coefficients of the regression, topic by topic."""
+    if facts.get("scale") == "number":
+        rows = _some_values(rows)
+    level = f"{facts['ci']:.0%} interval"
+    has_shares = facts["of"] is not None
+    heads = (
+        [f"topic, {facts['of']}", "share", level, "difference", f"{level} of it", "p"]
+        if has_shares
+        else ["topic, covariate", "estimate", level, "se", "t", "p"]
+    )
+    cells: list[list[str]] = []
+    for number, row in enumerate(rows):
+        if number == 0 or rows[number - 1]["topic"] != row["topic"]:
+            cells.append([f"{row['topic']} {row['topic_label']}", *[""] * 5])
+        cells.append(_share_cells(row) if has_shares else _coefficient_cells(row))
+    title = f"Effects on shares of topics in {wording.count(facts['documents'])} documents: {facts['prevalence']}"
+    console.table(heads, cells, right=heads[1:], title=title, noun="effects", rest=REST, texts=heads[:1])
+    if any((row.get("low") or 0) < 0 or (row.get("high") or 0) > 1 for row in rows if "share" in row):
+        reporting.note("shares are those of a linear regression: they and their intervals can pass 0% and 100%")
+    if has_shares:
+        reporting.note("difference: from the value marked (reference), in percentage points")
+    reporting.note(
+        "intervals hold for the topics of this fit; that another start or number of topics could give others is not in them"
+    )
+
+
+def _share_cells(row: dict[str, Any]) -> list[str]:
+    """Return the share of a topic at a value, and its difference from the value that the others are compared with."""
+    value = f"{row['value']:.6g}" if isinstance(row["value"], float) else str(row["value"])
+    share = [_percent(row["share"]), _range(row["low"], row["high"])]
+    if row["difference"] == 0 and row["p"] is None:
+        return [f"  {value}", *share, "(reference)", "", ""]
+    difference = "" if row["difference"] is None else f"{100 * row['difference']:+.1f}"
+    return [f"  {value}", *share, difference, _range(row["difference_low"], row["difference_high"]), _p(row["p"])]
+
+
+def _coefficient_cells(row: dict[str, Any]) -> list[str]:
+    interval = "" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}"
+    numbers = ["" if row[name] is None else f"{row[name]:.3f}" for name in ("estimate", "se", "t")]
+    return [f"  {row['covariate']}", numbers[0], interval, *numbers[1:], _p(row["p"])]
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _permutations(rows: Sequence[dict[str, Any]], facts: dict[str, Any]) -> None:
@@ -307,7 +343,9 @@ def _percent(share: float | None) -> str:
 
 
 def _range(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{100 * low:.1f}–{100 * high:.1f}"
+    if low is None or high is None:
+        return ""
+    return f"{100 * low:.1f} to {100 * high:.1f}" if low < 0 else f"{100 * low:.1f}–{100 * high:.1f}"
 
 
 def _q(value: float | None) -> str:

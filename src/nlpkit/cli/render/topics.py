@@ -10,36 +10,42 @@ import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
+from nlpkit.cli.render.info import TERMS_SHOWN, stability_text
 from nlpkit.io.topic_tables import TOP_TERMS, headlines
 from nlpkit.plain import shell_line
 from nlpkit.topics.choose import Candidate
 from nlpkit.topics.clustering import usual_topic_size
 from nlpkit.topics.description import TopicModel
 from nlpkit.topics.evidence import CLEAR, FEWEST, TOLERANCE, NumberEvidence, angle
-from nlpkit.topics.stability import LEAST_STABLE
-from nlpkit.workflows.topic_notes import note_leading_term
+from nlpkit.workflows.topic_notes import TopicResult, note_advice
 
 if TYPE_CHECKING:
     from nlpkit.workflows.bertopic import FittedBertopic
 
-TERMS_SHOWN = 8
-NUMBER_SCORES: Sequence[str] = ("halves", "views", "words", "score")
-CUT_SCORES: Sequence[str] = (
-    "min_topic_size",
-    "assigned",
-    "validity",
-    "separation",
-    "agreement",
-    "npmi",
-    "diversity",
-    "score",
+NUMBER_SCORES = {"halves": "halves agree", "views": "views agree", "words": "words agree", "score": "score"}
+CUT_SCORES = {
+    "min_topic_size": "smallest topic",
+    "assigned": "assigned",
+    "validity": "validity",
+    "separation": "separation",
+    "agreement": "layouts agree",
+    "npmi": "NPMI",
+    "diversity": "diversity",
+    "score": "score",
+}
+NUMBER_MEANINGS = (
+    "halves agree: do both halves of the documents give the same topics? · views agree: do raw and smoothed embeddings? · "
+    "words agree: do the words of a document alone tell its topic? · score: their mean, smoothed (1: always, 0: by chance)"
 )
-LARGEST_NEAR_BEST = "the largest number that is about as good as the best"
-LATER_PEAK = "the largest number of a later peak: the score falls after the best and rises again"
-CLEAR_CUT = f"the largest number for which all three are {CLEAR} or more"
-NEAREST_TO_TEN = (
-    "the number nearest to ten of those whose score two layouts of the same documents cannot tell from the best"
+CUT_MEANINGS = (
+    "assigned: share of documents with a topic · validity: how dense the topics are (DBCV) · separation: how few neighbours they share · "
+    "layouts agree: does a second layout give the same topics? · NPMI, diversity: of their words · score: the mean of these"
 )
+BEST = "the best score"
+LARGEST_NEAR_BEST = "the largest number with about the best score"
+LATER_PEAK = "the score falls after its best and rises to a second peak, whose largest number is taken"
+CLEAR_CUT = f"the largest number for which all three agree at {CLEAR} or more"
+NEAREST_TO_TEN = "the number nearest to ten of those with about the best score"
 
 
 def show_bertopic(fitted: FittedBertopic, target: Path) -> None:
@@ -72,33 +78,41 @@ def show_evidence(model: TopicModel, usual_size: int, grain: str = "middle") -> 
 def show_numbers(candidates: Sequence[Candidate | NumberEvidence], grain: str = "middle") -> None:
     """Print the numbers of topics that were compared with their scores, and why one of them was chosen."""
     chosen = next(c for c in candidates if c.chosen)
-    names, noun, reason = CUT_SCORES, "cuts", NEAREST_TO_TEN
-    if isinstance(chosen, NumberEvidence):
-        names, noun, reason = NUMBER_SCORES, "numbers", LARGEST_NEAR_BEST
-        highest = max(c.score for c in candidates if c.k >= min(FEWEST, chosen.k))
-        if angle(highest) - angle(chosen.score) > TOLERANCE:
-            reason = LATER_PEAK
-        if min(chosen.halves, chosen.views, chosen.words) >= CLEAR:
-            reason = CLEAR_CUT
-        if grain != "middle":
-            reason = (
-                f"the best number a layer {'above' if grain == 'coarse' else 'below'} the middle one (--grain {grain})"
-            )
-    columns = ["", "topics", *(name.replace("min_topic_size", "min size") for name in names)]
+    best = max(candidates, key=lambda c: (c.score, -c.k))
+    by_number = isinstance(chosen, NumberEvidence)
+    names, noun = (NUMBER_SCORES, "numbers") if by_number else (CUT_SCORES, "cuts")
+    columns = ["", "topics", *names.values()]
     rows: list[Sequence[str]] = [
         ["→" if c.chosen else "", str(c.k), *(_cell(getattr(c, name)) for name in names)] for c in candidates
     ]
     console.table(columns, rows, right=columns[1:], title="How many topics? Higher is better in every column.",
         noun=noun, sizes=[c.score for c in candidates], rest="manifest.json of the run")  # fmt: skip
-    if isinstance(chosen, NumberEvidence):
-        reporting.note(
-            "halves: topics of one half of the documents, found from the other half · views: topics of the plain embeddings · "
-            "words: topics read from the words of held-out documents"
-        )
-    best = max(candidates, key=lambda c: (c.score, -c.k))
+    reporting.note(NUMBER_MEANINGS if by_number else CUT_MEANINGS)
+    other = "" if best is chosen else f"; the best score is {best.score:.3f}, with {wording.counted(best.k, 'topic')}"
     reporting.note(
-        f"{wording.counted(chosen.k, 'topic')}: {reason} ({best.score:.3f} with {wording.counted(best.k, 'topic')})"
+        f"{wording.counted(chosen.k, 'topic')}: {_reason(chosen, best, candidates, grain)} (score {chosen.score:.3f}{other})"
     )
+
+
+def _reason(
+    chosen: Candidate | NumberEvidence,
+    best: Candidate | NumberEvidence,
+    candidates: Sequence[Candidate | NumberEvidence],
+    grain: str,
+) -> str:
+    """Return why a number of topics was chosen."""
+    if isinstance(chosen, NumberEvidence):
+        if grain != "middle":
+            layer = "coarser" if grain == "coarse" else "finer"
+            return f"the best number of the next {layer} layer (--grain {grain})"
+        if min(chosen.halves, chosen.views, chosen.words) >= CLEAR:
+            return CLEAR_CUT
+        highest = max(c.score for c in candidates if c.k >= min(FEWEST, chosen.k))
+        if angle(highest) - angle(chosen.score) > TOLERANCE:
+            return LATER_PEAK
+    if chosen is best:
+        return BEST
+    return LARGEST_NEAR_BEST if isinstance(chosen, NumberEvidence) else NEAREST_TO_TEN
 
 
 def _cell(value: float) -> str:
@@ -109,7 +123,7 @@ def show_topics(fitted: FittedBertopic) -> None:
     """Print the topics with their words and a representative document."""
     table, words, model, rows = fitted.table, fitted.words, fitted.model, []
     for k in range(model.n_topics):
-        top = " ".join(words.terms[t] for t in model.terms.term_ids[k, :TERMS_SHOWN] if t >= 0)
+        top = [words.terms[t] for t in model.terms.term_ids[k] if t >= 0]
         share = model.size[k] / len(model.topics)
         first = [d for d in model.representatives[k] if d >= 0][:1]
         rows.append(
@@ -117,63 +131,45 @@ def show_topics(fitted: FittedBertopic) -> None:
                 str(k),
                 wording.count(model.size[k]),
                 f"{share:.1%}",
-                _stability(model.stability[k]),
+                stability_text(model.stability[k]),
                 model.labels[k],
-                top,
+                wording.further_words(model.labels[k], top, TERMS_SHOWN),
                 *(headlines(table, first, 60) or [""]),
             ]
         )
     lost = int((model.topics < 0).sum())
     none = ["-1", wording.count(lost), f"{model.unassigned:.1%}", "", "(no topic)", "", ""]
-    columns = ["topic", "size", "share", "stability", "name", "top words", "a representative document"]
+    columns = ["topic", "size", "share", "stability", "name", "further words", "a representative document"]
     after = [none] if lost else []
     sizes = [float(n) for n in model.size]
     rest = "topics.parquet of the run"
-    console.table(columns, rows, right=columns[:4], noun="topics", sizes=sizes, rest=rest, after=after)
-
-
-def _stability(value: float) -> str:
-    return f"{value:.2f}{' !' if value < LEAST_STABLE else '  '}" if np.isfinite(value) else ""
+    console.table(
+        columns, rows, right=columns[:4], noun="topics", sizes=sizes, rest=rest, after=after, texts=columns[4:]
+    )
 
 
 def show_next(fitted: FittedBertopic, target: Path) -> None:
-    """Say what was written, how to read it, and what to type next."""
+    """Say how good the topics are, what was written, what to look at and what to type next."""
     model, seconds = fitted.model, fitted.seconds
     known = model.npmi[np.isfinite(model.npmi)]
     coherence = wording.if_defined(known.mean() if len(known) else None)
     by_words = any(isinstance(c, Candidate) for c in model.candidates)
     apart = "; the table above scores each cut by plain c-tf-idf words of its clusters" if by_words else ""
     reporting.note(
-        f"{wording.counted(model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s; NPMI {coherence}, diversity "
-        f"{wording.if_defined(model.diversity)} (the top {TOP_TERMS} words of each topic, this corpus, whole documents{apart})"
+        f"{wording.counted(model.n_topics, 'topic')} in {sum(seconds.values()):.0f} s; NPMI (documents) {coherence}, diversity "
+        f"{wording.if_defined(model.diversity)} (of the top {TOP_TERMS} words of each topic, higher is better{apart})"
     )
     if np.isfinite(model.agreement):
-        dissolved = fitted.dissolved_topics()
-        again = "all topics come back"
-        if dissolved:
-            numbers = wording.listed(dissolved, 10)
-            again = f"marked !, and not to be relied on: {numbers} (stability under {LEAST_STABLE})"
-        what = "a second layout" if fitted.options.cluster == "hdbscan" else "a fit to the other half of the documents"
-        reporting.note(f"stability: {what} agrees with these topics at AMI {model.agreement:.2f}; {again}")
+        again = "" if fitted.dissolved_topics() else "; all topics come back"
+        reporting.note(
+            f"stability: {_repeated(fitted)} agrees with these topics at AMI {model.agreement:.2f} (1: the same, 0: by chance){again}"
+        )
     if len(model.layers) > 1:
         sizes = " · ".join(f"[{len(x.parent)}]" if x.chosen else str(len(x.parent)) for x in model.layers)
         reporting.note(
             f"layers, coarse to fine: {sizes} topics ({shell_line('nlpkit', 'info', str(target), '--tree')})"
         )
-    if model.outliers_joined:
-        reporting.note(
-            f"{wording.counted(model.outliers_joined, 'document')} between the clusters joined the topic of most of their neighbours "
-            "(--no-join-neighbors leaves them out)"
-        )
-    if model.outliers_assigned:
-        n = model.outliers_assigned
-        what = (
-            "1 document without a topic was moved to its"
-            if n == 1
-            else f"{n:,} documents without a topic were moved to their"
-        )
-        reporting.note(f"{what} nearest one")
-    note_leading_term(model.terms.term_ids, fitted.words.terms, fitted.share_of_documents)
+    note_outliers(model)
     if model.by_all_texts.any():
         few = np.flatnonzero(model.by_all_texts).tolist()
         topics, their = ("topic", "Its") if len(few) == 1 else ("topics", "Their")
@@ -181,16 +177,55 @@ def show_next(fitted: FittedBertopic, target: Path) -> None:
             f"{topics} {wording.listed(few, 10)}: hardly a word is in two different texts. {their} words are ranked by plain "
             "c-tf-idf (--plain-terms)"
         )
-    repeated = ""
+    note_prediction(fitted)
+    note_advice(topic_result(fitted))
+    console.note_topic_run(target)
+
+
+def note_outliers(model: TopicModel) -> None:
+    """Say which documents got a topic although the clusters left them out."""
+    if model.outliers_joined:
+        reporting.note(
+            f"{wording.counted(model.outliers_joined, 'document')} between the clusters joined the topic of most of their neighbours "
+            "(--no-join-neighbors leaves them out)"
+        )
+    if model.outliers_assigned:
+        n = model.outliers_assigned
+        moved = (
+            "document without a topic was moved to its" if n == 1 else "documents without a topic were moved to their"
+        )
+        reporting.note(f"{wording.count(n)} {moved} nearest one")
+
+
+def note_prediction(fitted: FittedBertopic) -> None:
+    """Say how new texts get a topic, how often this is the topic of the fit, and which get none."""
+    model, repeated = fitted.model, ""
     if model.text_agreement != model.rule_agreement:
         repeated = f" ({model.text_agreement:.0%} of the different texts, each without those that equal it)"
-    reporting.note(
-        "documents.parquet has the nearest topic and its margin of every document; new texts get the topic of their neighbours: "
-        f"for {model.rule_agreement:.0%} of the documents here this rule gives the topic of the fit{repeated}"
-    )
+    novel = ""
     if np.isfinite(model.least_similarity):
-        reporting.note(
-            f"new texts with a mean cosine under {model.least_similarity:.3f} to their nearest documents here get topic -1 "
+        novel = (
+            f". Texts with a mean cosine under {model.least_similarity:.3f} to their nearest documents here get topic -1 "
             f"(--novelty-quantile {fitted.options.novelty_quantile:g})"
         )
-    console.note_topic_run(target)
+    reporting.note(
+        f"new texts get the topic of their neighbours; for {model.rule_agreement:.0%} of the documents here this is the topic of the "
+        f"fit{repeated}{novel}"
+    )
+
+
+def topic_result(fitted: FittedBertopic) -> TopicResult:
+    """Return what advice about the topics needs. Columns that topics may mirror, the label and the date, are left out."""
+    columns = None
+    if "debias" not in fitted.guidance and fitted.corpus is not None:
+        read = fitted.corpus.options
+        known = {"id", "text", "label", "date", read.label_col, read.date_col}
+        columns = fitted.table.select([name for name in fitted.table.column_names if name not in known])
+    return TopicResult(
+        fitted.model.topics, fitted.model.terms.term_ids, fitted.words, unreliable=fitted.dissolved_topics(),
+        repeated=_repeated(fitted), columns=columns, can_assign=True,
+    )  # fmt: skip
+
+
+def _repeated(fitted: FittedBertopic) -> str:
+    return "a second layout" if fitted.options.cluster == "hdbscan" else "a fit to the other half of the documents"

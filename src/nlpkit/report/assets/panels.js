@@ -20,7 +20,7 @@ function makeTree(data, colours, map) {
     picture.append(dot);
     if (!node.a) picture.append(svg("text", { x: X(node) + 11, y: Y(node) + 4, text: `${label} (${count(data.topics[node.leaves[0]].size)})` }));
   }
-  host.append(el("div", { class: "bar" }, map ? el("span", { class: "soft", text: "Click a knot to see its topics on the map." }) : null, svgButton("tree", () => picture), csvButton("tree", () => [["left", "right", "distance"], ...merges])), picture);
+  host.append(el("div", { class: "bar" }, map ? el("span", { class: "soft", text: "Click a node to see its topics on the map." }) : null, svgButton("tree", () => picture), csvButton("tree", () => [["left", "right", "distance"], ...merges])), picture);
 }
 
 // ---- topics in the plane, the words of the one that is chosen, and which words belong to which topics

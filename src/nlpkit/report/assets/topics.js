@@ -6,7 +6,9 @@ function makeTopics(data, colours, map) {
   const open = new Map();
   const ordered = (k) => (byRelevance ? data.topics[k].terms.slice().sort((a, b) => relevance(b, lambda) - relevance(a, lambda)) : data.topics[k].terms);
   const listeners = [];
-  const redraw = () => { for (const [k, box] of open) box.replaceChildren(wordBars(data.topics[k], ordered(k), colours[k])); listeners.forEach((f) => f()); };
+  const wordsAt = rows[0].cells.length - 1;  // a line over time may come after them
+  const inTable = () => rows.forEach((row, k) => { row.cells[wordsAt].textContent = ordered(k).slice(0, data.topics[k].top.length).map((w) => w.t).join(", "); });
+  const redraw = () => { inTable(); for (const [k, box] of open) box.replaceChildren(wordBars(data.topics[k], ordered(k), colours[k])); listeners.forEach((f) => f()); };
   const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, value: lambda, id: "lambda", "aria-label": "lambda", oninput: (e) => { lambda = +e.target.value; byRelevance = true; show(); } });
   const shown = el("output", { for: "lambda" });
   const mode = el("select", { "aria-label": "Order of the words", onchange: (e) => { byRelevance = e.target.value === "relevance"; show(); } }, fitted ? el("option", { value: "fitted", text: "as fitted (class-based tf-idf × meaning)" }) : null, el("option", { value: "relevance", text: "relevance" }));
