@@ -115,8 +115,8 @@ class Execution:
     """Settings of execution; the result of a computation depends on the seed alone."""
 
     seed: Annotated[int, Param("Random seed.", ("seed", "random_state"), min=0)] = 42
-    threads: Annotated[int, Param("Number of threads, 0 for all cores; the result does not depend on it.", min=0)] = 0
-    verify: Annotated[bool, Param("Refuse a run whose files were changed since it was written.")] = True
+    threads: Annotated[int, Param("Number of threads; 0 = all cores. The result does not depend on it.", min=0)] = 0
+    verify: Annotated[bool, Param("Refuse a run whose files were changed after it was written.")] = True
 
     def n_threads(self) -> int:
         """Return the number of workers, at least 1."""

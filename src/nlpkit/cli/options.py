@@ -40,17 +40,17 @@ Inputs = Annotated[
 
 @options
 class RunFlags(Execution):
-    """How a command runs and what it says."""
+    """How a command runs and what it prints."""
 
     PANEL: ClassVar[str] = "Run"
 
     dry_run: Annotated[
-        bool, Param("Estimate rows, tokens, memory, time and disk, and write nothing.", ("dry_run", "n"))
+        bool, Param("Estimate rows, tokens, memory, time and disk space, and write nothing.", ("dry_run", "n"))
     ] = False
     json: Annotated[bool, Param("Print one JSON object on stdout instead of tables.")] = False
     quiet: Annotated[bool, Param("Print only errors on stderr.", ("quiet", "q"))] = False
     verbose: Annotated[bool, Param("Print more on stderr.", ("verbose", "v"))] = False
-    progress: Annotated[bool | None, Param("Draw bars on stderr; default: on a terminal.")] = None
+    progress: Annotated[bool | None, Param("Show progress bars on stderr. Default: only in a terminal.")] = None
     debug: Annotated[bool, Param("Show the traceback of an error.")] = False
     config: Annotated[
         Path | None,
@@ -59,7 +59,8 @@ class RunFlags(Execution):
             metavar="FILE",
             is_eager=True,
             callback=config.load_config,
-            help="TOML file with options as keys; options given here win over the environment (NLPKIT_SEED=1), that over the file.",
+            help="TOML file with options as keys. Command-line options override environment variables (NLPKIT_SEED=1), "
+            "which override the file.",
             show_default=False,
             show_envvar=False,
             rich_help_panel="Run",
@@ -76,7 +77,8 @@ class OutputFlags:
     output: Annotated[
         str | None,
         Param(
-            "File, directory or - (stdout) to write; the suffix of a table is its format: .parquet .csv .tsv .jsonl .xlsx .arrow.",
+            "File, directory or - (stdout) to write. The file extension sets the format of a table: .parquet .csv "
+            ".tsv .jsonl .xlsx .arrow.",
             ("output", "o"),
             metavar="PATH",
         ),
@@ -174,7 +176,7 @@ class OutputFlags:
 Show = Annotated[
     str,
     Param(
-        "Number of rows of a table on the screen, such as topics or classes; 0 = no table.",
+        "Number of table rows to show on the screen, such as topics or classes; 0 = no table.",
         ("show",),
         metavar="N|all",
         panel="Output",

@@ -23,13 +23,19 @@ class AttentionOptions:
     PANEL: ClassVar[str] = "Attention"
 
     max_tokens: Annotated[
-        int, Param("Most tokens of the text, special ones included; the rest is cut.", metavar="N", min=3, max=LONGEST)
+        int,
+        Param(
+            "Maximum number of tokens of the text, including special tokens. The rest is cut off.",
+            metavar="N",
+            min=3,
+            max=LONGEST,
+        ),
     ] = 64
     base: Annotated[
         str | None,
-        Param("Fine-tuned adapters: the model they were trained on; default: the one they name.", metavar="MODEL"),
+        Param("For fine-tuned adapters: the base model. Default: the model recorded in the adapter.", metavar="MODEL"),
     ] = None
-    offline: Annotated[bool, Param("Never ask the hub for a model.")] = False
+    offline: Annotated[bool, Param("Never contact the Hugging Face hub.")] = False
 
 
 @dataclass(frozen=True, slots=True)

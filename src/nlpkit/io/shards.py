@@ -71,26 +71,26 @@ class ShardOptions:
 
     shard: Annotated[
         str | None,
-        Param("Do part I of N of the documents, such as 2/8; nlpkit merge puts the parts together.", metavar="I/N"),
+        Param("Process part I of N of the documents, such as 2/8. nlpkit merge combines the parts.", metavar="I/N"),
     ] = None
     workers: Annotated[
-        int | None, Param("Number of processes among which Ray divides the work (extra 'ray').", metavar="N", min=1)
+        int | None, Param("Number of Ray processes that share the work (extra 'ray').", metavar="N", min=1)
     ] = None
     ray: Annotated[
         str | None,
         Param(
-            "Ray cluster: local (new processes here), auto (the one that runs here), or ray://HOST:PORT.",
+            "Ray cluster: local (new processes on this machine), auto (the running cluster), or ray://HOST:PORT.",
             metavar="ADDRESS",
         ),
     ] = None
     resume: Annotated[
         bool,
-        Param("Go on with what a stopped run has left: parts by Ray; embeddings beside the output of sbert-embed."),
+        Param("Continue a stopped run: parts processed by Ray, or embeddings saved beside the output of sbert-embed."),
     ] = False
     shard_timeout: Annotated[
         float | None,
         Param(
-            "Seconds after which Ray gives a part that is not done to another process; default: none.",
+            "Seconds after which Ray gives an unfinished part to another process. Default: no limit.",
             metavar="SECONDS",
             min=0.1,
         ),

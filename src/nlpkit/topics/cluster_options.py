@@ -38,37 +38,38 @@ class ClusterOptions:
     k: Annotated[
         int | str,
         Param(
-            "Number of clusters: N, a range lo:hi or lo:hi:step, or auto (2 to 20), chosen by the silhouette.",
+            "Number of clusters: N, a range lo:hi or lo:hi:step, or auto (2 to 20). Ranges and auto use the "
+            "silhouette.",
             metavar="N|auto",
         ),
     ] = "auto"
     by: Annotated[
         str,
         Param(
-            "Vectors to cluster: embedding (the column, else made now) or tfidf (of the tokens).",
+            "Vectors to cluster: embedding (the column if present, otherwise computed) or tfidf (from the tokens).",
             metavar="NAME",
             choices=VECTORS,
         ),
     ] = "embedding"
     feature_cols: Annotated[
         str | tuple[str, ...] | None,
-        Param("Numeric columns to cluster by instead, such as age,income; the table needs no text.", metavar="COLUMNS"),
+        Param("Numeric columns to cluster by, such as age,income. The table then needs no text.", metavar="COLUMNS"),
     ] = None
     metric: Annotated[
         str | None,
         Param(
-            "Distance: cosine, euclidean or manhattan (of kmedoids, hdbscan and the linkages but ward); default: cosine, of "
-            "feature columns euclidean.",
+            "Distance: cosine, euclidean or manhattan (manhattan only for kmedoids, hdbscan and linkages except "
+            "ward). Default: cosine; euclidean for `feature_cols`.",
             metavar="NAME",
             choices=METRICS,
         ),
     ] = None
     scale: Annotated[
-        str, Param("Scaling of each dimension first: none, standard, minmax or robust.", metavar="NAME", choices=SCALES)
+        str, Param("Scale each dimension first: none, standard, minmax or robust.", metavar="NAME", choices=SCALES)
     ] = "none"
-    min_cluster_size: Annotated[int | None, Param("HDBSCAN: least documents of a cluster; default: 5.", min=2)] = None
+    min_cluster_size: Annotated[int | None, Param("HDBSCAN: minimum documents per cluster. Default: 5.", min=2)] = None
     tree: Annotated[
-        Path | None, Param("File for the dendrogram of a linkage, in Newick form.", metavar="FILE"), WRITTEN
+        Path | None, Param("File for the dendrogram of a linkage (Newick format).", metavar="FILE"), WRITTEN
     ] = None
     merges: Annotated[
         Path | None,

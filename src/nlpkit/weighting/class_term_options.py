@@ -23,29 +23,31 @@ class ClassTermOptions:
     by: Annotated[
         str,
         Param(
-            "Column of the classes: label, topic, source …; date:year (decade, quarter, month, week, day) takes a part of a date."
+            "Column with the classes, such as label, topic or source. date:year (decade, quarter, month, week, "
+            "day) uses a part of a date."
         ),
     ] = "label"
-    over: Annotated[str | None, Param("A second column, crossed with the first: each pair is a class.")] = None
-    top_n: Annotated[int, Param("Number of terms of each class.", min=1)] = 30
+    over: Annotated[str | None, Param("Second column, crossed with the first: each pair of values is a class.")] = None
+    top_n: Annotated[int, Param("Number of terms per class.", min=1)] = 30
     weighting: Annotated[
         str | None,
         Param(
-            "Weighting: ctfidf (class-based tf-idf; default), importance (score of the lecture) or keyness (log-odds of a class "
-            "against the rest, with z-scores, G² and effect sizes; default with `target`)."
+            "Weighting: ctfidf (class-based tf-idf; default), importance (φ·(log φ − mean log φ), as in R's lda "
+            "and tosca) or keyness (default with `target`). keyness gives log-odds against the other classes, "
+            "z-scores, G² and effect sizes."
         ),
     ] = None
     target: Annotated[
         str | None,
         Param("Compare this class with `reference` by keyness, with effect sizes and dispersion.", metavar="CLASS"),
     ] = None
-    reference: Annotated[
-        str | None, Param("The class that `target` is compared with; default: all others.", metavar="CLASS")
-    ] = None
+    reference: Annotated[str | None, Param("Class to compare `target` with. Default: all others.", metavar="CLASS")] = (
+        None
+    )
     parts: Annotated[
         str | None,
         Param(
-            "Column whose values are the parts of a class over which `target` measures dispersion; default: its documents.",
+            "Column that divides a class into parts, over which `target` measures dispersion. Default: the documents.",
             metavar="COLUMN",
         ),
     ] = None
@@ -55,17 +57,17 @@ class ClassTermOptions:
     bm25: Annotated[
         bool,
         Param(
-            "ctfidf: take ln(1 + (A - tf + 0.5) / (tf + 0.5)) as the second factor.",
+            "ctfidf: use ln(1 + (A - tf + 0.5) / (tf + 0.5)) as the second factor.",
             ("bm25", "bm25_weighting"),
             off="no_bm25",
         ),
     ] = False
-    compat: Annotated[str | None, Param("bertopic = ctfidf as BERTopic computes it, with A cut to a whole number.")] = (
-        None
-    )
-    epsilon: Annotated[float | None, Param("importance: the number added to shares; default: 1e-5.")] = None
+    compat: Annotated[
+        str | None, Param("bertopic = ctfidf as BERTopic computes it, with A rounded down to a whole number.")
+    ] = None
+    epsilon: Annotated[float | None, Param("importance: number added to shares. Default: 1e-5.")] = None
     prior_words: Annotated[
-        float | None, Param("keyness: size of the prior in words; default: the mean number of words per class.")
+        float | None, Param("keyness: size of the prior in words. Default: the mean number of words per class.")
     ] = None
 
     def __post_init__(self) -> None:

@@ -12,9 +12,7 @@ from nlpkit.evaluation.options import AgreementOptions, EvaluationOptions, GateO
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import READ, Param
 
-Annotators = Annotated[
-    str | None, Param("Columns of a table that hold the labels of each coder: a,b,c.", metavar="COLS")
-]
+Annotators = Annotated[str | None, Param("Columns with the labels of each coder: a,b,c.", metavar="COLS")]
 HELP = """Write tasks for people, score their answers, and measure how far coders agree.
 
 \b
@@ -26,29 +24,32 @@ Examples:
 
 A task is a page that coders open in a browser, with a key that stays with you; score compares their answers with the key.
 """
-Encoding = Annotated[str | None, Param("Encoding of the tables; default: UTF-8, else detected.", panel="Input")]
+Encoding = Annotated[
+    str | None, Param("Encoding of the tables. Default: UTF-8; if that fails, detected.", panel="Input")
+]
 
 
 def task_cli(
     target: Annotated[
-        str, Argument("A run directory, or a file of topics as nlpkit evaluate takes them.", metavar="TARGET"), READ
+        str, Argument("A run directory, or a file of topics in a format of nlpkit evaluate.", metavar="TARGET"), READ
     ],
     *,
     kind: Annotated[
-        str, Param("What is asked: word-intrusion, topic-intrusion, word-set-intrusion or rating.", metavar="KIND")
+        str, Param("Kind of question: word-intrusion, topic-intrusion, word-set-intrusion or rating.", metavar="KIND")
     ] = "word-intrusion",
     items: Annotated[
-        int | None, Param("Number of questions; default: one for each topic, 50 in a topic intrusion.", min=1)
+        int | None, Param("Number of questions. Default: one for each topic; 50 for topic-intrusion.", min=1)
     ] = None,
     reference: Annotated[
         list[str] | None,
         Param(
-            "Documents of a topic intrusion; default: those of the fit. Repeat it for several files.", metavar="DOCS"
+            "Documents for topic-intrusion. Default: the documents of the fit. Repeat the option for several files.",
+            metavar="DOCS",
         ),
         READ,
     ] = None,
     target_format: Annotated[
-        str, Param("Format of the target: auto, run; or of topics: lines json mallet csv tsv parquet.")
+        str, Param("Format of the target: auto, run, or a format of topic files (lines json mallet csv tsv parquet).")
     ] = "auto",
     out: OutputFlags,
     read: ReadOptions,
@@ -84,7 +85,7 @@ def task_cli(
 
 
 def judge_cli(
-    key: Annotated[Path, Argument("Key of a task: task.key.json.", metavar="KEY"), READ],
+    key: Annotated[Path, Argument("Key file of the task (task.key.json).", metavar="KEY"), READ],
     *,
     options: JudgeOptions,
     out: OutputFlags,
@@ -117,11 +118,13 @@ def judge_cli(
 
 
 def labels_cli(
-    key: Annotated[Path, Argument("Key of a page that nlpkit active wrote: batch.key.json.", metavar="KEY"), READ],
+    key: Annotated[
+        Path, Argument("Key file of a page that nlpkit active wrote (batch.key.json).", metavar="KEY"), READ
+    ],
     *,
     answers: Annotated[
         list[Path] | None,
-        Param("Answers to the page, or a folder of them. Repeat it for each file.", metavar="FILE"),
+        Param("Answers to the page, or a folder of them. Repeat the option for each file.", metavar="FILE"),
         READ,
     ] = None,
     encoding: Encoding = None,
@@ -154,11 +157,11 @@ def labels_cli(
 
 
 def score_cli(
-    key: Annotated[Path, Argument("Key of a task: task.key.json.", metavar="KEY"), READ],
+    key: Annotated[Path, Argument("Key file of the task (task.key.json).", metavar="KEY"), READ],
     *,
     answers: Annotated[
         list[Path] | None,
-        Param("Answers to the task, or a folder of them. Repeat it for each file.", metavar="FILE"),
+        Param("Answers to the task, or a folder of them. Repeat the option for each file.", metavar="FILE"),
         READ,
     ] = None,
     encoding: Encoding = None,
@@ -201,7 +204,7 @@ def agree_cli(
     judgements: Annotated[
         str | None,
         Param(
-            "Columns of unit, coder and value, of a table with a row for each judgement: unit,coder,value.",
+            "Columns with unit, coder and value (unit,coder,value), for a table with one row per judgement.",
             metavar="COLS",
         ),
     ] = None,
@@ -243,17 +246,24 @@ def majority_cli(
     column: Annotated[
         str,
         Param(
-            "Name of the new column; NAME_share has the share of coders, or NAME_prob and NAME_entropy.", metavar="NAME"
+            "Name of the new column. It comes with NAME_share (votes), or with NAME_prob and NAME_entropy (dawid-skene).",
+            metavar="NAME",
         ),
     ] = "label",
     method: Annotated[
         str,
-        Param("votes, or dawid-skene: the most probable label, with coders weighed by how they err.", metavar="NAME"),
+        Param(
+            "Method: votes (majority), or dawid-skene (most probable label; coders are weighted by their errors).",
+            metavar="NAME",
+        ),
     ] = "votes",
     soft: Annotated[
-        bool, Param("Add NAME_entropy, in nats, and NAME_probabilities, those of all labels or the shares of coders.")
+        bool,
+        Param("Add NAME_entropy (in nats) and NAME_probabilities (probability, or share of coders, of each label)."),
     ] = False,
-    order: Annotated[str | None, Param("Labels from low to high: low,mid,high.", metavar="LABELS")] = None,
+    order: Annotated[
+        str | None, Param("Labels from lowest to highest, such as low,mid,high.", metavar="LABELS")
+    ] = None,
     encoding: Encoding = None,
     out: OutputFlags,
     run: RunFlags,

@@ -15,12 +15,10 @@ def attention_cli(
     *,
     model: Annotated[
         str,
-        Argument(
-            "Run of finetune or train-encoder, a folder of transformers, or the name of a model.", metavar="MODEL"
-        ),
+        Argument("Run of finetune or train-encoder, a transformers folder, or a Hugging Face name.", metavar="MODEL"),
         READ,
     ],
-    text: Annotated[str, Argument("The text that the model reads.", metavar="TEXT")],
+    text: Annotated[str, Argument("Text to read.", metavar="TEXT")],
     options: AttentionOptions,
     out: OutputFlags,
     run: RunFlags,

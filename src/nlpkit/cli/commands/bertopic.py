@@ -24,8 +24,8 @@ def bertopic_cli(
     update: Annotated[
         Path | None,
         Param(
-            "Add the documents to this run; the output gets the run of all. Its topics keep their numbers, and new matter becomes new "
-            "topics.",
+            "Add the documents to this run; the output is a run of all documents. Existing topics keep their "
+            "numbers, and documents about new subjects form new topics.",
             metavar="RUN",
             panel="Model",
         ),

@@ -32,7 +32,11 @@ def classify_cli(
     run: RunFlags,
     predict: Annotated[
         Path | None,
-        Param("Also predict the documents of this file, into run/predictions.parquet.", metavar="FILE", panel="Output"),
+        Param(
+            "Also predict the documents in this file; written to predictions.parquet in the run.",
+            metavar="FILE",
+            panel="Output",
+        ),
     ] = None,
 ) -> None:
     """Train a classifier of labelled documents and score it.

@@ -17,7 +17,7 @@ from nlpkit.workflows.convert_options import ConvertOptions
 def convert_cli(
     *,
     source: Annotated[
-        Path, Argument("Run directory, state of MALLET (--output-state), or file of topics.", metavar="MODEL"), READ
+        Path, Argument("Run directory, MALLET state (--output-state), or file of topics.", metavar="MODEL"), READ
     ],
     out: OutputFlags,
     options: ConvertOptions,

@@ -23,8 +23,8 @@ class OverlapTable:
 
 
 def diff_cli(
-    first: Annotated[Path, Argument("Run directory of a topic model, the earlier one.", metavar="A"), READ],
-    second: Annotated[Path, Argument("Run directory of a topic model, the later one.", metavar="B"), READ],
+    first: Annotated[Path, Argument("Run directory of the earlier topic model.", metavar="A"), READ],
+    second: Annotated[Path, Argument("Run directory of the later topic model.", metavar="B"), READ],
     options: DiffOptions,
     out: OutputFlags,
     side: OverlapTable,

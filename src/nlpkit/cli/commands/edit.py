@@ -16,14 +16,16 @@ from nlpkit.topics.edit_options import EditOptions
 def edit_cli(
     *,
     model: Annotated[
-        Path, Argument("Run directory of bertopic or lda-gibbs; to rename, of any topic model.", metavar="RUN"), READ
+        Path,
+        Argument("Run directory of bertopic or lda-gibbs. Renaming works for all topic models.", metavar="RUN"),
+        READ,
     ],
-    edits: Annotated[Path | None, Argument("File of edits, in TOML.", metavar="EDITS"), READ] = None,
+    edits: Annotated[Path | None, Argument("File of edits (TOML).", metavar="EDITS"), READ] = None,
     out: OutputFlags,
     init: Annotated[
         bool,
         Param(
-            "Write a file of edits with the topics of RUN to fill in (-o FILE, else on the screen), and nothing else.",
+            "Only write a file of edits to fill in, with the topics of RUN (to -o FILE, otherwise to the screen).",
             panel="Edit",
         ),
     ] = False,

@@ -20,7 +20,7 @@ class PlotFlags:
 
     plot: Annotated[
         Path | None,
-        Param("Draw the shares of the twelve largest topics at the values of --of (.svg .pdf .png).", metavar="FILE"),
+        Param("Draw the shares of the twelve largest topics by the values of --of (.svg .pdf .png).", metavar="FILE"),
         WRITTEN,
     ] = None
 

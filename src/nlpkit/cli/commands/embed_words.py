@@ -19,7 +19,7 @@ def embed_words_cli(
     out: OutputFlags,
     save_word2vec: Annotated[
         Path | None,
-        Param("File of the vectors in word2vec's format: .txt, .vec or .bin.", metavar="FILE", panel="Output"),
+        Param("File of the vectors in word2vec format (.txt, .vec or .bin).", metavar="FILE", panel="Output"),
         WRITTEN,
     ] = None,
     embedding: WordEmbeddingOptions,

@@ -16,8 +16,8 @@ from nlpkit.parameters import READ, Param
 Targets = Annotated[
     list[str] | None,
     Argument(
-        "Run directories, topics of other tools, or tables with labels and predictions; several are compared. Without one: "
-        "the only run in this folder.",
+        "Run directories, topics of other tools, or tables with labels and predictions. Several are compared. "
+        "Default: the only run in this folder.",
         metavar="TARGET",
     ),
     READ,
@@ -25,15 +25,13 @@ Targets = Annotated[
 Reference = Annotated[
     list[str] | None,
     Param(
-        "Corpus to count words in; default: that of the fit. Repeat it for several files.",
+        "Corpus in which words are counted. Default: the corpus of the fit. Repeat the option for several files.",
         metavar="DOCS",
         panel=TARGETS,
     ),
     READ,
 ]
-HeldOut = Annotated[
-    list[str] | None, Param("Documents for perplexity that no fit has seen.", metavar="DOCS", panel=TARGETS), READ
-]
+HeldOut = Annotated[list[str] | None, Param("Held-out documents for perplexity.", metavar="DOCS", panel=TARGETS), READ]
 
 
 def evaluate_cli(

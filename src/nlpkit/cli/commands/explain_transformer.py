@@ -15,7 +15,7 @@ def explain_transformer_cli(
     *,
     example: Annotated[
         Path | None,
-        Argument("TOML file with words and matrices; default: the lecture's example.", metavar="EXAMPLE"),
+        Argument("TOML file with words and matrices. Default: a built-in example.", metavar="EXAMPLE"),
         READ,
     ] = None,
     options: TransformerOptions,

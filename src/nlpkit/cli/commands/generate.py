@@ -15,19 +15,27 @@ def generate_cli(
     *,
     model: Annotated[
         Path,
-        Argument("Run of ngram-lm or pretrain, an ARPA file, or a folder with a transformer.", metavar="RUN"),
+        Argument("Run of ngram-lm or pretrain, an ARPA file, or a transformers folder.", metavar="RUN"),
         READ,
     ],
     options: GenerateOptions,
     save_probabilities: Annotated[
         Path | None,
         Param(
-            "Also write the likeliest words in each place, with their probabilities.", metavar="FILE", panel="Output"
+            "Also write the most probable words at each position, with their probabilities.",
+            metavar="FILE",
+            panel="Output",
         ),
         TABLE_WRITTEN,
     ] = None,
     candidates: Annotated[
-        int, Param("Words of a place in that table, the chosen one apart.", metavar="N", min=1, panel="Output")
+        int,
+        Param(
+            "Number of words per position in that table, in addition to the chosen word.",
+            metavar="N",
+            min=1,
+            panel="Output",
+        ),
     ] = 5,
     out: OutputFlags,
     run: RunFlags,

@@ -11,7 +11,7 @@ from nlpkit.parameters import Param
 
 def info_cli(
     path: Annotated[str, Argument("A run directory, a corpus, or any file that nlpkit wrote.", metavar="FILE|RUN")],
-    tree: Annotated[bool, Param("The topics of each layer of a topic model as a tree, and nothing else.")] = False,
+    tree: Annotated[bool, Param("Only show the topics of each layer as a tree.")] = False,
     *,
     read: ReadOptions,
     run: RunFlags,

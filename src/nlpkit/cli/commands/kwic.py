@@ -22,13 +22,16 @@ class PlotFlags:
 
     plot: Annotated[
         Path | None,
-        Param("Draw where the hits lie in each document, or in each class of --by (.svg .png .html).", metavar="FILE"),
+        Param(
+            "Draw the positions of the hits in each document, or in each class of --by (.svg .png .html).",
+            metavar="FILE",
+        ),
         WRITTEN,
     ] = None
 
 
 def kwic_cli(
-    pattern: Annotated[str, Argument("Regular expression (Python's re) or, with --glob, words.", metavar="PATTERN")],
+    pattern: Annotated[str, Argument("Regular expression (Python's re), or words with --glob.", metavar="PATTERN")],
     inputs: Inputs,
     out: OutputFlags,
     read: ReadOptions,

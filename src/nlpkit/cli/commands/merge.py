@@ -15,13 +15,13 @@ def merge_cli(
     *,
     parts: Annotated[
         list[str],
-        Argument("The files that a command wrote with --shard, in any order, or a folder.", metavar="PART"),
+        Argument("Files that a command wrote with --shard, in any order, or a folder of them.", metavar="PART"),
         READ,
     ],
     out: OutputFlags,
     save_vocab: Annotated[
         Path | None,
-        Param("Table of the terms that stay, of parts of preprocess: term, cf, df.", metavar="FILE"),
+        Param("Table of the terms kept (term, cf, df). For parts of preprocess.", metavar="FILE"),
         TABLE_WRITTEN,
     ] = None,
     run: RunFlags,

@@ -21,11 +21,11 @@ class FitOptions:
 
     held_out: Annotated[
         float | None,
-        Param("Keep this share of the documents out of the model and print its perplexity on them.", metavar="SHARE"),
+        Param("Hold out this share of the documents and print the perplexity on them.", metavar="SHARE"),
     ] = None
     save_arpa: Annotated[
         Path | None,
-        Param("Write the model as an ARPA file, too, which KenLM reads (.arpa or .arpa.gz).", metavar="FILE"),
+        Param("Also write the model as an ARPA file for KenLM (.arpa or .arpa.gz).", metavar="FILE"),
         WRITTEN,
     ] = None
 

@@ -13,7 +13,7 @@ def plot_cli(
     source: Annotated[
         str, Argument("Run directory of a topic model, a classifier or a comparison.", metavar="RUN"), READ
     ],
-    what: Annotated[str, Argument("What the picture shows, such as map or over-time.", metavar="WHAT")],
+    what: Annotated[str, Argument("Chart to draw, such as map or over-time.", metavar="WHAT")],
     options: PlotOptions,
     out: OutputFlags,
     run: RunFlags,

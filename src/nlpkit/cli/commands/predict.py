@@ -21,7 +21,7 @@ def predict_cli(
     model: Annotated[
         Path,
         Argument(
-            "Run directory of a topic model, a classifier, a fine-tuned or a language model; or an ARPA file.",
+            "Run directory of a topic model, classifier, fine-tuned model or language model; or an ARPA file.",
             metavar="RUN",
         ),
         READ,

@@ -23,20 +23,20 @@ class PreviewOptions:
 
     PANEL: ClassVar[str] = "Preview and tables"
 
-    steps: Annotated[bool, Param("Print what would be done, in its order, and do nothing.")] = False
+    steps: Annotated[bool, Param("Print the steps in order, without doing them.")] = False
     show: Annotated[str | None, Param("Print the first N documents before and after.", metavar="N|all")] = None
     save_vocab: Annotated[
-        Path | None, Param("Table of the terms: term, cf, df; --vocab takes it.", metavar="FILE"), TABLE_WRITTEN
+        Path | None, Param("Table of the terms (term, cf, df), which --vocab can read.", metavar="FILE"), TABLE_WRITTEN
     ] = None
     save_phrases: Annotated[
-        Path | None, Param("Table of the phrases found; --phrase-file takes it.", metavar="FILE"), TABLE_WRITTEN
+        Path | None, Param("Table of the phrases found, which --phrase-file can read.", metavar="FILE"), TABLE_WRITTEN
     ] = None
     save_removed: Annotated[
-        Path | None, Param("Table of the terms that went: term, cf, df, reason.", metavar="FILE"), TABLE_WRITTEN
+        Path | None, Param("Table of the removed terms: term, cf, df, reason.", metavar="FILE"), TABLE_WRITTEN
     ] = None
     save_conllu: Annotated[
         Path | None,
-        Param("All words of the texts with lemma, part of speech and place, in CoNLL-U (spaCy).", metavar="FILE"),
+        Param("All words with lemma, part of speech and position, in CoNLL-U format (spaCy).", metavar="FILE"),
         WRITTEN,
     ] = None
 

@@ -11,7 +11,7 @@ from nlpkit.report.options import ReportOptions
 
 
 def report_cli(
-    source: Annotated[str, Argument("Run directory to look at, or that of nlpkit compare.", metavar="RUN"), READ],
+    source: Annotated[str, Argument("Run directory, also of nlpkit compare.", metavar="RUN"), READ],
     options: ReportOptions,
     out: OutputFlags,
     read: ReadOptions,

@@ -20,9 +20,7 @@ def rolling_lda_cli(
     out: OutputFlags,
     update: Annotated[
         Path | None,
-        Param(
-            "Add the documents, which are newer, to this rolling run; the output gets the longer one.", metavar="RUN"
-        ),
+        Param("Add newer documents to this rolling run. The output is the extended run.", metavar="RUN"),
     ] = None,
     rolling: RollingOptions,
     changes: ChangeOptions,

@@ -24,7 +24,7 @@ def sbert_embed_cli(
     kind: DocumentMethodOptions,
     encoder: SbertOptions,
     sharing: ShardOptions,
-    normalize: Annotated[bool, Param("Divide each vector by its length.")] = True,
+    normalize: Annotated[bool, Param("Scale each vector to length 1.")] = True,
 ) -> None:
     """Encode texts as sentence embeddings, column 'embedding'.
 

@@ -23,7 +23,7 @@ def similar_cli(
     read: ReadOptions,
     run: RunFlags,
     tokens: TokenOptions,
-    queries: Annotated[list[str] | None, Argument("Texts to look for.", metavar="QUERY")] = None,
+    queries: Annotated[list[str] | None, Argument("Texts to search for.", metavar="QUERY")] = None,
 ) -> None:
     """Find documents similar to a text, or to each other.
 

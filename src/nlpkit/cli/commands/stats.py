@@ -21,27 +21,31 @@ class StatisticsOptions:
     by: Annotated[
         str | None,
         Param(
-            "Count also for each value of a column, such as label or topic; date:year (decade, quarter, month, week, day) takes a "
-            "part of a date.",
+            "Also count separately for each value of a column, such as label or topic. date:year (decade, quarter, "
+            "month, week, day) uses a part of a date.",
             metavar="COLUMN",
         ),
     ] = None
     top: Annotated[int, Param("Number of words and n-grams to show.", ("top", "top_n"), min=1)] = 10
-    ngrams: Annotated[str, Param("Sizes of n-grams from 2 to 5; none = no n-grams.", metavar="N,…")] = "2,3"
-    zipf_s: Annotated[float | None, Param("Exponent of the Zipf table; default: the fitted one.", min=0)] = None
+    ngrams: Annotated[str, Param("Sizes of n-grams, from 2 to 5; none = no n-grams.", metavar="N,…")] = "2,3"
+    zipf_s: Annotated[float | None, Param("Exponent for the Zipf table. Default: the fitted exponent.", min=0)] = None
     readability: Annotated[
-        bool, Param("Score how readable the texts are: Flesch, Flesch-Kincaid, Wiener Sachtextformel, LIX.", off="")
+        bool, Param("Compute readability scores: Flesch, Flesch-Kincaid, Wiener Sachtextformel, LIX.", off="")
     ] = False
     dispersion: Annotated[
-        bool, Param("Measure how evenly words are spread over the documents: Gries' DP, Juilland's D.", off="")
+        bool, Param("Measure how evenly words are spread over the documents (Gries' DP, Juilland's D).", off="")
     ] = False
     plot: Annotated[
         list[str] | None,
-        Param("Draw zipf, heaps, lengths (.png .svg .html) or cloud (.png); several allowed.", metavar="[KIND:]FILE"),
+        Param(
+            "Draw zipf, heaps, lengths (.png .svg .html) or cloud (.png). Separate several with commas.",
+            metavar="[KIND:]FILE",
+        ),
         WRITTEN,
     ] = None
     font: Annotated[
-        Path | None, Param("Font of the word cloud; default: one that has the letters.", metavar="FILE", panel="More")
+        Path | None,
+        Param("Font of the word cloud. Default: a font that has the letters.", metavar="FILE", panel="More"),
     ] = None
 
 

@@ -32,7 +32,7 @@ def tfidf_cli(
     to: Annotated[
         str | None,
         Param(
-            "Format of the output: parquet, npz (scipy), mtx (Matrix Market) or svmlight; default: that of the suffix of -o.",
+            "Output format: parquet, npz (scipy), mtx (Matrix Market) or svmlight. Default: from the file name.",
             metavar="FORMAT",
             panel="Output",
         ),
@@ -40,19 +40,20 @@ def tfidf_cli(
     model: Annotated[
         Path | None,
         Param(
-            "Weigh new documents with the terms, idf and columns of an earlier output of tfidf, or place them in its LSA or PCA.",
+            "Weight new documents with the terms, idf and columns of an earlier tfidf output, or project them into "
+            "its LSA or PCA.",
             metavar="WEIGHTS|RUN",
             panel="Weights",
         ),
     ] = None,
     lsa: Annotated[
         int | None,
-        Param("Latent semantic analysis in L dimensions; -o is a directory.", metavar="L", min=1, panel="Weights"),
+        Param("Latent semantic analysis with L dimensions. -o is a directory.", metavar="L", min=1, panel="Weights"),
     ] = None,
     pca: Annotated[
         int | None,
         Param(
-            "First L principal components of the weights, around the mean of the documents; -o is a directory.",
+            "First L principal components of the weights, centred on the mean document. -o is a directory.",
             metavar="L",
             min=1,
             panel="Weights",

@@ -24,7 +24,7 @@ class SideTables:
         Path | None, Param("Table of the differences between groups.", metavar="FILE"), TABLE_WRITTEN
     ] = None
     save_words: Annotated[
-        Path | None, Param("Table of the words of topics in cells; see `words`.", metavar="FILE"), TABLE_WRITTEN
+        Path | None, Param("Table of topic words by period and group (see `words`).", metavar="FILE"), TABLE_WRITTEN
     ] = None
 
 

@@ -24,11 +24,11 @@ Vectors are a run of nlpkit embed-words, a Parquet file with columns word and em
 its name ends in .bin), fastText (.vec) or GloVe.
 """
 VectorFile = Annotated[
-    Path, Argument("Run of embed-words, or a file of word vectors: .txt .vec .bin .parquet.", metavar="VECTORS"), READ
+    Path, Argument("Run of embed-words, or a file of word vectors (.txt .vec .bin .parquet).", metavar="VECTORS"), READ
 ]
-Words = Annotated[list[str], Argument("Words to ask about.", metavar="WORD")]
-SomeWords = Annotated[list[str] | None, Argument("Words to ask about.", metavar="WORD")]
-Top = Annotated[int, Param("Number of words that are shown for each.", min=1)]
+Words = Annotated[list[str], Argument("Words to look up.", metavar="WORD")]
+SomeWords = Annotated[list[str] | None, Argument("Words to look up.", metavar="WORD")]
+Top = Annotated[int, Param("Number of words to show for each word.", min=1)]
 
 
 def nearest_cli(
@@ -63,7 +63,7 @@ def analogy_cli(
         Path | None, Param("Analogies in sections, in the format of questions-words.txt.", metavar="FILE"), READ
     ] = None,
     measure: Annotated[
-        str, Param("Measure: 3cosadd (b - a + c) or 3cosmul (Levy and Goldberg 2014).", metavar="MEASURE")
+        str, Param("Formula: 3cosadd (b - a + c) or 3cosmul (Levy and Goldberg 2014).", metavar="MEASURE")
     ] = "3cosadd",
     top: Top = 5,
     options: VectorOptions,
@@ -104,7 +104,7 @@ def similarity_cli(
     *,
     pairs: Annotated[
         Path | None,
-        Param("Pairs of words with ratings of people, such as WordSim-353 or SimLex-999.", metavar="FILE"),
+        Param("Word pairs with human ratings, such as WordSim-353 or SimLex-999.", metavar="FILE"),
         READ,
     ] = None,
     options: VectorOptions,
@@ -161,16 +161,17 @@ def odd_one_out_cli(
 def bias_cli(
     vectors: VectorFile,
     sets: Annotated[
-        Path, Argument("TOML file with two lists under [attributes], and two under [targets].", metavar="SETS"), READ
+        Path, Argument("TOML file with two lists under [attributes] and two under [targets].", metavar="SETS"), READ
     ],
     *,
     project: Annotated[
-        str | None, Param("Further words to place on the line between the attributes.", metavar="WORD,…")
+        str | None, Param("More words to place on the line between the attributes.", metavar="WORD,…")
     ] = None,
     line: Annotated[
         str,
         Param(
-            "Line: means (difference of means, Garg) or pairs (first component of word pairs, Bolukbasi).",
+            "Direction of the line: means (difference of means, Garg) or pairs (first component of word pairs, "
+            "Bolukbasi).",
             metavar="LINE",
         ),
     ] = "means",
@@ -204,10 +205,12 @@ def bias_cli(
 
 def drift_cli(
     first: Annotated[Path, Argument("Vectors of the first period: a run or a file.", metavar="FIRST"), READ],
-    second: Annotated[Path, Argument("Vectors of the second period, of as many dimensions.", metavar="SECOND"), READ],
+    second: Annotated[
+        Path, Argument("Vectors of the second period, with the same number of dimensions.", metavar="SECOND"), READ
+    ],
     *,
-    top: Annotated[int, Param("Number of words that are shown with neighbours.", min=1)] = 20,
-    least_count: Annotated[int, Param("Least number of occurrences of a word in both.", min=1)] = 1,
+    top: Annotated[int, Param("Number of words whose neighbours are shown.", min=1)] = 20,
+    least_count: Annotated[int, Param("Minimum number of occurrences of a word in both periods.", min=1)] = 1,
     options: VectorOptions,
     out: OutputFlags,
     run: RunFlags,
