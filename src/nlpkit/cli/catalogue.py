@@ -29,136 +29,108 @@ class Entry:
 
 PANELS: dict[str, dict[str, Entry]] = {
     "Text": {
-        "preprocess": Entry("preprocess", "Cut texts into tokens and write them as column 'tokens'.", tables=False),
-        "sbert-embed": Entry("sbert_embed", "Encode texts as sentence embeddings, column 'embedding'.", tables=False),
-        "embed-words": Entry(
-            "embed_words", "Learn vectors of words from documents: word2vec, fastText, GloVe, PMI-SVD, doc2vec."
+        "preprocess": Entry("preprocess", "Split texts into tokens, written to the column 'tokens'.", tables=False),
+        "sbert-embed": Entry(
+            "sbert_embed", "Compute sentence embeddings, written to the column 'embedding'.", tables=False
         ),
+        "embed-words": Entry("embed_words", "Learn word vectors: word2vec, fastText, GloVe, PMI-SVD, doc2vec."),
         "features": Entry(
-            "features", "Make a table of text features: counts, shares, readability, words of a lexicon.", tables=False
+            "features", "Make a table of text features: counts, readability, lexicon words.", tables=False
         ),
-        "tfidf": Entry("tfidf", "Weigh the terms of documents: tf-idf, BM25, LSA, PCA."),
-        "ctfidf": Entry("ctfidf", "Weigh terms by class: which words tell the classes apart."),
-        "stats": Entry("stats", "Count words and documents; fit the laws of Zipf and Heaps."),
-        "collocations": Entry(
-            "collocations", "Find collocations: pairs of words that attract each other, or the collocates of one word."
-        ),
+        "tfidf": Entry("tfidf", "Weight the terms of documents: tf-idf, BM25, LSA, PCA."),
+        "ctfidf": Entry("ctfidf", "Weight terms by class: the words that distinguish the classes."),
+        "stats": Entry("stats", "Count words and documents, and fit the laws of Zipf and Heaps."),
+        "collocations": Entry("collocations", "Find word pairs that attract each other, or one word's collocates."),
         "kwic": Entry("kwic", "Show every match of a pattern in its context."),
         "words": Entry(
             "words",
-            "Ask word vectors: neighbours, analogies, similarity, the word that does not belong.",
+            "Query word vectors: neighbours, analogies, similarity, odd one out.",
             members=("nearest", "analogy", "similarity", "odd-one-out", "bias", "drift", "plot"),
         ),
         "similar": Entry("similar", "Find documents similar to a text, or to each other.", tables=False),
-        "similar-words": Entry(
-            "similar_words", "Compare words, or find those of a corpus nearest to them.", tables=False
-        ),
+        "similar-words": Entry("similar_words", "Find words with a similar spelling.", tables=False),
     },
     "Topics": {
         "bertopic": Entry("bertopic", "Find topics in documents."),
         "lda-gibbs": Entry("lda_gibbs", "Fit LDA by collapsed Gibbs sampling."),
-        "lda-online": Entry("lda_online", "Fit LDA by variational Bayes, batch by batch or on the whole corpus."),
-        "dtm": Entry("dtm", "Fit a dynamic topic model: topics whose words drift over dates."),
+        "lda-online": Entry("lda_online", "Fit LDA by variational Bayes, in batches or on the whole corpus."),
+        "dtm": Entry("dtm", "Fit a dynamic topic model: topics whose words change over time."),
         "plsa": Entry("plsa", "Fit probabilistic latent semantic analysis (pLSA)."),
-        "nmf": Entry("nmf", "Factorise document-term weights into topics without negative numbers (NMF)."),
-        "gsdmm": Entry("gsdmm", "Fit a mixture model for short texts (GSDMM): each document has one topic."),
-        "hdp": Entry("hdp", "Fit a mixture of topics whose number is found with them (HDP)."),
-        "hlda": Entry("hlda", "Fit a tree of topics that grows with the documents (hierarchical LDA)."),
-        "biterm": Entry("biterm", "Fit a biterm topic model for short texts (BTM): each pair of words has one topic."),
-        "stm": Entry(
-            "stm", "Fit a structural topic model: topics with covariates, correlated topics without (STM, CTM)."
-        ),
-        "slda": Entry(
-            "slda", "Fit supervised LDA (sLDA): topics that answer to a label of the documents, and predict it."
-        ),
+        "nmf": Entry("nmf", "Find topics by non-negative matrix factorisation (NMF)."),
+        "gsdmm": Entry("gsdmm", "Fit a mixture model for short texts (GSDMM): one topic per document."),
+        "hdp": Entry("hdp", "Fit HDP: LDA that also finds the number of topics."),
+        "hlda": Entry("hlda", "Fit a tree of topics (hierarchical LDA)."),
+        "biterm": Entry("biterm", "Fit a biterm topic model (BTM) for short texts."),
+        "stm": Entry("stm", "Fit a structural topic model: topics that depend on covariates."),
+        "slda": Entry("slda", "Fit supervised LDA (sLDA): topics that predict a label."),
         "author-topic": Entry(
             "author_topic",
-            "Fit the author-topic model: which topics authors write about, also of documents by several.",
+            "Fit the author-topic model: topics that authors write about.",
         ),
-        "labeled-lda": Entry(
-            "labeled_lda", "Fit labelled LDA: a topic for each label, and each document only uses those of its labels."
-        ),
-        "effects": Entry(
-            "effects", "Estimate the effects of columns of documents on their topics, by a structural topic model."
-        ),
-        "ctm": Entry(
-            "ctm", "Fit a neural topic model from sentence embeddings (ZeroShotTM, CombinedTM) or words (ProdLDA)."
-        ),
-        "etm": Entry("etm", "Fit the embedded topic model (ETM): topics in the space of word vectors."),
+        "labeled-lda": Entry("labeled_lda", "Fit labelled LDA: one topic for each label."),
+        "effects": Entry("effects", "Estimate effects of variables on topics (structural topic model)."),
+        "ctm": Entry("ctm", "Fit a neural topic model (ZeroShotTM, CombinedTM, ProdLDA)."),
+        "etm": Entry("etm", "Fit the embedded topic model (ETM): topics based on word vectors."),
         "fastopic": Entry(
             "fastopic",
-            "Fit FASTopic: topics and words as vectors in the space of sentence embeddings, by optimal transport.",
+            "Fit FASTopic: topics from sentence embeddings by optimal transport.",
         ),
-        "compare": Entry(
-            "compare", "Compare topic models on one corpus: each with several numbers of topics and seeds."
-        ),
-        "rolling-lda": Entry("rolling_lda", "Fit a time series of LDA models over dates, with changes."),
-        "diff": Entry("diff", "Compare the topics of two runs: matched, split, merged, vanished, new."),
-        "topics": Entry("topics", "Show the topics of a run over time, by group, and by their documents."),
-        "edit": Entry("edit", "Edit the topics of a run by a file: merge, split, rename, drop."),
+        "compare": Entry("compare", "Compare topic models on one corpus, by number of topics and seed."),
+        "rolling-lda": Entry("rolling_lda", "Fit a time series of LDA models and detect changes."),
+        "diff": Entry("diff", "Compare two runs: matched, split, merged, vanished and new topics."),
+        "topics": Entry("topics", "Show topics over time, by group, and by their documents."),
+        "edit": Entry("edit", "Merge, split, rename or drop the topics of a run."),
         "cluster": Entry("cluster", "Cluster documents, or the rows of any table with numbers."),
-        "export": Entry(
-            "export", "Write the topics of a run for spreadsheets, Gephi, BERTopic, pyLDAvis or R.", tables=False
-        ),
-        "convert": Entry("convert", "Write topic models for other programs, and read theirs."),
+        "export": Entry("export", "Export topics to spreadsheets, Gephi, BERTopic, pyLDAvis or R.", tables=False),
+        "convert": Entry("convert", "Convert topic models to and from MALLET, pyLDAvis and other formats."),
     },
     "Language models": {
         "ngram-lm": Entry("ngram_lm", "Fit an n-gram language model: Kneser-Ney, Witten-Bell, backoff, add-k."),
-        "generate": Entry("generate", "Write text by a language model: drawn, greedy or by beam search.", tables=False),
-        "attention": Entry(
-            "attention", "Show what a transformer looks at in a text: a map of each head in each layer."
-        ),
+        "generate": Entry("generate", "Write text with a language model.", tables=False),
+        "attention": Entry("attention", "Show what a transformer attends to in a text, by layer and head."),
         "explain-transformer": Entry(
             "explain_transformer",
-            "Calculate a transformer by hand: every matrix of an encoder and a decoder layer, with its formula.",
+            "Compute a transformer by hand, matrix by matrix.",
             tables=False,
         ),
-        "train-tokenizer": Entry(
-            "train_tokenizer", "Train a tokenizer of subwords: byte-pair encoding, WordPiece, unigram."
-        ),
+        "train-tokenizer": Entry("train_tokenizer", "Train a subword tokenizer: BPE, WordPiece or unigram."),
         "pretrain": Entry(
             "pretrain",
-            "Train a language model from scratch: LSTM, ELMo, BERT, GPT-2, T5, Mamba, Hymba and others.",
+            "Train a language model from scratch: LSTM, BERT, GPT-2, T5 and others.",
         ),
-        "spell": Entry("spell", "Find misspelled words and what was meant, by a language model.", tables=False),
+        "spell": Entry("spell", "Find and correct misspelled words with a language model.", tables=False),
     },
     "Classifiers and encoders": {
-        "classify": Entry("classify", "Train a classifier of labelled documents and score it."),
-        "sentiment": Entry("sentiment", "Score the sentiment of texts by a lexicon, without training."),
+        "classify": Entry("classify", "Train a classifier on labelled documents and score it."),
+        "sentiment": Entry("sentiment", "Score sentiment with a lexicon, without training."),
         "zero-shot": Entry(
             "zero_shot",
-            "Give texts labels by their names alone: by embedding, inference, a prompt or a language model.",
+            "Label texts by label names alone, without training.",
         ),
-        "active": Entry("active", "Choose the texts to label next, and write a page for the people who label them."),
-        "active-curve": Entry(
-            "active_curve", "Compare strategies of active learning with random choice, on documents that are labelled."
-        ),
+        "active": Entry("active", "Choose which texts to label next, and write a page for labelling."),
+        "active-curve": Entry("active_curve", "Compare active learning strategies with random choice."),
         "finetune": Entry("finetune", "Fine-tune a transformer on labelled documents, or compare methods."),
-        "train-encoder": Entry(
-            "train_encoder", "Train a sentence encoder on texts, pairs or triplets, for sbert-embed and bertopic."
-        ),
+        "train-encoder": Entry("train_encoder", "Train a sentence encoder on texts, pairs or triplets."),
     },
     "Evaluation": {
-        "evaluate": Entry("evaluate", "Score topic models and predictions; gates for CI."),
+        "evaluate": Entry("evaluate", "Score topic models and predictions, and gate CI jobs."),
         "annotate": Entry(
             "annotate",
-            "Write tasks for people, score their answers, and measure how far coders agree.",
+            "Write tasks for coders, score their answers, and measure agreement.",
             members=("task", "judge", "labels", "score", "agree", "majority"),
         ),
     },
     "Saved models and files": {
-        "predict": Entry(
-            "predict", "Give new documents the topics, classes or probabilities of a saved model.", tables=False
-        ),
+        "predict": Entry("predict", "Apply a saved model to new documents.", tables=False),
         "name": Entry(
             "name",
-            "Name the topics of a run by phrases of their documents, by people, or by a language model.",
+            "Name topics by phrases, by hand, or with a language model.",
             tables=False,
         ),
-        "plot": Entry("plot", "Draw one picture of a run for a paper: SVG, PDF or PNG.", tables=False),
-        "report": Entry("report", "Make one HTML page of a run that opens anywhere.", tables=False),
-        "merge": Entry("merge", "Put the parts of a table together that a command wrote with --shard.", tables=False),
-        "info": Entry("info", "Say what a file or run directory holds and how it was made."),
+        "plot": Entry("plot", "Draw one figure of a run: SVG, PDF or PNG.", tables=False),
+        "report": Entry("report", "Write a self-contained HTML report of a run.", tables=False),
+        "merge": Entry("merge", "Combine the parts of a table written with --shard.", tables=False),
+        "info": Entry("info", "Show what a file or run directory holds and how it was made."),
     },
 }
 COMMANDS = {name: entry for commands in PANELS.values() for name, entry in commands.items()}

@@ -13,7 +13,7 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import READ, Param
 
 Annotators = Annotated[str | None, Param("Columns with the labels of each coder: a,b,c.", metavar="COLS")]
-HELP = """Write tasks for people, score their answers, and measure how far coders agree.
+HELP = """Write tasks for coders, score their answers, and measure agreement.
 
 \b
 Examples:
@@ -22,7 +22,8 @@ Examples:
   nlpkit annotate agree data/samples/coders.csv --annotators anna,ben,chiara
   nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara -o labelled.parquet
 
-A task is a page that coders open in a browser, with a key that stays with you; score compares their answers with the key.
+A task is an HTML page that coders open in a browser. Its key holds the right answers and stays with you. `nlpkit annotate
+score` compares the answers with the key.
 """
 Encoding = Annotated[
     str | None, Param("Encoding of the tables. Default: UTF-8; if that fails, detected.", panel="Input")
@@ -57,9 +58,9 @@ def task_cli(
 ) -> None:
     """Write questions about topics for people.
 
-    One page that needs no network (and a CSV for those who prefer a spreadsheet), and a key with the right answers that stays
-    with you. Coders find the word, the topic or the set of words that does not belong, or rate how related words are (Chang
-    et al. 2009; Newman et al. 2010).
+    The output is an HTML page that works offline, a CSV file for those who prefer a spreadsheet, and a key with the right
+    answers. Keep the key. Coders find the word, topic or set of words that does not belong, or rate how related words are
+    (Chang et al. 2009; Newman et al. 2010).
 
     \b
     Examples:
@@ -91,11 +92,13 @@ def judge_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Let a language model answer a task that was written for people.
+    """Let a language model answer a task written for people.
 
-    The model is any that speaks OpenAI's protocol: ollama, llama.cpp, vLLM or a hosted one, with its key in the environment as
-    NLPKIT_LLM_KEY. It is asked one question after the other and shown what people are shown, never the key. The file of answers
-    goes to score, beside those of people. Answers are kept by question, so a second run asks nothing and a broken one goes on.
+    Any model with OpenAI's protocol works: ollama, llama.cpp, vLLM or a hosted model. The environment variable NLPKIT_LLM_KEY
+    holds its API key. The model gets one question at a time and sees what people see, never the key file.
+
+    Score its file of answers together with the answers of people. Answers are saved, so a second run asks nothing, and an
+    interrupted run continues.
 
     \b
     Examples:
@@ -131,10 +134,10 @@ def labels_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Make labelled documents of the answers to a page of nlpkit active.
+    """Turn the answers to a page of nlpkit active into labelled documents.
 
-    The table has id, text and label, and goes on to classify or finetune. Of several coders label is the one that most of them gave,
-    empty for a tie; each coder has a column, which agree and majority take. Texts that nobody labelled are left out.
+    The output table has id, text and label; classify and finetune read it. With several coders, label is the majority label,
+    empty for a tie. Each coder also has a column, which agree and majority read. Texts without any answer are left out.
 
     \b
     Examples:
@@ -171,10 +174,10 @@ def score_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Score the answers of coders to a task.
+    """Score coders' answers to a task.
 
-    Precision or mean rating, by topic and by coder, with intervals; how probable the topics were that were taken for the
-    intruder; and how far the coders agree (Krippendorff's alpha, kappas).
+    nlpkit prints precision or mean rating by topic and by coder, with intervals. For topic intrusion it also prints how
+    probable the chosen topics were. With several coders it prints their agreement (Krippendorff's alpha, kappas).
 
     \b
     Examples:
@@ -215,10 +218,10 @@ def agree_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Measure how far coders agree.
+    """Measure agreement between coders.
 
-    Krippendorff's alpha with its interval, percent agreement, Fleiss' and Cohen's kappa; without each coder, by pair, and how
-    votes come out. Missing judgements are allowed.
+    nlpkit prints Krippendorff's alpha with its interval, percent agreement, and Fleiss' and Cohen's kappa. It repeats them
+    without each coder and for each pair, and shows how votes turn out. Missing judgements are allowed.
 
     \b
     Examples:
@@ -268,11 +271,11 @@ def majority_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Write a table with the label that most coders gave, or with the most probable one.
+    """Write a table with the majority label or the most probable label.
 
-    A unit whose coders gave two labels equally often has none. dawid-skene estimates from the judgements alone how each coder errs
-    (Dawid & Skene 1979): reliable coders count for more, and a probability tells how certain a label is. The table is a document
-    table where it has texts, and goes on to classify or finetune.
+    With votes, a unit gets no label if two labels are equally frequent. dawid-skene estimates how often each coder errs, from
+    the judgements alone (Dawid & Skene 1979). Reliable coders count for more, and a probability shows how certain each label
+    is. If the table has texts, classify and finetune can read it.
 
     \b
     Examples:

@@ -23,11 +23,11 @@ def attention_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Show what a transformer looks at in a text: a map of each head in each layer.
+    """Show what a transformer attends to in a text, by layer and head.
 
-    -o takes a page (.html), which needs no network, or a table (.parquet, .csv …: layer, head, from, to, weight). The table on the
-    screen is the rollout (Abnar & Zuidema 2020): how much of each token is in the one that reads the text, the first, or the last of
-    a model that sees no later token.
+    -o writes an HTML page that works offline (.html), or a table (.parquet, .csv …: layer, head, from, to, weight). The table
+    on the screen is the rollout (Abnar & Zuidema 2020): how much each token contributes to the token that represents the text.
+    That is the first token, or the last token of a causal model.
 
     \b
     Examples:

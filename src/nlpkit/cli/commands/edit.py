@@ -33,12 +33,15 @@ def edit_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Edit the topics of a run by a file: merge, split, rename, drop.
+    """Merge, split, rename or drop the topics of a run.
 
-    The file also takes pin, reorder, reduce = 20, max_outliers = "5 %" and stop_words. RUN stays as it is; -o gets a run of the
-    same kind, with words, sizes and scores worked out again and the same vocabulary. Topics that are not edited keep their numbers
-    as far as possible; manifest.json says what each topic was. The file can be used again on a later fit: topics are known by
-    their words there, and what no longer applies is listed. The seed is that of the fit.
+    A TOML file lists the edits; --init writes one to fill in. It can also pin and reorder topics, and set reduce = 20,
+    max_outliers = "5 %" and stop_words. RUN is not changed. -o writes a new run of the same kind, with the same vocabulary and
+    with words, sizes and scores computed again. Topics that are not edited keep their numbers where possible; manifest.json
+    records the origin of each topic.
+
+    You can apply the same file to a later fit. Topics are then recognised by their words, and edits that no longer apply are
+    listed. The seed is the seed of the fit.
 
     \b
     Examples:

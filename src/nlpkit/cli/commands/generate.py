@@ -40,11 +40,11 @@ def generate_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Write text by a language model: drawn, greedy or by beam search.
+    """Write text with a language model.
 
-    Each text begins with --prompt and ends where the model ends a sentence, or after --max-words (of a transformer: tokens). With -o
-    a table (id, text, words, log10_prob, ended) is written. The same seed gives the same texts. Greedy and beam search of a
-    transformer are those of transformers' generate. One of encoder and decoder (T5, BART) reads --prompt and writes a text for it.
+    Each text starts with --prompt. It ends where the model ends a sentence, or after --max-words (transformers: tokens). -o
+    writes a table (id, text, words, log10_prob, ended). The same seed gives the same texts. For transformers, greedy and beam
+    search work as in the transformers library. An encoder-decoder model (T5, BART) reads --prompt and writes a text for it.
 
     \b
     Examples:

@@ -60,12 +60,14 @@ def preprocess_cli(
     preview: PreviewOptions,
     sharing: ShardOptions,
 ) -> None:
-    """Cut texts into tokens and write them as column 'tokens'.
+    """Split texts into tokens, written to the column 'tokens'.
 
-    By default: tags, addresses and numbers fall away; Unicode words are cut (don't, AT&T and
-    state-of-the-art stay whole; Chinese, Japanese and Thai give character n-grams); lower case; stop words of the
-    detected language; terms in too few or too many documents. --steps prints the plan in its order, --show 3 what
-    it does to three documents. Every input column travels along; the text itself is never altered.
+    By default, nlpkit removes tags, addresses and numbers, lowercases the texts, and splits them into Unicode words. don't,
+    AT&T and state-of-the-art stay whole; Chinese, Japanese and Thai give character n-grams. It then removes stop words of the
+    detected language, and terms in too few or too many documents.
+
+    --steps prints these steps in order, and --show 3 shows their effect on three documents. The output keeps every input
+    column, and the text itself is never changed.
 
     \b
     Examples:

@@ -52,13 +52,15 @@ class StatisticsOptions:
 def stats_cli(
     inputs: Inputs, out: OutputFlags, read: ReadOptions, run: RunFlags, words: CountOptions, show: StatisticsOptions
 ) -> None:
-    """Count words and documents; fit the laws of Zipf and Heaps.
+    """Count words and documents, and fit the laws of Zipf and Heaps.
 
-    All words count, stop words too, unless the documents already have tokens: then these. Zipf's exponent is the most
-    likely one, with its standard error and the largest gap between law and corpus; Heaps' law is fitted to the growth of
-    the vocabulary in the order of the documents. MTLD, MATTR and HD-D measure lexical diversity whatever the length. N-grams
-    are listed that occur twice or more. With -o a table (term, cf, df, rank, share, zipf; dp, dp_norm and juilland_d with
-    --dispersion) is written, with --by for each class.
+    All words count, including stop words. If the documents have tokens, these are counted instead. Zipf's exponent is the
+    maximum likelihood estimate, with its standard error and the largest gap between law and corpus. Heaps' law is fitted to the
+    growth of the vocabulary in the order of the documents. MTLD, MATTR and HD-D measure lexical diversity independently of
+    length. N-grams must occur at least twice to be listed.
+
+    -o writes a table (term, cf, df, rank, share, zipf; with --dispersion also dp, dp_norm and juilland_d), with --by for each
+    class.
 
     \b
     Examples:

@@ -60,13 +60,15 @@ def tfidf_cli(
         ),
     ] = None,
 ) -> None:
-    """Weigh the terms of documents: tf-idf, BM25, LSA, PCA.
+    """Weight the terms of documents: tf-idf, BM25, LSA, PCA.
 
-    The weight of a term in a document is tf · ln(M / df) as it stands; --scheme, or --tf, --idf and --norm, choose
-    another. Writes one row for each term of a document (id, term, tf, weight), terms in alphabetical order, and beside it
-    <stem>.vocab.parquet (term, cf, df, idf). --select keeps the features that tell classes apart and prints the best of
-    each; weights stay those of the whole vocabulary. --lsa and --pca write document and term vectors. --model weighs new documents
-    as scikit-learn's `transform` does: same columns in the same order, idf of the training documents, other terms left out.
+    The default weight of a term in a document is tf · ln(M / df). --scheme, or --tf, --idf and --norm, choose another. The
+    output has one row for each term of a document (id, term, tf, weight), with terms in alphabetical order.
+    <stem>.vocab.parquet next to it holds term, cf, df and idf.
+
+    --select keeps the features that separate the classes and prints the best of each class; weights still use the whole
+    vocabulary. --lsa and --pca write document and term vectors. --model weights new documents as scikit-learn's `transform`
+    does: same columns, same order, idf of the training documents, other terms left out.
 
     \b
     Examples:

@@ -37,11 +37,12 @@ def topics_cli(
     side: SideTables,
     run: RunFlags,
 ) -> None:
-    """Show the topics of a run over time, by group, and by their documents.
+    """Show topics over time, by group, and by their documents.
 
-    Shares of the documents with 95 % intervals, in every period and group, also those without documents; a trend for each
-    topic, and a test of each whether groups differ, with the false discovery rate (q) over all topics. Works on every run of
-    a topic model; no text is read unless words or documents are asked for, and nothing is embedded.
+    nlpkit prints the share of each topic in every period and group with 95 % intervals, also where there are no documents. It
+    adds a trend for each topic and a test for differences between groups. The false discovery rate (q) covers all topics.
+
+    The command works on every run of a topic model. It computes no embeddings, and it reads texts only for words or documents.
 
     \b
     Examples:

@@ -12,7 +12,7 @@ from nlpkit.parameters import READ, Param
 from nlpkit.report.plot_options import WordPictureOptions
 from nlpkit.words.question_options import VectorOptions
 
-HELP = """Ask word vectors: neighbours, analogies, similarity, the word that does not belong.
+HELP = """Query word vectors: neighbours, analogies, similarity, odd one out.
 
 \b
 Examples:
@@ -20,8 +20,8 @@ Examples:
   nlpkit words analogy vectors/ --questions questions-words.txt
   nlpkit words similarity vectors/ --pairs wordsim353.tsv
 
-Vectors are a run of nlpkit embed-words, a Parquet file with columns word and embedding, or a file of word2vec (text, or binary where
-its name ends in .bin), fastText (.vec) or GloVe.
+VECTORS is a run of nlpkit embed-words, a Parquet file with columns word and embedding, or a file of word2vec, fastText (.vec)
+or GloVe. word2vec files are text, or binary if the name ends in .bin.
 """
 VectorFile = Annotated[
     Path, Argument("Run of embed-words, or a file of word vectors (.txt .vec .bin .parquet).", metavar="VECTORS"), READ
@@ -36,7 +36,7 @@ def nearest_cli(
 ) -> None:
     """Find the words nearest to some words, by the cosine of their vectors.
 
-    A word that the vocabulary does not have gets a vector of its n-grams where the vectors are those of fastText.
+    With fastText vectors, a word missing from the vocabulary gets a vector from its n-grams.
 
     \b
     Examples:
@@ -70,10 +70,10 @@ def analogy_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Answer what is to c as b is to a, or score the answers to a file of questions.
+    """Complete analogies (a is to b as c is to …), or score a file of them.
 
-    The words of a question are no answers to it. Of a file, the accuracy is the share of right answers to the questions whose four
-    words are known, by section and of all; the number of the others is shown.
+    The words of a question are not allowed as answers. For a file, nlpkit prints the share of right answers, by section and
+    overall, among the questions whose four words are known. It also prints the number of the other questions.
 
     \b
     Examples:
@@ -111,10 +111,10 @@ def similarity_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Compare words by the cosine of their vectors, or a file of rated pairs with what people say.
+    """Compare words by the cosine of their vectors, or with human ratings.
 
-    Of a file: Spearman's rho and Pearson's r of cosines and ratings with 95 % intervals, over the pairs that have two vectors,
-    and how many these are.
+    For a file of rated pairs, nlpkit prints Spearman's rho and Pearson's r between cosines and ratings with 95 % intervals.
+    Only pairs with two vectors count, and nlpkit prints how many these are.
 
     \b
     Examples:
@@ -138,9 +138,9 @@ def similarity_cli(
 def odd_one_out_cli(
     vectors: VectorFile, words: Words, *, options: VectorOptions, out: OutputFlags, run: RunFlags
 ) -> None:
-    """Name the word that is the least like the others.
+    """Find the word that is least like the others.
 
-    It has the smallest cosine with the mean of all of them.
+    It is the word with the smallest cosine to the mean of all of them.
 
     \b
     Examples:
@@ -179,10 +179,11 @@ def bias_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Test whether words stand nearer to one set of words than to another (WEAT), and place words between them.
+    """Test whether words are closer to one set of words than another (WEAT).
 
-    The effect size and the p-value over partitions of the targets are those of Caliskan et al. (2017). A projection is the cosine
-    with the line from the second list of attributes to the first. Words without a vector are left out, and named.
+    The effect size and the p-value over partitions of the targets follow Caliskan et al. (2017). --project also places words
+    between the two sets: the projection is the cosine with the line from the second list of attributes to the first. Words
+    without a vector are left out and listed.
 
     \b
     Examples:
@@ -215,10 +216,11 @@ def drift_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Find the words that moved most between two vector spaces, such as those of two periods.
+    """Find the words that moved most between two vector spaces.
 
-    The first space is rotated onto the second (orthogonal Procrustes, Hamilton et al. 2016). Rare words have noisy vectors, so z
-    compares the distance of a word with those of the words of nearly its frequency.
+    The vectors usually come from two periods. nlpkit rotates the first space onto the second (orthogonal Procrustes, Hamilton
+    et al. 2016). Rare words have noisy vectors, so z compares the distance of a word with the distances of words of similar
+    frequency.
 
     \b
     Examples:
@@ -246,9 +248,9 @@ def plot_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Draw words in the plane of their first two principal components: SVG, PDF or PNG.
+    """Draw words in two dimensions (principal components): SVG, PDF or PNG.
 
-    The axes tell how much of the variance of these words they show. The same vectors give the same bytes.
+    The axes show how much of the variance of these words they explain. The same vectors give the same bytes.
 
     \b
     Examples:
