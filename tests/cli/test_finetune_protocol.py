@@ -1,4 +1,4 @@
-"""nlpkit finetune --protocol majority-vote: samples, repeats, votes and ranks; bytes, and runs that are killed and go on."""
+"""nlpkit finetune --protocol majority: samples, repeats, votes and ranks; bytes, and runs that are killed and go on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nlpkit.errors import InputError
 from tests.cli.conftest import files, nlpkit_process, read, run_cli, write_jsonl
 from tests.cli.finetune_data import base_model, rows, tune
 
-TWO = ["--protocol", "majority-vote(samples=2,repeats=2)"]
+TWO = ["--protocol", "majority(samples=2,repeats=2)"]
 TIMED = ("manifest.json", "metrics.json", "curve.jsonl", "costs.parquet")
 
 
@@ -93,7 +93,7 @@ def test_samples_are_crossed_with_repeats_and_vote(base: Path) -> None:
 def test_samples_with_one_training_each_differ(base: Path) -> None:
     """Without a vote; the training of the first sample is the one that finetune does without a protocol."""
     words = ["--totals", "9", "--test", "test.jsonl"]
-    done = tune("train.jsonl", *words, "--protocol", "majority-vote(samples=3,repeats=1)", "-o", "run", base=base, steps=3)
+    done = tune("train.jsonl", *words, "--protocol", "majority(samples=3,repeats=1)", "-o", "run", base=base, steps=3)
     table = [row for row in read("run/comparison.parquet").to_pylist() if row["method"] != "majority"]
     assert [(row["sample"], row["seed"]) for row in table] == [(42, 42), (43, 42), (44, 42)]
     assert len({row["brier"] for row in table}) == 3
@@ -114,7 +114,7 @@ def test_a_protocol_without_sizes_takes_the_usual_ones(base: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--protocol", "lecture"], "give one of majority-vote"),
+        (["--protocol", "lecture"], "give one of majority"),
         ([*TWO, "--seeds", "2"], "leave --seeds out"),
         ([*TWO, "--cv", "3"], "--cv deals all documents into folds"),
         ([*TWO, "--totals", "2"], "3 classes need at least one document each"),

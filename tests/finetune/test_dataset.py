@@ -241,10 +241,10 @@ def test_the_vote_of_models_and_what_decides_a_tie() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("lecture", "majority-vote"),
-        ("majority-vote(folds=3)", "samples"),
-        ("majority-vote(repeats=0)", "1 or more"),
-        ("majority-vote(samples=2.5)", "whole"),
+        ("lecture", "majority"),
+        ("majority(folds=3)", "samples"),
+        ("majority(repeats=0)", "1 or more"),
+        ("majority(samples=2.5)", "whole"),
     ],
 )
 def test_protocols_that_cannot_be(text: str, said: str) -> None:
@@ -253,13 +253,13 @@ def test_protocols_that_cannot_be(text: str, said: str) -> None:
 
 
 def test_a_protocol_is_a_comparison_with_seeds_of_its_own() -> None:
-    protocol = FinetuneOptions(method="head", protocol="majority-vote(repeats=2)").repeated()
+    protocol = FinetuneOptions(method="head", protocol="majority(repeats=2)").repeated()
     assert protocol is not None
-    assert (protocol.spelling, protocol.samples) == ("majority-vote(samples=5,repeats=2)", 5)
-    assert FinetuneOptions(method="head", protocol="majority-vote").compares(DatasetOptions())
+    assert (protocol.spelling, protocol.samples) == ("majority(samples=5,repeats=2)", 5)
+    assert FinetuneOptions(method="head", protocol="majority").compares(DatasetOptions())
     assert FinetuneOptions(method="head", protocol="course(repeats=2)").repeated() == protocol  # its earlier name
     with pytest.raises(UsageError, match="leave `seeds` out"):
-        FinetuneOptions(protocol="majority-vote", seeds=2).repeated()
+        FinetuneOptions(protocol="majority", seeds=2).repeated()
 
 
 @pytest.mark.parametrize(

@@ -316,7 +316,7 @@ class FinetuneOptions:
     protocol: Annotated[
         str | None,
         Param(
-            "Protocol of a comparison: majority-vote(samples=5,repeats=5) trains 5 times on each of 5 samples of documents and "
+            "Protocol of a comparison: majority(samples=5,repeats=5) trains 5 times on each of 5 samples of documents and "
             "takes the majority vote (Rieger et al. 2024).",
             metavar="NAME(…)",
         ),

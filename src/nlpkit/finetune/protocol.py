@@ -13,8 +13,8 @@ from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.predictions import TaskPredictions
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
-PROTOCOLS: dict[str, dict[str, Value]] = {"majority-vote": {"samples": 5, "repeats": 5}}
-_EARLIER_NAME = "course"  # of majority-vote
+PROTOCOLS: dict[str, dict[str, Value]] = {"majority": {"samples": 5, "repeats": 5}}
+_EARLIER_NAME = "course"  # of majority
 TOTALS = "10,100"  # where neither `shots` nor `totals` is given
 
 
@@ -36,13 +36,13 @@ class Protocol:
 
 
 def parse_protocol(text: str) -> Protocol:
-    """Return the protocol that is spelled like `majority-vote` or `majority-vote(samples=3)`.
+    """Return the protocol that is spelled like `majority` or `majority(samples=3)`.
 
     Raises:
         UsageError: no such protocol or option, or fewer than one sample or training.
     """
     if text == _EARLIER_NAME or text.startswith(f"{_EARLIER_NAME}("):
-        text = text.replace(_EARLIER_NAME, "majority-vote", 1)
+        text = text.replace(_EARLIER_NAME, "majority", 1)
     name, options = parse_options(text, PROTOCOLS, "protocol")
     for option, value in options.items():
         if int(value) < 1:

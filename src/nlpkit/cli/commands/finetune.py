@@ -34,13 +34,13 @@ def finetune_cli(
     Examples:
       nlpkit finetune data/samples/questions.jsonl --shots 4 -o tuned/
       nlpkit finetune data/samples/questions.jsonl --method "head,lora(r=4)" --max-steps 9 -o both/
-      nlpkit finetune data/samples/questions.jsonl --method head --protocol majority-vote --totals 8 -o all/
+      nlpkit finetune data/samples/questions.jsonl --method head --protocol majority --totals 8 -o all/
 
     The labels decide the task: one class, several labels (a column of lists), numbers, or a label for each word. --pair-col
     reads sentence pairs, and --context adds neighbouring texts. Scores come from --test, --split, --cv, or a held-out fifth of
     the documents. The majority class is shown as the baseline.
 
-    Several methods, --shots, --totals or --seeds are compared in one table. --protocol majority-vote compares them on 5 samples
+    Several methods, --shots, --totals or --seeds are compared in one table. --protocol majority compares them on 5 samples
     with 5 trainings each, and `nlpkit plot RUN ranks` draws how the methods rank.
 
     The command writes a run directory with metrics.json, curve.jsonl and the model in the format of transformers, peft or
