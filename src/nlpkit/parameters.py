@@ -149,7 +149,7 @@ def with_settings(
         if name in ROLES:
             role = name.removesuffix("_col")
             hint = f"; columns are named as documents are read: read_corpus(FILE, {name}=…) or Corpus.from_frame(data, {role}=…)"
-        raise TypeError(f"'{name}' is no option here{hint}")
+        raise TypeError(f"'{name}' is not an option here{hint}")
     return filled
 
 
@@ -161,7 +161,7 @@ def _record(record: Any, kind: Callable[[], Any]) -> Any:
         return record
     needed = f"{kind.__name__}(…)" if isinstance(kind, type) and is_dataclass(kind) else "a record of options"
     raise UsageError(
-        f"an argument takes {needed}, got {truncated(repr(record), 60)}; single options go by their names, such as `seed=1`"
+        f"an argument takes {needed}, got {truncated(repr(record), 60)}; pass single options by name, such as `seed=1`"
     )
 
 

@@ -103,22 +103,22 @@ class ActiveOptions:
             raise unknown_value("vectors", self.vectors, VECTORS)
         if by in BY_PROBABILITIES and self.model is None:
             raise UsageError(
-                f"`by={by}` asks a classifier what it is uncertain about: name its run with `model`, or begin with `by=diverse`",
+                f"`by={by}` needs a classifier: name its run with `model`, or start with `by=diverse`",
                 parameter="by",
             )
         names = self.label_names()
         if self.page is None and names:
             raise UsageError(
-                "`labels` are those that the `page` offers; name the page, or leave them out", parameter="labels"
+                "`labels` are the choices on the `page`; add `page`, or leave `labels` out", parameter="labels"
             )
         if self.page is not None and self.model is None and not names:
             raise UsageError(
-                "the page needs the labels to choose from, and without a `model` they are not known: `labels=sports,politics`",
+                "the page needs labels to choose from. Without a `model`, name them: `labels=sports,politics`",
                 parameter="labels",
             )
         if names and (len(names) < 2 or len(set(names)) < len(names)):
             raise UsageError(
-                f"`labels={','.join(names)}`: two labels or more are needed, each another, such as sports,politics",
+                f"`labels={','.join(names)}`: at least two different labels are needed, such as sports,politics",
                 parameter="labels",
             )
 
@@ -184,7 +184,8 @@ class ActiveCurveOptions:
                 raise unknown_value(name, getattr(self, name), known)
         if self.model == "nb" and self.vectors == "embedding":
             raise UsageError(
-                "`model=nb` takes no negative numbers, which embeddings have; add `vectors=tfidf`", parameter="model"
+                "`model=nb` does not accept negative numbers, and embeddings have them; add `vectors=tfidf`",
+                parameter="model",
             )
         if self.plot is not None and self.plot.suffix.lower() not in PICTURES:
             raise UsageError(f"`plot={self.plot}`: a picture is one of {' '.join(PICTURES)}", parameter="plot")

@@ -88,9 +88,9 @@ class SplitOptions:
         tests = [name for name in ("test", "split", "cv") if getattr(self, name) is not None]
         if len(tests) > 1:
             named = " and ".join(f"`{name}`" for name in tests)
-            raise UsageError(f"{named} each say what the model is scored on; keep one", parameter=tests[1])
+            raise UsageError(f"{named} each choose the test documents; keep one", parameter=tests[1])
         if self.groups is not None and (self.test is not None or self.split is not None):
-            raise UsageError("`groups` is about the folds of `cv`; leave it out", parameter="groups")
+            raise UsageError("`groups` only applies to the folds of `cv`; leave it out", parameter="groups")
         if self.label_sep == "":
             raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
 
@@ -262,8 +262,8 @@ class ClassifierOptions:
         check_annotators_by(self.annotators_by, self.annotators)
         if self.coders() and (self.model not in SOFT or self.task not in ("auto", "classes") or self.rules is not None):
             raise UsageError(
-                f"`annotators` make soft labels of classes, which {', '.join(SOFT)} learn; take one of these, or write one label for each "
-                "text with nlpkit annotate majority",
+                f"`annotators` give soft labels, which only {', '.join(SOFT)} can learn; use one of these, or write "
+                "one label per text with nlpkit annotate majority",
                 parameter="annotators",
             )
         self.values("cost")

@@ -127,14 +127,14 @@ class SentimentOptions:
         confidence_level(self.ci)
         if not self.negation and (self.negations is not None or self.negation_reach is not None):
             raise UsageError(
-                "`negation=False` leaves `negations` and `negation_reach` without a use; leave one out",
+                "`negation=False` turns `negations` and `negation_reach` off; leave one out",
                 parameter="negation",
             )
         adds_weights = {"lexicon_score": self.lexicon_score != "sum", "negation_reach": self.negation_reach is not None}
         unused = [f"`{name}`" for name, changed in adds_weights.items() if changed]
         if self.lex2sent and unused:
             raise UsageError(
-                f"{', '.join(unused)}: Lex2Sent does not add weights up; leave it out, or leave out `lex2sent`",
+                f"{', '.join(unused)}: Lex2Sent does not use it; leave it out, or leave out `lex2sent`",
                 parameter="lex2sent",
             )
         if not self.lex2sent:

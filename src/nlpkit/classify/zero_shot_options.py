@@ -141,7 +141,7 @@ class ZeroShotOptions(LlmOptions):
         for slot in slots:
             if self.sentence.count(slot) != 1:
                 raise UsageError(
-                    f"`template={self.template}`: {slot} is needed once, as in '{TEMPLATES[self.by]}'; it is there "
+                    f"`template={self.template}`: {slot} must occur once, as in '{TEMPLATES[self.by]}'; it occurs "
                     f"{self.sentence.count(slot)} times",
                     parameter="template",
                 )
@@ -150,9 +150,11 @@ class ZeroShotOptions(LlmOptions):
         """Refuse what labels by a language model at an address have no use for."""
         others = {"by": self.by != COSINE, "template": self.template is not None}
         for name in [name for name, is_set in others.items() if is_set]:
-            raise UsageError(f"`{name}`: labels by `llm` have no use for it; leave it out", parameter=name)
+            raise UsageError(f"`{name}`: labels by `llm` do not use it; leave it out", parameter=name)
         if self.probabilities:
-            raise UsageError("`probabilities`: labels by `llm` have none; leave it out", parameter="probabilities")
+            raise UsageError(
+                "`probabilities`: labels by `llm` have no probabilities; leave it out", parameter="probabilities"
+            )
 
     @property
     def sentence(self) -> str:

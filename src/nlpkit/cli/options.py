@@ -93,7 +93,7 @@ class OutputFlags:
             UsageError: it was not.
         """
         if self.output is None:
-            raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
+            raise UsageError(f"no output is named; add -o {example}, or -o - for JSON lines on stdout")
         return self.table_target(example)
 
     def run_target(self, inputs: Sequence[str], suffix: str) -> Path:
@@ -118,7 +118,7 @@ class OutputFlags:
             )
         if self.output is not None:
             if Path(self.output).name in ("", ".."):
-                raise UsageError(f"-o {self.output} is no name of a new directory; give one, such as -o run/")
+                raise UsageError(f"-o {self.output} is not the name of a new directory; name one, such as -o run/")
             ending = Path(self.output).suffix.lower()
             if ending in FORMATS or ending in MATRICES:
                 raise UsageError(
@@ -143,7 +143,7 @@ class OutputFlags:
                 raise UsageError("-o - and --json both write to stdout; give -o FILE, or leave --json out")
             return output
         if output.endswith("/"):
-            raise UsageError(f"output {output} is a directory, a file was needed, such as -o {output}{example}")
+            raise UsageError(f"output {output} is a directory, but a file is needed, such as -o {output}{example}")
         check_table(output, force=self.force)
         return output
 
@@ -161,7 +161,7 @@ class OutputFlags:
         path = Path(self.output)
         if self.output == "-":
             raise UsageError(
-                "the scores go to stdout with --json and --markdown; -o takes a file, such as -o metrics.json"
+                "the scores go to stdout with --json and --markdown; with -o, name a file such as -o metrics.json"
             )
         if path.suffix.lower() != ".json":  # all there is to say, for --baseline; a table has a row for each score
             table_format(path)
@@ -313,7 +313,7 @@ def _check_side_files(parameters: Sequence[inspect.Parameter], values: Mapping[s
         if str(path) == "-":
             raise UsageError(f"{option} -: only the output itself goes to stdout; give a file")
         if path.absolute() in taken:
-            raise UsageError(f"{option} {path}: {taken[path.absolute()]} goes there already; give another file")
+            raise UsageError(f"{option} {path}: {taken[path.absolute()]} is already written there; name another file")
         taken[path.absolute()] = option
         if files.written == "table":
             table_format(path)

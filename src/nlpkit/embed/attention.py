@@ -143,8 +143,8 @@ def attention_maps(model: Any, tokenizer: Any, text: str, *, max_tokens: int, na
         raise InputError(f"{name} is of type '{model.config.model_type}', which has no attention to show")
     if any(a.shape[-2:] != (T, T) for a in layers):
         raise InputError(
-            f"{name} does not attend from all tokens to all (its maps have {layers[0].shape[-2]} × {layers[0].shape[-1]} "
-            f"cells for {T} tokens), as models with windows or with vectors before the text do"
+            f"{name} does not attend from every token to every token (its maps have {layers[0].shape[-2]} × "
+            f"{layers[0].shape[-1]} cells for {T} tokens), as models with windows or with vectors before the text do"
         )
     weights = np.stack([a[0].float().numpy() for a in layers]).astype(np.float32)
     causal = not np.triu(weights.max(axis=(0, 1)), 1).any() and T > 1

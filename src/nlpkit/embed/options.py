@@ -199,17 +199,18 @@ class DocumentMethodOptions:
             raise unknown_value("dtype", self.dtype, DTYPES)
         if self.dtype in ("int8", "binary") and not normalize:
             raise UsageError(
-                f"`dtype={self.dtype}` keeps the directions of vectors and not their lengths; leave `normalize=False` out"
+                f"`dtype={self.dtype}` keeps the directions of vectors but not their lengths; leave "
+                "`normalize=False` out"
             )
         if self.dtype == "binary" and self.method != "sbert":
             raise UsageError(
-                "`dtype=binary` has no vector of zeros, which a document without known words gets; take int8"
+                "`dtype=binary` cannot store a vector of zeros, which a document without known words needs; use int8"
             )
         if self.method not in METHODS:
             raise unknown_value("method", self.method, METHODS)
         if self.method == "mean-words" and self.vectors is None:
             raise UsageError("`method=mean-words` needs word vectors: give `vectors`", parameter="vectors")
         if self.method == "sbert" and self.vectors is not None:
-            raise UsageError("`vectors` go with `method=mean-words` or `method=doc2vec`", parameter="vectors")
+            raise UsageError("`vectors` needs `method=mean-words` or `method=doc2vec`", parameter="vectors")
         if self.method != "sbert" and (encoder.name != DEFAULT_ENCODER or len(encoder.requested()) > 1):
-            raise UsageError(f"options of a model are for `method=sbert`, not {self.method}", parameter="method")
+            raise UsageError(f"model options need `method=sbert`, not {self.method}", parameter="method")

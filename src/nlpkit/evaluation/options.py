@@ -31,7 +31,7 @@ def check_annotators_by(by: str, annotators: object) -> None:
         raise unknown_value("annotators_by", by, LABELLINGS)
     if by != VOTES and annotators is None:
         raise UsageError(
-            "`annotators_by` is of the labels of several coders; name their columns: `annotators=a,b,c`",
+            "`annotators_by` combines the labels of several coders; name their columns: `annotators=a,b,c`",
             parameter="annotators_by",
         )
 
@@ -174,7 +174,10 @@ class EvaluationOptions(IntervalOptions):
         if self.method not in ("completion", "left-to-right"):
             raise unknown_value("method", self.method, ("completion", "left-to-right"))
         if self.compat is not None and self.absent != "worst":
-            raise UsageError("`absent` is ours, `compat` theirs; leave one of them out", parameter="absent")
+            raise UsageError(
+                "`absent` is an option of nlpkit's own coherence, and `compat` follows another program; leave one out",
+                parameter="absent",
+            )
         if self.ci_over not in ("topics", "documents"):
             raise unknown_value("ci_over", self.ci_over, ("topics", "documents"))
         if self.label_sep == "":
@@ -268,7 +271,7 @@ class EvaluationOptions(IntervalOptions):
         """Raise UsageError where there are no predictions and labels, of which alone noise can be told."""
         for name in ("label_noise", "annotators"):
             if getattr(self, name) is not None:
-                raise UsageError(f"`{name}` is for tables with predictions; leave it out", parameter=name)
+                raise UsageError(f"`{name}` only applies to tables with predictions; leave it out", parameter=name)
 
     def refuse_token_options(self) -> None:
         """Raise UsageError for options of BERTScore where it is not made."""
@@ -335,10 +338,10 @@ class JudgeOptions(LlmOptions):
     def __post_init__(self) -> None:
         """Check that there is a model that can be what is wanted."""
         if self.llm is None:
-            raise UsageError("say who judges: `llm=URL` with its `llm_model`", parameter="llm")
+            raise UsageError("no language model is named; add `llm=URL` and `llm_model`", parameter="llm")
         LlmOptions.__post_init__(self)
         if self.llm == LOCAL and self.judges > 1:
-            raise UsageError("`llm=local` always answers alike; leave `judges` out", parameter="judges")
+            raise UsageError("`llm=local` always gives the same answer; leave `judges` out", parameter="judges")
 
 
 @options

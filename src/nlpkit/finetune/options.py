@@ -51,13 +51,15 @@ class HeldOutOptions:
         """Raise UsageError for options that contradict each other."""
         sources = self.scored_on()
         if len(sources) > 1:
-            raise UsageError(f"{' and '.join(sources)} each say what the model is scored on; keep one")
+            raise UsageError(f"{' and '.join(sources)} each choose the test documents; keep one")
         if self.split is not None and self.dev is not None:
-            raise UsageError("`split` and `dev` both say which documents are dev; keep one", parameter="dev")
+            raise UsageError("`split` and `dev` both choose the dev documents; keep one", parameter="dev")
         if not 0 < self.holdout < 1:
             raise UsageError(f"`holdout={self.holdout:g}`: a share between 0 and 1 is needed", parameter="holdout")
         if sources and self.holdout != HeldOutOptions().holdout:
-            raise UsageError(f"{sources[0]} says what the model is scored on; leave `holdout` out", parameter="holdout")
+            raise UsageError(
+                f"{sources[0]} already chooses the test documents; leave `holdout` out", parameter="holdout"
+            )
 
     def scored_on(self) -> list[str]:
         """Return the options that say what the model is scored on, as messages name them."""
@@ -164,11 +166,11 @@ class DatasetOptions(HeldOutOptions):
         HeldOutOptions.check(self)
         if self.shots is not None and self.totals is not None:
             raise UsageError(
-                "`shots` and `totals` both say how many documents are learned from; keep one", parameter="totals"
+                "`shots` and `totals` both set the number of training documents; keep one", parameter="totals"
             )
         if self.cv is not None and (self.dev is not None or self.shots is not None or self.totals is not None):
             raise UsageError(
-                "`cv` deals all documents into folds; leave `dev`, `shots` and `totals` out", parameter="cv"
+                "`cv` divides all documents into folds; leave `dev`, `shots` and `totals` out", parameter="cv"
             )
         if self.near_duplicates and not 0.3 <= self.near_duplicates <= 1:
             raise UsageError(
@@ -182,29 +184,29 @@ class DatasetOptions(HeldOutOptions):
         check_annotators_by(self.annotators_by, self.annotators)
         if self.annotators is not None and (self.task not in ("auto", "classes") or self.label_sep is not None):
             raise UsageError(
-                "`annotators` make soft labels of classes; leave `task` and `label_sep` out, or write one label for each text with nlpkit "
-                "annotate majority",
+                "`annotators` give soft labels of classes; leave `task` and `label_sep` out, or write one label "
+                "per text with nlpkit annotate majority",
                 parameter="annotators",
             )
         if self.order is not None and self.task != "ordinal":
             raise UsageError(
-                "`order` is of the labels of `task=ordinal`; leave it out, or give `task=ordinal`", parameter="order"
+                "`order` only applies to `task=ordinal`; leave it out, or add `task=ordinal`", parameter="order"
             )
         usual = DatasetOptions()
         for name in ("answer_start_col", "answer_tokens"):
             if self.task != "answers" and getattr(self, name) != getattr(usual, name):
-                raise UsageError(f"`{name}` is of `task=answers`; leave it out, or give `task=answers`", parameter=name)
+                raise UsageError(
+                    f"`{name}` only applies to `task=answers`; leave it out, or add `task=answers`", parameter=name
+                )
         if self.task == "answers" and self.pair_col is None:
             raise UsageError(
                 "`task=answers` needs the questions to the texts; name their column with `pair_col`",
                 parameter="pair_col",
             )
         if self.context and self.pair_col is not None:
-            raise UsageError("`context` and `pair_col` each bring a second text; keep one", parameter="context")
+            raise UsageError("`context` and `pair_col` each add a second text; keep one", parameter="context")
         if self.context_by is not None and not self.context:
-            raise UsageError(
-                "`context_by` says where the context of `context` ends; add `context=1`", parameter="context_by"
-            )
+            raise UsageError("`context_by` limits the `context`; add `context=1`", parameter="context_by")
         self.sizes()
 
     @property
@@ -254,7 +256,7 @@ class DatasetOptions(HeldOutOptions):
                     parameter=name,
                 )
         if len(set(sizes)) < len(sizes):
-            raise UsageError(f"`{name}={shown}`: a number is there twice", parameter=name)
+            raise UsageError(f"`{name}={shown}`: a number occurs twice", parameter=name)
         return sizes
 
     def plain(self) -> dict[str, Any]:
@@ -341,7 +343,7 @@ class FinetuneOptions:
         if self.quantize is not None and self.quantize not in CODES:
             raise unknown_value("quantize", self.quantize, CODES)
         if self.double_quant and self.quantize != "nf4":
-            raise UsageError("`double_quant` is for the blocks of nf4; add `quantize=nf4`", parameter="double_quant")
+            raise UsageError("`double_quant` only applies to nf4; add `quantize=nf4`", parameter="double_quant")
         return None if self.quantize is None else Quantization(self.quantize, self.double_quant)
 
     def methods(self) -> list[Method] | None:

@@ -72,7 +72,7 @@ class ScheduleOptions:
         """Raise UsageError for a `patience` that was given, and is not 0, without dev documents."""
         if self.patience not in (0, ScheduleOptions().patience) and not dev:
             raise UsageError(
-                "`patience` ends training by its scores on dev documents; give them with `dev`, or leave it out",
+                "`patience` stops training by the scores on dev documents; name them with `dev`, or leave it out",
                 parameter="patience",
             )
 

@@ -59,4 +59,6 @@ class LlmOptions:
     def __post_init__(self) -> None:
         """Check that the model has a name."""
         if self.llm is not None and not self.llm_model:
-            raise UsageError("say which model `llm` shall use, such as `llm_model=llama3.2`", parameter="llm_model")
+            raise UsageError(
+                "no model is named for `llm`; add one, such as `llm_model=llama3.2`", parameter="llm_model"
+            )

@@ -65,7 +65,7 @@ class GenerateOptions:
             for name in ("temperature", "top_k", "top_p"):
                 if getattr(self, name) not in (None, 1.0):
                     raise UsageError(
-                        f"`{name}` is of `decode=sample`, not of {self.decode}; leave it out", parameter=name
+                        f"`{name}` only applies to `decode=sample`, not to {self.decode}; leave it out", parameter=name
                     )
 
     @property

@@ -58,15 +58,18 @@ class NgramModelOptions:
     def __post_init__(self) -> None:
         """Check the values against each other."""
         if self.add is not None and self.smoothing != "add-k":
-            raise UsageError(f"`add` is of `smoothing=add-k`, not of {self.smoothing}; leave it out", parameter="add")
+            raise UsageError(
+                f"`add` only applies to `smoothing=add-k`, not to {self.smoothing}; leave it out", parameter="add"
+            )
         if self.discount is not None and self.smoothing not in ("kneser-ney", "backoff"):
             raise UsageError(
-                f"`discount` is of `smoothing=kneser-ney` and `backoff`, not of {self.smoothing}; leave it out",
+                f"`discount` only applies to `smoothing=kneser-ney` and `backoff`, not to {self.smoothing}; leave "
+                "it out",
                 parameter="discount",
             )
         if self.closed and self.min_count > 1:
             raise UsageError(
-                "`closed` gives unknown words no probability, and `min_count` makes words unknown; keep one",
+                "`closed` gives unknown words no probability, but `min_count` makes rare words unknown; keep one",
                 parameter="closed",
             )
 

@@ -79,8 +79,8 @@ class Speller:
     def __init__(self, model: NgramModel, options: SpellOptions) -> None:
         if model.options.closed or model.options.smoothing == "mle":
             raise UsageError(
-                "a model with a closed vocabulary or without smoothing gives unknown words no probability to compare with; fit "
-                "another one: nlpkit ngram-lm `smoothing=kneser-ney`"
+                "a model with a closed vocabulary or without smoothing gives unknown words no probability, so "
+                "nothing can be compared; fit another one: nlpkit ngram-lm `smoothing=kneser-ney`"
             )
         self.model, self.options = model, options
         words = model.words[len(SPECIAL) :]

@@ -53,7 +53,7 @@ class ReportOptions:
         """Check that the options agree."""
         if self.no_texts and self.titles_only:
             raise UsageError(
-                "`no_texts` leaves out titles, too; give one of `no_texts`, `titles_only`", parameter="no_texts"
+                "`no_texts` also leaves out titles; use either `no_texts` or `titles_only`", parameter="no_texts"
             )
 
     @property

@@ -254,12 +254,12 @@ def _compile(source: str, flags: int) -> re.Pattern[str]:
         at = error.pos if error.pos is not None else 0
         marked = f"{source[:at]}»{source[at:]}"
         raise UsageError(
-            f"the pattern is no regular expression: {error.msg} at position {at}, marked with »: {marked}",
+            f"the pattern is not a regular expression: {error.msg} at position {at}, marked with »: {marked}",
             parameter="pattern",
         ) from None
     except (OverflowError, RecursionError) as error:
         raise UsageError(
-            f"the pattern is no regular expression that can be used: {error}", parameter="pattern"
+            f"the pattern is not a regular expression that can be used: {error}", parameter="pattern"
         ) from None
 
 

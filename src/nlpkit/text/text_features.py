@@ -58,8 +58,8 @@ _RATIOS = {
     "type_token_ratio": "types / words",
     "upper_share": "upper_letters / letters",
     "capital_words": "all_caps / words",
-    "digit_share": "digits / characters that are no white space and in no link",
-    "punctuation_share": "punctuation / characters that are no white space and in no link",
+    "digit_share": "digits / characters that are not white space and in no link",
+    "punctuation_share": "punctuation / characters that are not white space and in no link",
     **{f"{name}_per_sentence": f"{name} / sentences" for name in ("exclamations", "questions")},
     **{f"{name}_per_word": f"{name} / words" for name in ("quotes", "links", "mentions", "hashtags", "emoji")},
 }
@@ -105,8 +105,9 @@ def select_features(names: Sequence[str], language: str | None) -> tuple[str, ..
         feature = FEATURES.get(name)
         if feature is not None and not _is_for(name, feature, language):
             raise UsageError(
-                f"`include={name}` is for texts in {' or '.join(feature.languages) or 'languages with spaces between words'}, and these "
-                f"are {language or 'in no language that is known'}; name theirs with `language`, or leave it out",
+                f"`include={name}` is for texts in "
+                f"{' or '.join(feature.languages) or 'languages with spaces between words'}, but these are "
+                f"{language or 'in an unknown language'}; set `language`, or leave the feature out",
                 parameter="include",
             )
     return tuple(

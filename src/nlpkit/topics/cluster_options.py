@@ -82,29 +82,29 @@ class ClusterOptions:
         self.number()
         if self.method == "hdbscan" and str(self.k) != "auto":
             raise UsageError(
-                "`k` goes with the other methods; hdbscan finds the number (see `min_cluster_size`)", parameter="k"
+                "`k` does not apply to hdbscan, which finds the number of clusters (see `min_cluster_size`)",
+                parameter="k",
             )
         if self.method != "hdbscan" and self.min_cluster_size is not None:
-            raise UsageError("`min_cluster_size` goes with `method=hdbscan`", parameter="min_cluster_size")
+            raise UsageError("`min_cluster_size` needs `method=hdbscan`", parameter="min_cluster_size")
         if self.method in SQUARES and self.metric == "manhattan":
             raise UsageError(
-                f"`metric=manhattan`: {self.method} is of means and squared Euclidean distances; take kmedoids or average",
+                f"`metric=manhattan`: {self.method} uses means and squared Euclidean distances; use kmedoids or "
+                "average",
                 parameter="metric",
             )
         for name in ("tree", "merges"):
             if getattr(self, name) is not None and self.method not in LINKAGES:
                 raise UsageError(
-                    f"`{name}` goes with a linkage: `method` ward, average, complete or single", parameter=name
+                    f"`{name}` needs a linkage: `method` ward, average, complete or single", parameter=name
                 )
         if self.columns() and self.by != "embedding":
-            raise UsageError("`feature_cols` and `by` both name the vectors; keep one", parameter="feature_cols")
+            raise UsageError("`feature_cols` and `by` both choose the vectors; keep one", parameter="feature_cols")
         if self.vectors() == "tfidf" and self.scale != "none":
-            raise UsageError(
-                "`scale` would fill the zeros of tf-idf; weigh by another `scheme` instead", parameter="scale"
-            )
+            raise UsageError("`scale` would fill the zeros of tf-idf; use another `scheme` instead", parameter="scale")
         if self.vectors() == "tfidf" and self.method == "gmm":
             raise UsageError(
-                "`method=gmm` needs dense vectors; take `by=embedding`, or another method", parameter="method"
+                "`method=gmm` needs dense vectors; use `by=embedding`, or another method", parameter="method"
             )
 
     def number(self) -> NumberOfTopics:

@@ -63,6 +63,7 @@ class GuidedOptions:
         used = [field.name for field in fields(self) if getattr(self, field.name) and field.name != "debias"]
         if used and cluster == "hdbscan":
             raise UsageError(
-                f"`{used[0]}` does not go with `cluster=hdbscan`, whose clusters are merged by their words; leave one of them out",
+                f"`{used[0]}` does not go with `cluster=hdbscan`, whose clusters are merged by their words; leave "
+                "one out",
                 parameter=used[0],
             )

@@ -69,7 +69,7 @@ class NameOptions(LlmOptions):
         """Check that there is one who names."""
         if (self.llm is not None) + (self.names is not None) + self.phrases != 1:
             raise UsageError(
-                "say who names the topics: `llm=URL` with its `llm_model`, `names=FILE`, or `phrases`", parameter="llm"
+                "no source of names; use `llm=URL` with `llm_model`, `names=FILE`, or `phrases`", parameter="llm"
             )
         if not self.phrases and self.tagger is not None:
             raise UsageError("`tagger` is an option of `phrases`", parameter="tagger")

@@ -27,7 +27,7 @@ TopicCount = Annotated[
 def check_number_of_topics(n_topics: int, n_tokens: int, *, least: int = 1, most: int | None = None) -> None:
     """Raise UsageError where there are no tokens, or the topics are not from `least` to the number of tokens, or to `most`."""
     if not n_tokens:
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
+        raise UsageError("the corpus has no tokens to find topics in")
     highest = n_tokens if most is None else min(n_tokens, most)
     if not least <= n_topics <= highest:
         has = "1 token" if n_tokens == 1 else f"{n_tokens:,} tokens"
@@ -73,7 +73,7 @@ class NumberOfTopics:
         numbers = [int(p) for p in parts]
         if len(numbers) == 1:
             if numbers[0] < 1:
-                raise UsageError(f"`k={text}`: a model has at least 1 topic", parameter="k")
+                raise UsageError(f"`k={text}`: at least 1 topic is needed", parameter="k")
             return cls(exactly=numbers[0])
         if numbers[0] > numbers[1] or numbers[0] < 1 or (len(numbers) == 3 and numbers[2] < 1):
             why = "its step must be 1 or more" if len(numbers) == 3 and numbers[2] < 1 else "write it as lowest:highest"

@@ -75,7 +75,9 @@ class TopicQueryOptions:
         """Refuse two questions at once."""
         asked = self.asked()
         if len(asked) > 1:
-            raise UsageError(f"`{asked[0]}` and `{asked[1]}` are two questions; ask one at a time", parameter=asked[1])
+            raise UsageError(
+                f"`{asked[0]}` and `{asked[1]}` answer different questions; use one at a time", parameter=asked[1]
+            )
 
     def asked(self) -> list[str]:
         """Return the names of the questions that are asked."""

@@ -86,12 +86,12 @@ class ClassTermOptions:
         }
         for name, (weighting, is_set) in belongs.items():
             if is_set and weighting != self.scheme:
-                raise UsageError(f"`{name}` goes with `weighting={weighting}`, not {self.scheme}", parameter=name)
+                raise UsageError(f"`{name}` needs `weighting={weighting}`, not {self.scheme}", parameter=name)
         if self.over == self.by:
             raise UsageError(f"`by` and `over` are both '{self.by}'; cross it with another column", parameter="over")
         for name in ("reference", "parts"):
             if self.target is None and getattr(self, name) is not None:
-                raise UsageError(f"`{name}` goes with `target`, the class that is compared", parameter=name)
+                raise UsageError(f"`{name}` needs `target`, the class to compare", parameter=name)
         if self.target is not None and self.over is not None:
             raise UsageError("`target` compares two classes of one column; leave `over` out", parameter="over")
         if self.target is not None and self.reference == self.target:

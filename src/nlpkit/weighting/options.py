@@ -70,7 +70,7 @@ class WeightOptions:
         from nlpkit.weighting.schemes import PRESETS, Scheme, parse_scheme, with_parts
 
         if self.scheme and self.bm25:
-            raise UsageError("`scheme` and `bm25` each name a whole weighting; keep one", parameter="bm25")
+            raise UsageError("`scheme` and `bm25` each set the whole weighting; keep one", parameter="bm25")
         base = parse_scheme(self.scheme) if self.scheme else PRESETS["bm25"] if self.bm25 else Scheme()
         scheme = with_parts(base, tf=self.tf, idf=self.idf, norm=self.norm)
         for name, (part, start) in _NEEDS.items():

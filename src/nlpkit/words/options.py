@@ -116,7 +116,7 @@ class WordEmbeddingOptions:
                 continue
             having = [name for name, values in METHODS.items() if one.name in values]
             raise UsageError(
-                f"`{one.name}` does nothing for `method={self.method}`; it belongs to {', '.join(having)}",
+                f"`{one.name}` has no effect with `method={self.method}`; it is for {', '.join(having)}",
                 parameter=one.name,
             )
         values = {name: value for name, value in defaults.items() if getattr(self, name) is None}
@@ -125,9 +125,7 @@ class WordEmbeddingOptions:
             if getattr(full, name) == 0:
                 raise UsageError(f"`{name}` must be above 0", parameter=name)
         if full.negative == 0 and not full.hs:
-            raise UsageError(
-                "`negative=0` leaves nothing to learn from; give `hs=True` beside it", parameter="negative"
-            )
+            raise UsageError("`negative=0` leaves nothing to learn from; add `hs=True`", parameter="negative")
         if full.char_ngrams is not None:
             full.ngram_lengths()
         return full

@@ -114,7 +114,7 @@ class FittedMixture(TopicRun):
         """
         if method != "completion":
             raise UsageError(
-                f"`method={method}` is defined for LDA; a run of {self.kind} is scored by `method=completion`",
+                f"`method={method}` only works for LDA; for a run of {self.kind}, use `method=completion`",
                 parameter="method",
             )
         return self.model.smoothed(), self.inference(execution)
@@ -260,9 +260,7 @@ class MixturePredictions(Predictions):
         """Say how many documents and words there were, and how many the model does not know."""
         n = self.counts
         new = n["documents"] - n["known"]
-        parts = (
-            [f"{wording.count(n['known'])} known from the fit, with the topic they have there"] if n["known"] else []
-        )
+        parts = [f"{wording.count(n['known'])} were in the fit and keep their topics"] if n["known"] else []
         parts += [f"{wording.count(new)} new"] if new else []
         reporting.note(f"{wording.counted(n['documents'], 'document')}: {'; '.join(parts)}")
         self.infer.report()
@@ -271,7 +269,8 @@ class MixturePredictions(Predictions):
             lineage = self.fitted.run.manifest.get("lineage") or {}
             dropped = ", or are of a topic that an edit dropped" if lineage.get("dropped") and n["known"] else ""
             reporting.note(
-                f"{wording.counted(n['unassigned'], 'document')} {have} no word that {self.fitted.name} knows{dropped}, and no topic"
+                f"{wording.counted(n['unassigned'], 'document')} {have} no word of the vocabulary of "
+                f"{self.fitted.name}{dropped}, so no topic"
             )
         if n["unknown_tokens"]:
             share = n["unknown_tokens"] / n["tokens"]

@@ -86,4 +86,4 @@ class PredictOptions:
         usual: Any = PredictOptions()
         for one in fields(self):
             if one.name not in used and getattr(self, one.name) != getattr(usual, one.name):
-                raise UsageError(f"`{one.name}`: {what} has no use for it; leave it out", parameter=one.name)
+                raise UsageError(f"`{one.name}`: {what} does not use it; leave it out", parameter=one.name)

@@ -27,6 +27,6 @@ def note_leading_term(top_terms: IntArray, terms: Sequence[str], documents_with:
     share = documents_with[term]
     auto = f"`auto_stop={(math.ceil(share * 20) - 1) / 20:g}` leaves out such words, " if share > 0.1 else ""
     reporting.note(
-        f"'{terms[term]}' is the first word of {n} of {len(top_terms)} topics (it is in {share:.0%} of the documents): {auto}"
-        "`stop_words=FILE` those you name"
+        f"'{terms[term]}' is the first word of {n} of {len(top_terms)} topics (it is in {share:.0%} of the "
+        f"documents): {auto}`stop_words=FILE` removes your own words"
     )

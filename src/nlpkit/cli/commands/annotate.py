@@ -73,7 +73,7 @@ def task_cli(
     from nlpkit.workflows.corpus import read_corpus
 
     if out.output is None:
-        raise UsageError("say where to write the task: -o task.html")
+        raise UsageError("no output is named for the task; add -o task.html")
     options = EvaluationOptions(target_format=target_format)
     if run.dry_run:
         console.plan(task_topics(target, kind, options, read, run))
@@ -114,7 +114,7 @@ def judge_cli(
         return
     target = out.given_table_target("answers.csv")
     if target is None or target == "-":
-        raise UsageError("say where to write the answers: -o answers.csv")
+        raise UsageError("no output is named for the answers; add -o answers.csv")
     judgements = judge_task(key, options=options, execution=run)
     judgements.save(target, force=out.force)
     show_judgements(judgements, key, target)
@@ -149,10 +149,10 @@ def labels_cli(
     from nlpkit.workflows.annotated_labels import write_labels
 
     if not answers:
-        raise UsageError("name the files that came back with --answers FILE")
+        raise UsageError("name the files with the answers: --answers FILE")
     target = out.given_table_target("labelled.parquet")
     if target is None or target == "-":
-        raise UsageError("say where to write the labelled texts: -o labelled.parquet")
+        raise UsageError("no output is named for the labelled texts; add -o labelled.parquet")
     if run.dry_run:
         console.plan({"targets": str(key)})
         return
@@ -189,7 +189,7 @@ def score_cli(
     from nlpkit.workflows.annotate import score_answers
 
     if not answers:
-        raise UsageError("name the files that came back with --answers FILE")
+        raise UsageError("name the files with the answers: --answers FILE")
     output = out.scores_target()
     if run.dry_run:
         console.plan({"targets": str(key)})
@@ -289,7 +289,7 @@ def majority_cli(
     if annotators is None:
         raise UsageError("name the columns of the coders with --annotators a,b,c")
     if out.output is None:
-        raise UsageError("the table goes to a file with one more column: say where, -o labelled.parquet")
+        raise UsageError("no output is named for the table with the new column; add -o labelled.parquet")
     if run.dry_run:
         console.plan({"targets": str(table)})
         return

@@ -43,7 +43,7 @@ def convert_cli(
     if out.output is None or Path(out.output).suffix == "":
         target: str | Path = out.run_target([str(source)], "lda")
     elif out.output == "-":
-        raise UsageError("a converted model is a file or a directory; give `output=FILE`", parameter="output")
+        raise UsageError("no output is named for the converted model; add `output=FILE`", parameter="output")
     else:
         target = out.output
     if run.dry_run:

@@ -50,10 +50,10 @@ def edit_cli(
       nlpkit edit run/ data/samples/news_edits.toml --strict --json -q -o run-strict/
     """
     if init and edits is not None:
-        raise UsageError("`init` writes a file of edits; give it with -o FILE, and no EDITS", parameter="init")
+        raise UsageError("`init` writes a file of edits; name it with -o FILE, and leave EDITS out", parameter="init")
     if not init and edits is None:
         raise UsageError(
-            "say which edits: a TOML file, which `init` writes for a run (nlpkit edit RUN --init -o edits.toml)"
+            "no edits are named; give a TOML file. `init` writes one to fill in: nlpkit edit RUN --init -o edits.toml"
         )
     from nlpkit.cli.render import edit as render
 

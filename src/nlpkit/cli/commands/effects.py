@@ -57,7 +57,8 @@ def effects_cli(
         check_target(check_picture_name(picture.plot, "effects"), force=out.force)
         if effects.permutations is not None:
             raise UsageError(
-                "`plot` draws shares at values, which `permutations` does not give; leave one out", parameter="plot"
+                "`plot` draws shares by value, and `permutations` does not compute them; leave one out",
+                parameter="plot",
             )
     if run.dry_run:
         from nlpkit.workflows.permutations import permutation_cost

@@ -37,7 +37,7 @@ def export_cli(
 
     if out.output is None or out.output == "-":
         raise UsageError(
-            "an export is a file or a folder; give -o topics.xlsx, or `to` and -o FOLDER", parameter="output"
+            "no output is named for the export; give -o topics.xlsx, or `to` and -o FOLDER", parameter="output"
         )
     form = export_form(out.output, options)
     if run.dry_run:

@@ -58,7 +58,7 @@ def finetune_cli(
     rules, compares = read_gates(gate), model.compares(data)
     if compares and replace(gate, markdown=False) != GateOptions():
         raise UsageError(
-            "gates and `junit` are for one model; a comparison has several, so take one `method` and one `shots`"
+            "gates and `junit` need a single model, and a comparison has several; use one `method` and one `shots`"
         )
     corpus = read_corpus(*inputs, options=read)
     records: dict[str, Any] = {

@@ -40,7 +40,7 @@ def plot_cli(
 
     name = check_plot(what)
     if out.output is None:
-        raise UsageError(f"say where to write: -o {name}.svg", parameter="output")
+        raise UsageError(f"no output is named; add -o {name}.svg", parameter="output")
     target = check_picture_name(out.output, name)
     check_target(target, force=out.force)
     if run.dry_run:

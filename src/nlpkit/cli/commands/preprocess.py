@@ -45,7 +45,8 @@ class PreviewOptions:
         for field in fields(self):
             if getattr(self, field.name) != field.default:
                 raise UsageError(
-                    f"`{field.name}` needs all documents, and they are divided here; nlpkit merge writes the table of terms: `save_vocab`",
+                    f"`{field.name}` needs all documents, and this is one part of them; nlpkit merge writes the table "
+                    "of terms (`save_vocab`)",
                     parameter=field.name,
                 )
 

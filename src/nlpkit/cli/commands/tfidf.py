@@ -93,9 +93,7 @@ def tfidf_cli(
         fitted = None if run.dry_run else load_weights(model, verify=run.verify)
     if fitted is not None and fitted.components is not None:
         if to is not None:
-            raise UsageError(
-                f"`to={to}`: documents in the space of an LSA or PCA are a table of documents; leave it out"
-            )
+            raise UsageError(f"`to={to}`: LSA and PCA of new documents write a table of documents; leave `to` out")
         target = out.target("new.parquet")
         corpus = read_corpus(*inputs, options=read, beside=target)
         render.placed(place(fitted, corpus, execution=run).save(target, force=out.force))
@@ -137,11 +135,11 @@ def _target(
         raise UsageError(f"`{method}` writes a directory of Parquet tables; leave `to` out")
     if out.output is None:
         if method:
-            raise UsageError(f"say where to write: `{method}` writes a directory, such as -o {method}/")
+            raise UsageError(f"no output is named; `{method}` writes a directory, such as -o {method}/")
         if fitted is None and selection.select and not to:
             return None
         example = "new.npz or new.parquet" if fitted is not None else EXAMPLES.get(to or "parquet", "weights.parquet")
-        raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
+        raise UsageError(f"no output is named; add -o {example}, or -o - for JSON lines on stdout")
     if method:
         _check_by(selection, "a run")
         out.run_target(inputs, method)
@@ -159,8 +157,8 @@ def _check_by(selection: SelectionOptions, output: str) -> None:
     """Raise UsageError for classes that nothing uses: features are selected by them, and the rows of a matrix have them."""
     if selection.by is not None and selection.select is None:
         raise UsageError(
-            f"`by={selection.by}` names the classes of `select` and of the rows of a matrix (.npz, .mtx, .svm); {output} has none of "
-            "them: name a score with `select`, or leave it out",
+            f"`by={selection.by}` names classes, which only `select` and matrices (.npz, .mtx, .svm) use, and "
+            f"{output} is neither; add `select`, or leave it out",
             parameter="by",
         )
 
@@ -178,4 +176,4 @@ def _refuse_beside_model(
         names += [f"`{f.name}`" for f in fields(record) if getattr(record, f.name) != getattr(usual, f.name)]
     names += [f"`{method}`"] if method is not None else []
     if names:
-        raise UsageError(f"{', '.join(names)}: new documents are weighed as those of {model} were; leave it out")
+        raise UsageError(f"{', '.join(names)}: new documents are weighted as in {model}; leave it out")

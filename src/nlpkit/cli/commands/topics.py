@@ -55,11 +55,13 @@ def topics_cli(
     asked = query.asked()
     for name in ("over", "by"):
         if asked and getattr(cells, name):
-            raise UsageError(f"`{name}` is of shares; ask `{asked[0]}` alone", parameter=name)
+            raise UsageError(f"`{name}` belongs to the shares; use `{asked[0]}` on its own", parameter=name)
     if asked and (words.words or any((side.save_trends, side.save_differences, side.save_words))):
-        raise UsageError(f"`words` and further tables are of shares; ask `{asked[0]}` alone", parameter=asked[0])
+        raise UsageError(
+            f"`words` and further tables belong to the shares; use `{asked[0]}` on its own", parameter=asked[0]
+        )
     if side.save_words is not None and not words.words:
-        raise UsageError("`save_words` needs `words`, their number in each cell", parameter="save_words")
+        raise UsageError("`save_words` needs `words`, the number of words per period and group", parameter="save_words")
     target = out.given_table_target("topics.csv")
     if run.dry_run:
         from nlpkit.workflows.topic_tables import size_of

@@ -263,7 +263,7 @@ def plot_cli(
     from nlpkit.workflows.word_picture import plot_words
 
     if out.output is None:
-        raise UsageError("say where to write: -o words.svg", parameter="output")
+        raise UsageError("no output is named; add -o words.svg", parameter="output")
     target = check_picture_name(out.output, "words")
     check_target(target, force=out.force)
     if run.dry_run:

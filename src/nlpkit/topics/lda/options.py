@@ -227,7 +227,7 @@ def check_workers(workers: WorkerOptions, scheme: str) -> None:
         raise UsageError("`ray` needs the number of processes, such as `workers=3`", parameter="workers")
     if workers.workers is not None and scheme != AD_LDA:
         raise UsageError(
-            f"`workers` needs `scheme={AD_LDA}`: the shards of the grid share their memory", parameter="workers"
+            f"`workers` needs `scheme={AD_LDA}`, because the parts of the grid share memory", parameter="workers"
         )
 
 
@@ -264,4 +264,6 @@ def check_priors(options: HasPriors) -> None:
         UsageError: there is one.
     """
     if options.alpha is not None and options.alpha_sum is not None:
-        raise UsageError("`alpha` is each, `alpha_sum` the sum of all; give one of them", parameter="alpha_sum")
+        raise UsageError(
+            "`alpha` is the value per topic and `alpha_sum` the sum; give one of them", parameter="alpha_sum"
+        )

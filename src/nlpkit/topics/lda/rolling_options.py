@@ -108,8 +108,8 @@ class RollingOptions:
         if not str(self.k).isdecimal() or not int(str(self.k)):
             value = "`k`" if self.k is None else f"`k={self.k}`"
             raise UsageError(
-                f"{value}: a rolling model has the same topics in all chunks, so their number must be given, such as `k=20`; "
-                "nlpkit lda-gibbs, which chooses one, says what is sensible",
+                f"{value}: a rolling model has the same topics in all chunks, so it needs one number, such as "
+                "`k=20`; nlpkit lda-gibbs can choose a good number",
                 parameter="k",
             )
         return int(str(self.k))

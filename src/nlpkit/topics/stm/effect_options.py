@@ -61,7 +61,7 @@ class EffectOptions:
             parse_formula(self.prevalence)
         if self.permutations is None:
             if self.documents is not None:
-                raise UsageError("`documents` are read for `permutations` alone; leave them out", parameter="documents")
+                raise UsageError("`documents` are only read for `permutations`; leave them out", parameter="documents")
             return
         if self.column is None:
             raise UsageError("`permutations` tests the effect of one column; name it with `of`", parameter="of")

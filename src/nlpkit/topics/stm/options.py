@@ -72,7 +72,7 @@ class StmOptions:
         if self.prevalence is not None and not self.formula:
             raise UsageError(f"`prevalence={self.prevalence}` names no column; write for example: party + s(date)")
         if not self.interactions and self.content is None:
-            raise UsageError("`interactions=False` is of words that depend on a column; name it with `content`")
+            raise UsageError("`interactions=False` needs a content column; name it with `content`")
 
     @property
     def formula(self) -> Formula | None:
