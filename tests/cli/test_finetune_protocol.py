@@ -116,9 +116,9 @@ def test_a_protocol_without_sizes_takes_the_usual_ones(base: Path) -> None:
     [
         (["--protocol", "lecture"], "give one of majority"),
         ([*TWO, "--seeds", "2"], "leave --seeds out"),
-        ([*TWO, "--cv", "3"], "--cv deals all documents into folds"),
+        ([*TWO, "--cv", "3"], "divides all documents into folds; leave"),
         ([*TWO, "--totals", "2"], "3 classes need at least one document each"),
-        ([*TWO, "--totals", "4", "--shots", "2"], "both say how many documents are learned from"),
+        ([*TWO, "--totals", "4", "--shots", "2"], "both set the number of training documents; keep one"),
         ([*TWO, "--fail-under", "accuracy=0.5"], "gates"),
         ([*TWO, "--totals", "36"], "leaves no document to test on"),
     ],
@@ -132,7 +132,7 @@ def test_what_a_protocol_has_no_place_for(words: list[str], said: str, base: Pat
 def test_numbers_have_no_vote_and_one_method_no_ranks(base: Path) -> None:
     write_jsonl(Path("numbers.jsonl"), [{**row, "label": i / 7} for i, row in enumerate(rows())])
     error = tune("numbers.jsonl", *TWO, "--totals", "5", "-o", "run", base=base, method="head", code=2).error()
-    assert "--protocol votes among classes; these are numbers" in error
+    assert "--protocol votes among classes, but the task is numbers" in error
     tune("numbers.jsonl", "--totals", "5,9", "-q", "-o", "sizes", base=base, method="head")
     assert {row["training_documents"] for row in read("sizes/comparison.parquet").to_pylist()} == {5, 9, None}
     with pytest.raises(InputError, match="has no ranks: two methods"):

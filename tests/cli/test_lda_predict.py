@@ -76,7 +76,7 @@ def test_new_text_has_the_topic_of_its_words(lda: Path, tmp_path: Path) -> None:
     assert all(found[i]["topic_prob"] > 0.6 for i in ("r", "j", "s"))
     assert all(found[i]["margin"] <= found[i]["topic_prob"] for i in found)
     assert "5 documents: 5 new\n" in done.err
-    assert f"2 documents have no word that the run {lda} knows, and no topic" in done.err
+    assert f"2 documents have no word of the vocabulary of the run {lda}, so no topic" in done.err
     assert "wrote p.parquet; next: nlpkit ctfidf p.parquet --by topic" in done.err
     assert done.out == ""
 
@@ -116,7 +116,7 @@ def test_documents_of_the_fit_keep_what_they_have(tmp_path: Path) -> None:
     done = run_cli("predict", "run", "x.jsonl", "--seed", "3", "-o", "p.parquet")
     fitted, found = read("run/documents.parquet").select(["id", *OWN]), read("p.parquet").select(["id", *OWN])
     assert found.to_pylist() == fitted.to_pylist()
-    assert "91 documents: 90 known from the fit, with the topic they have there; 1 new\n" in done.err
+    assert "91 documents: 90 were in the fit and keep their topics; 1 new\n" in done.err
     # copies may have topics of their own in a fit: by id they are told apart, and other copies are the first
     write_jsonl(
         tmp_path / "y.jsonl", [{"id": "other", "text": rows[3]["text"]}, {"id": "copy3", "text": rows[3]["text"]}]
@@ -186,7 +186,7 @@ def test_unknown_words_are_counted(lda: Path, tmp_path: Path) -> None:
         "left_out_tokens": 0,
     }
     done = run_cli("predict", lda, "new.jsonl", "-f", "-o", "p.parquet")
-    assert f"3 documents: 3 new\n1 document has no word that the run {lda} knows, and no topic\n" in done.err
+    assert f"3 documents: 3 new\n1 document has no word of the vocabulary of the run {lda}, so no topic\n" in done.err
     assert "3 of 6 tokens (50%) are not in its vocabulary: 3 of words that it never saw\n" in done.err
     assert "warning: 1 row could not be used" in done.err
     assert read("p.dropped.parquet").num_rows == 1
@@ -311,7 +311,7 @@ def test_tokens_of_others_cannot_be_made_again(lda: Path, tmp_path: Path) -> Non
     run_cli("lda-gibbs", "t.jsonl", "--k", "2", "--sweeps", "5", "-q", "-o", "run")
     write_jsonl(tmp_path / "new.jsonl", [{"text": "moon"}])
     error = run_cli("predict", "run", "new.jsonl", "-o", "p.parquet", code=3).error()
-    assert "the run run does not say how its tokens were made; give the new documents a column 'tokens'" in error
+    assert "the run run does not record how its tokens were made; give the new documents a column 'tokens'" in error
     run_cli("predict", "run", "t.jsonl", "-q", "-o", "p.parquet")
 
 
@@ -389,10 +389,10 @@ def test_documents_that_cannot_be_predicted(corpus: Path, lda: Path, tmp_path: P
     assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", "-o", "-")
     write_jsonl(tmp_path / "title.jsonl", [{"title": "a"}])
     assert "has no column 'text' (found: title)" in says("title.jsonl", "-o", "p.parquet")
-    assert "say where to write: -o predicted.parquet" in says(corpus, code=2)
-    assert "'.rds' is no format of nlpkit" in says(corpus, "-o", "p.rds", code=2)
+    assert "no output is named; add -o" in says(corpus, code=2)
+    assert "'.rds' is not a format of nlpkit" in says(corpus, "-o", "p.rds", code=2)
     (tmp_path / "p.parquet").write_text("mine")
-    assert "output p.parquet exists; give --force to replace it" in says(corpus, "-o", "p.parquet", code=2)
+    assert "to replace it, or name another -o" in says(corpus, "-o", "p.parquet", code=2)
     assert (tmp_path / "p.parquet").read_text() == "mine"
 
 

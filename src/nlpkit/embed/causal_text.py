@@ -45,7 +45,9 @@ class CausalText:
                     output_loading_info=True,
                 )  # fmt: skip
             except Exception as error:  # every model fails in its own way
-                raise MissingError(f"{name} is not a {self.WHAT} that transformers loads: {first_line(error)}") from None
+                raise MissingError(
+                    f"{name} is not a {self.WHAT} that transformers loads: {first_line(error)}"
+                ) from None
         if model.config.model_type == MODEL_TYPE and not model.config.causal:
             raise MissingError(f"{name} reads texts in both directions, so it is not a causal language model")
         kinds = model.config.architectures or [type(model).__name__]

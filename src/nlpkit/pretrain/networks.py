@@ -68,7 +68,7 @@ def objective_of(arch: str, wanted: str | None) -> str:
         )
     if wanted not in known:
         reads = _READS.get(known[0], "reads the text from left to right")
-        raise UsageError(f"`objective={wanted}`: {arch} {reads}; take {known[0]}", parameter="objective")
+        raise UsageError(f"`objective={wanted}`: {arch} {reads}; use {known[0]}", parameter="objective")
     return wanted
 
 

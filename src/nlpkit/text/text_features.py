@@ -58,8 +58,8 @@ _RATIOS = {
     "type_token_ratio": "types / words",
     "upper_share": "upper_letters / letters",
     "capital_words": "all_caps / words",
-    "digit_share": "digits / characters that are not white space and in no link",
-    "punctuation_share": "punctuation / characters that are not white space and in no link",
+    "digit_share": "digits / characters that are no white space and in no link",
+    "punctuation_share": "punctuation / characters that are no white space and in no link",
     **{f"{name}_per_sentence": f"{name} / sentences" for name in ("exclamations", "questions")},
     **{f"{name}_per_word": f"{name} / words" for name in ("quotes", "links", "mentions", "hashtags", "emoji")},
 }

@@ -58,4 +58,4 @@ class PrevalenceOptions:
         check_level(self.ci)
         twice = next((name for name in self.by if self.by.count(name) > 1 or name == self.over), None)
         if twice is not None:
-            raise UsageError(f"`by={twice}` is repeated; name each column once", parameter="by")
+            raise UsageError(f"`by={twice}` is named twice; name each column once", parameter="by")
