@@ -252,8 +252,8 @@ class RayActors(HostedActors):
         _, starting = self._ray.wait(started, num_returns=len(started), timeout=START_SECONDS)
         if starting:
             reporting.warn(
-                f"{len(starting)} of {wording.counted(len(started), 'worker')} did not start in {START_SECONDS:.0f} seconds: the "
-                "cluster has no room for all of them, which work together; waiting until it has"
+                f"{len(starting)} of {wording.counted(len(started), 'worker')} did not start in {START_SECONDS:.0f} "
+                "seconds. They work together, and the cluster has no room for all of them; waiting for room"
             )
         super().__init__(len(self.hosts), arguments)
 

@@ -117,8 +117,8 @@ class Execution:
     """Settings of execution; the result of a computation depends on the seed alone."""
 
     seed: Annotated[int, Param("Random seed.", ("seed", "random_state"), min=0)] = 42
-    threads: Annotated[int, Param("Number of threads, 0 for all cores; the result does not depend on it.", min=0)] = 0
-    verify: Annotated[bool, Param("Refuse a run whose files were changed since it was written.")] = True
+    threads: Annotated[int, Param("Number of threads; 0 = all cores. The result does not depend on it.", min=0)] = 0
+    verify: Annotated[bool, Param("Refuse a run whose files were changed after it was written.")] = True
 
     def n_threads(self) -> int:
         """Return the number of workers, at least 1."""
@@ -155,7 +155,7 @@ def with_settings(
         if name in ROLES:
             role = name.removesuffix("_col")
             hint = f"; columns are named as documents are read: read_corpus(FILE, {name}=…) or Corpus.from_frame(data, {role}=…)"
-        raise TypeError(f"'{name}' is no option here{hint}")
+        raise TypeError(f"'{name}' is not an option here{hint}")
     return filled
 
 
@@ -187,7 +187,7 @@ def _record(record: Any, kind: Callable[[], Any]) -> Any:
         return record
     needed = f"{kind.__name__}(…)" if isinstance(kind, type) and is_dataclass(kind) else "a record of options"
     raise UsageError(
-        f"an argument takes {needed}, got {truncated(repr(record), 60)}; single options go by their names, such as `seed=1`"
+        f"an argument takes {needed}, got {truncated(repr(record), 60)}; pass single options by name, such as `seed=1`"
     )
 
 

@@ -87,7 +87,7 @@ def one_ours(
     with tempfile.TemporaryDirectory() as folder:
         result = nk.finetune(
             nk.read_corpus(train), test=test, method=method, shots=shots, seed=int(seed), threads=int(threads),
-            max_steps=int(max_steps) or None, ci=0, twins=0.0, offline=True, pooling=pooling, quantize=quantize or None,
+            max_steps=int(max_steps) or None, ci=0, near_duplicates=0.0, offline=True, pooling=pooling, quantize=quantize or None,
             output=f"{folder}/run",
         )  # fmt: skip
     facts = result.facts

@@ -67,7 +67,7 @@ def fits(name: str, shots: int, methods: list[str]) -> None:
             start = time.process_time()
             for seed in (42, 43):
                 result = nk.finetune(
-                    nk.read_corpus(paths[0]), test=paths[1], method=method, shots=shots, seed=seed, threads=1, ci=0, twins=0.0,
+                    nk.read_corpus(paths[0]), test=paths[1], method=method, shots=shots, seed=seed, threads=1, ci=0, near_duplicates=0.0,
                     offline=True, output=f"{folder}/{method}-{seed}",
                 )  # fmt: skip
                 found.append(result.scores.model.scores["accuracy"].value)

@@ -83,8 +83,8 @@ def test_against_a_search_through_the_texts() -> None:
         ("a.tsv", "good\t1.5\nbad\t-2\n", "a.tsv:1: '1.5' is the category of 'good'; a name was needed"),
         ("a.csv", "word,size,how\ngood,big,3\nbad,small,4\n", "0 or 1 was needed"),
         ("a.csv", "what,joy,fear,pain\ngood,1,0,0\n", "a column of words"),
-        ("a.dic", "%\n1\tjoy\n%\ngood\t2\n", "a.dic:4: 'good' has the category 2, which the head does not name"),
-        ("a.dic", "%\n1\tjoy\ngood\t1\n", "ends with a line %"),
+        ("a.dic", "%\n1\tjoy\n%\ngood\t2\n", "a.dic:4: 'good' has the category 2, which the header does not list"),
+        ("a.dic", "%\n1\tjoy\ngood\t1\n", "the header of a .dic file must end with a line %, which is"),
         ("a.dic", "%\njoy\n%\ngood\t1\n", "a.dic:2: the number and the name of a category were needed"),
     ],
 )

@@ -76,7 +76,7 @@ def test_infinite_and_absent_values_are_missing() -> None:
 
 @pytest.mark.parametrize("values", [[[1], [2]], [{"a": 1}], [date(2020, 1, 1)]])
 def test_columns_that_are_no_features(values: Any) -> None:
-    with pytest.raises(ColumnError, match=r"column 'x' holds .*, which is no feature"):
+    with pytest.raises(ColumnError, match=r"column 'x' holds .*A feature column needs numbers"):
         ColumnFeatures.fit(pa.table({"x": pa.array(values)}))
 
 

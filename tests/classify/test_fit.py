@@ -174,8 +174,8 @@ def test_what_is_refused() -> None:
     with refuses("class_weight"):
         fit_multilabel(X, y[:, None] == np.arange(3), options("mlp", balanced=True))
     for kind, more, says in (
-        ("tree", {}, "no model is called 'tree'"),
-        ("knn", {"balanced": True}, "does not weigh classes"),
+        ("tree", {}, "unknown model"),
+        ("knn", {"balanced": True}, "does not weight classes"),
         ("logreg", {"priors": "uniform"}, "no class priors"),
         ("nb", {"priors": "flat"}, "empirical, uniform"),
         ("nb", {"alpha": 0.0}, "alpha must be"),

@@ -113,7 +113,7 @@ def test_priorities_come_before_the_order(tmp_path: Path) -> None:
         ("[[rule]]\nlabel = 'a'\nany = ['*']\n", "r.toml:1: any must be a list of words"),
         ("\n\n[[rule]]\nlabel = 'a'\nregex = '('\n", "r.toml:3: regex"),
         ("[[rule]]\nlabel = 'a'\nwhere = 'stars >'\n", "r.toml:1: where 'stars >': expected a value"),
-        ("[[rule]]\nlabel = 'a'\nwords = ['x']\n", "r.toml:1: 'words' is no part of a rule"),
+        ("[[rule]]\nlabel = 'a'\nwords = ['x']\n", "r.toml:1: 'words' is not a key of a rule"),
         ("[[rule]]\nlabel = 'a'\nany = ['x']\npriority = true\n", "r.toml:1: priority must be a whole number"),
         (
             "[[rule]]\nlabel = 'a'\nany = ['x']\n[[rule]]\nlabel = 'a'\nany = ['y']\nname = 'rule 1'\n",

@@ -144,7 +144,7 @@ def test_a_run_is_saved_predicts_and_explains(tmp_path: Path) -> None:
         ({"model": "cnn", "select": "chi2:10"}, "is about counts of words"),
         ({"model": "lstm", "scheme": "log"}, "reads words in their order"),
         ({"model": "lstm", "cost": 2.0}, "belongs to logreg"),
-        ({"model": "kan", "on": "words"}, "sees embeddings alone"),
+        ({"model": "kan", "on": "words"}, "kan has a spline for each feature and only uses embeddings;"),
         ({"model": "nb", "hidden": 3}, "belongs to mlp, kan, lstm, cnn"),
     ],
 )

@@ -135,8 +135,8 @@ def test_weights_are_those_of_the_words() -> None:
     ("kind", "output", "error", "says"),
     [
         ("quiz", "t.html", UsageError, "`kind=quiz`"),
-        ("intrusion", "t.csv", UsageError, "should end in .html"),
-        ("intrusion", "there.html", OutputExistsError, "there.html exists; give `force`"),
+        ("intrusion", "t.csv", UsageError, "output=task.html"),
+        ("intrusion", "there.html", OutputExistsError, "exists; add"),
         ("topic-intrusion", "t.html", UsageError, "asks about documents, which topics does not have"),
     ],
 )
@@ -427,7 +427,7 @@ def test_what_is_written_is_a_document_table(capsys: pytest.CaptureFixture[str])
     assert block["inputs"][0]["rows"] == 2
     with pytest.raises(OutputExistsError):
         write_majority(Path("t.parquet"), ["a", "b"], column="label", output=Path("out.parquet"))
-    with pytest.raises(UsageError, match="no format of nlpkit"):
+    with pytest.raises(UsageError, match="is not a format of nlpkit; weights are written as"):
         write_majority(Path("t.parquet"), ["a", "b"], column="label", output=Path("out.rds"))
 
 

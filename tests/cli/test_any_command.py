@@ -229,7 +229,7 @@ STRINGS: dict[str, Sequence[str]] = {
     "lemma": ["none", "dict"], "stem": ["none", "auto", "porter", "german"],
     "phrases": ["npmi:0.5", "pmi:3", "llr:10.83:2"], "phrase_file": ["PHRASES.txt"],
     "spacy": ["blank:en"], "pos": ["NOUN"], "device": ["cpu"], "precision": ["auto", "fp32"],
-    "scheme": ["ltc", "lecture", "sklearn", "bm25"], "tf": ["raw", "binary", "log", "augmented"],
+    "scheme": ["ltc", "classic", "sklearn", "bm25"], "tf": ["raw", "binary", "log", "augmented"],
     "idf": ["idf", "plus1", "prob", "smooth"], "norm": ["none", "l1", "l2", "pivoted-unique"], "like": ["sklearn"],
     "select": ["chi2:5", "mi:3", "chi2:0.5"], "to": ["parquet", "npz", "svmlight"],
     "weighting": ["ctfidf", "importance", "keyness"], "compat": ["bertopic", "gensim", "octis"],
@@ -243,7 +243,7 @@ STRINGS: dict[str, Sequence[str]] = {
     "class_weight": ["none", "balanced"], "calibrate": ["none", "sigmoid", "isotonic", "temperature"],
     "zero_shot": ["sports,politics", "a: b c,d"], "hand_features": ["all", "length"],
     "split": ["split", "split=test", "author=a1"], "groups": ["author"],
-    "label_sep": [";"], "twins": ["0.9", "0"], "explain": ["d0", "p000", "nobody"],
+    "label_sep": [";"], "near_duplicates": ["0.9", "0"], "explain": ["d0", "p000", "nobody"],
     "fail_under": ["accuracy=0.1", "macro_f1=1.1", "npmi=0.0", "diversity=0.1"], "fail_over": ["perplexity=10"],
     "max_drop": ["0.02", "2%"],
     "baseline": ["WORDS.txt"],
@@ -280,7 +280,7 @@ LEXICON = (
     "l2s_resamples l2s_epochs l2s_windows l2s_sizes l2s_resampling l2s_min_count"
 )
 TRAINING = (
-    "priors cost class_weight neighbors hidden calibrate budget test split cv groups label_sep predict twins select "
+    "priors cost class_weight neighbors hidden calibrate budget test split cv groups label_sep predict near_duplicates select "
     "hand_features feature_cols on rules"
 )
 RARE = (

@@ -252,7 +252,7 @@ def test_twins_with_the_same_labels_in_another_order(tmp_path: Path) -> None:
         "2 test documents of 3 are near-duplicates of a training document (1 with the same label, 1 without one)"
         in done.err
     )
-    assert "1 document without a label: predicted, and neither trained on nor scored" in done.err
+    assert "1 document without a label: predicted, but not used for training or scoring" in done.err
 
 
 def test_own_columns_in_the_way(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_own_columns_in_the_way(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "test.jsonl", [{**row, "meta": {"b": "y"}} for row in found])
     done = run_cli("classify", "t.jsonl", "--test", "test.jsonl", "--model", "nb", "--twins", "0", "-o", "run")
     assert "columns of other types in the test documents are left out: meta" in done.err
-    assert "the column 'fold' of the input is not kept" in done.err
+    assert "of the input is dropped, because the run has a column with" in done.err
     assert pq.read_table("run/documents.parquet").column("note").to_pylist() == ["x"] * 60
 
 
@@ -291,7 +291,7 @@ def test_labels_missing_in_some_rows(tmp_path: Path) -> None:
     found[3]["label"] = ""
     write_jsonl(tmp_path / "t.jsonl", found)
     done = run_cli("classify", "t.jsonl", "--model", "nb", "-o", "run")
-    assert "4 documents without a label: predicted, and neither trained on nor scored" in done.err
+    assert "4 documents without a label: predicted, but not used for training or scoring" in done.err
     table = pq.read_table("run/documents.parquet")
     assert table.column("id").to_pylist() == [row["id"] for row in found]
     assert table.column("label").null_count == 4
@@ -306,7 +306,7 @@ def test_labels_missing_in_some_rows(tmp_path: Path) -> None:
         ([{"text": "a b", "label": None}] * 6, [], 3, "no training document has a label"),
         ([{"text": "a b"}] * 6, [], 3, "has no column 'label'"),
         ([], [], 3, "no documents: t.jsonl has no rows"),
-        ([{"text": "a b", "label": "x"}, {"text": "c", "label": "y"}], [], 3, "2 documents with a label: too few"),
+        ([{"text": "a b", "label": "x"}, {"text": "c", "label": "y"}], [], 3, "with a label: this is too few to train and test"),
         ([{"text": "", "label": "x"}, {"text": " ", "label": "y"}] * 6, [], 3, "no word to learn from"),
     ],
 )  # fmt: skip
@@ -337,7 +337,10 @@ def test_labels_that_training_does_not_have(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "train.jsonl", rows(4))
     write_jsonl(tmp_path / "test.jsonl", [*rows(1), {"id": "m", "text": "a violin", "label": "music"}])
     done = run_cli("classify", "train.jsonl", "--test", "test.jsonl", "--model", "nb", "--twins", "0", "-o", "run")
-    assert "labels of test documents that no training document has: 'music' (1); always wrong" in done.err
+    assert (
+        "labels of test documents that no training document has: 'music' (1); these are always counted as wrong"
+        in done.err
+    )
     assert metrics("run")["accuracy"] <= 12 / 13
     classes = pq.read_table("run/classes.parquet").to_pylist()
     music = next(row for row in classes if row["class"] == "music")
@@ -364,7 +367,7 @@ def test_empty_texts_keep_their_rows(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "t.jsonl", found)
     done = run_cli("classify", "t.jsonl", "--model", "svm", "-o", "run")
     assert (
-        "warning: 1 document without text: trained on and scored as all others; --keep-if can leave them out"
+        "warning: 1 document without text: they are used for training and scoring like all others; --keep-if can leave them out"
         in done.err
     )
     table = pq.read_table("run/documents.parquet")
@@ -486,7 +489,7 @@ def test_auto_compares_and_says_so(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "t.jsonl", rows())
     done = run_cli("classify", "t.jsonl", "--model", "auto", "--cv", "3", "--budget", "1000", "-o", "run")
     assert "Models, by cross-validation in the training documents" in done.out
-    assert "the scores are those of choosing anew in each of 3 folds" in done.err
+    assert "the scores are those of choosing again in each of 3 folds" in done.err
     report = json.loads(Path("run/metrics.json").read_text())
     chosen = [c for c in report["candidates"] if c["chosen"]]
     assert len(chosen) == 1
@@ -583,7 +586,7 @@ def test_an_encoder_that_is_named_wins_over_a_column_of_another(two_encoders: tu
     run_cli("sbert-embed", "docs.jsonl", "--model", first, "-q", "-o", "first.parquet")
     centroid = ("--model", "centroid", "--twins", "0")
     done = run_cli("classify", "first.parquet", *centroid, "--encoder", second, "-o", "anew")
-    assert f"the column 'embedding' was made by {first}: the embeddings are made anew by {second}" in done.err
+    assert f"the column 'embedding' was made by {first}; {second}" in done.err
     run_cli("classify", "docs.jsonl", *centroid, "--encoder", second, "-q", "-o", "raw")
     weights = [pq.read_table(f"{run}/model/weights_coef.parquet") for run in ("anew", "raw")]
     assert weights[0].equals(weights[1])

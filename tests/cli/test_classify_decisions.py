@@ -42,7 +42,7 @@ def test_a_value_at_the_end_is_told() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--model", "auto", "--cost", "auto"], "compares classifiers at some costs each"),
+        (["--model", "auto", "--cost", "auto"], "compares several classifiers; name one, such as"),
         (["--model", "nb", "--cost", "auto"], "belongs to logreg and svm"),
         (["--alpha", "auto"], "belongs to Naive Bayes"),
         (["--cost", "1,x"], "--cost 1,x: a number above 0 is needed"),

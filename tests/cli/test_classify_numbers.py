@@ -201,7 +201,7 @@ def test_an_order_of_names(reviews: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--task", "ordinal", "--label-col", "quality"], "say the order of the labels, the lowest first: --order bad,good,ok"),
+        (["--task", "ordinal", "--label-col", "quality"], "is not a number; give the order of the labels, lowest first:"),
         (["--task", "ordinal", "--label-col", "quality", "--order", "bad,good"], "--order bad,good leaves out the label 'ok'"),
         (["--task", "ordinal", "--label-col", "quality", "--order", "bad,ok,bad"], "names 'bad' twice"),
         (["--task", "ordinal", "--label-col", "rating", "--model", "svm"], "--model is of classes without an order"),
@@ -209,10 +209,10 @@ def test_an_order_of_names(reviews: str, tmp_path: Path) -> None:
         (["--task", "ordinal", "--label-col", "rating", "--threshold", "recall=0.5:2"], "leave it out with --task ordinal"),
         (["--task", "regression", "--label-col", "score", "--class-weight", "balanced"], "predicts numbers; leave it out"),
         (["--task", "regression", "--label-col", "score", "--select", "chi2:9"], "predicts numbers; leave it out"),
-        (["--task", "regression", "--label-col", "score", "--probabilities"], "numbers have none"),
+        (["--task", "regression", "--label-col", "score", "--probabilities"], "numbers have no probabilities; leave it out"),
         (["--task", "regression", "--label-col", "score", "--model", "auto"], "is fitted by ridge regression"),
         (["--task", "regression", "--label-col", "score", "--label-sep", ";"], "several labels a document"),
-        (["--order", "a,b", "--label-col", "quality"], "--order is of the labels of --task ordinal"),
+        (["--order", "a,b", "--label-col", "quality"], "leave it out, or add"),
         (["--task", "numbers", "--label-col", "score"], "one of auto, classes, regression, ordinal"),
     ],
 )  # fmt: skip
@@ -224,18 +224,19 @@ def test_what_cannot_be_meant(options: list[str], message: str, reviews: str) ->
 def test_labels_that_are_no_numbers_or_all_alike(reviews: str, tmp_path: Path) -> None:
     refused = run_cli("classify", reviews, "--task", "regression", "--label-col", "quality", "-o", "run", code=3)
     assert (
-        "the label 'ok' is no number" in refused.err or "is no number; --task regression needs numbers" in refused.err
+        "the label 'ok' is not a number" in refused.err
+        or "is not a number; --task regression needs numbers" in refused.err
     )
     write_jsonl(tmp_path / "same.jsonl", [{**row, "label": 3} for row in rated(20)])
     refused = run_cli("classify", "same.jsonl", "--task", "regression", "-o", "run", code=3)
-    assert "every training document is the number 3" in refused.err
+    assert "every training document has the number" in refused.err
 
 
 @pytest.mark.parametrize(
     ("task", "labels", "message"),
     [
-        ("ordinal", ["1,5", "2,5", "3,5"], "the label '1,5' is no number; --task ordinal needs numbers, such as 1.5"),
-        ("ordinal", [1, 2, 3, "n/a"], "the label 'n/a' is no number, as most labels are; leave that cell empty"),
+        ("ordinal", ["1,5", "2,5", "3,5"], "the label '1,5' is not a number; --task ordinal needs numbers, such as 1.5"),
+        ("ordinal", [1, 2, 3, "n/a"], "the label 'n/a' is not a number, as most labels are; leave that cell empty"),
         ("regression", [None, None], "no training document has a label; name the column with --label-col"),
         ("regression", [1, 2, 3e300], "document n2: the label is 3e+300; --task regression needs numbers from -1e+100 to 1e+100"),
     ],

@@ -109,8 +109,12 @@ def test_several_labels(tmp_path: Path) -> None:
             "--model is about a classifier that learns, and --rules are written",
         ),
         (["--rules", "rules.toml", "--cost", "10"], 2, "--cost is about a classifier that learns"),
-        (["--rules", "rules.toml", "--stem", "english"], 2, "rules look for words as they are"),
-        (["--rules", "rules.toml", "--probabilities"], 2, "--probabilities: rules have none"),
+        (
+            ["--rules", "rules.toml", "--stem", "english"],
+            2,
+            "options for words: rules search the unchanged words; leave",
+        ),
+        (["--rules", "rules.toml", "--probabilities"], 2, "rules have no probabilities; leave it out"),
         (["--rules", "rules.toml", "--learning-curve"], 2, "--learning-curve: rules learn nothing"),
         (
             ["--rules", "wrong.toml"],

@@ -61,7 +61,7 @@ def test_the_table(rows: Path) -> None:
 def test_tokens_that_are_there() -> None:
     run_cli("preprocess", NEWS, "--stop-words", "none", "--min-df", "1", "-q", "-o", "docs.parquet")
     done = run_cli("collocations", "docs.parquet", "--stop-words", "auto", "--json")
-    assert done.err == "the words are those of the column 'tokens', as they are\n"
+    assert done.err == "the words come from the column 'tokens', unchanged\n"
     pairs = [(pair["x"], pair["y"]) for pair in done.json()["pairs"]]
     assert ("carbon", "dioxide") in pairs
     assert not {"the", "of"} & {word for pair in pairs for word in pair}

@@ -50,14 +50,15 @@ def test_a_page_and_the_facts_of_a_comparison(compared: Path, tmp_path: Path) ->
     page, best = tmp_path / "page.html", read(compared / "summary.parquet").to_pylist()
     assert "document" not in run_cli("report", compared, "-o", page).err  # there are none in the page
     assert "is a comparison of models" in run_cli("info", compared, code=3).error()
-    assert f"whose runs are in {compared / 'runs'}" in run_cli("evaluate", compared, code=3).error()
+    assert f"name one of its runs in {compared / 'runs'}" in run_cli("evaluate", compared, code=3).error()
     text = page.read_text(encoding="utf-8")
     assert "nmf, plsa; 2, 4 topics; 2 fits each" in text
     assert f"{max(row['ami'] for row in best):.3f}" in text
     words = read(compared / "runs" / "plsa-k4-s42" / "topics.parquet").column("top_terms").to_pylist()[0]
     assert ", ".join(words[:10]) in text
     assert (
-        "is of reports of topic models" in run_cli("report", compared, "--by", "label", "-o", "x.html", code=2).error()
+        "only applies to reports of topic models"
+        in run_cli("report", compared, "--by", "label", "-o", "x.html", code=2).error()
     )
     assert "comparison" in run_cli("info", compared / "summary.parquet").out
     unfinished = tmp_path / "unfinished"

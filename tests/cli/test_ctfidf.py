@@ -93,8 +93,8 @@ def test_types_of_classes(tmp_path: Path) -> None:
     [
         ("nope", 3, "x.jsonl has no column 'nope' (found: id, text, label, date, n, topic, list); name it with --by"),
         ("lable", 3, "did you mean 'label'? Name it with --by"),
-        ("list", 3, "column 'list' holds list<item: string>; groups must be single values"),
-        ("label:year", 3, "has no dates with a year (found 'a'); write them as 2024-01-31, or give --date-format"),
+        ("list", 3, "column 'list' holds list<item: string>; groups need single values"),
+        ("label:year", 3, "has dates that begin with the day"),
         ("id:month", 3, "has no dates with a month"),
     ],
 )
@@ -124,7 +124,7 @@ def test_tokens_that_are_there_are_used(tmp_path: Path) -> None:
     rows = [{"text": "x", "label": c, "tokens": c} for c in "ab"]
     says = run_cli("ctfidf", write_jsonl(tmp_path / "x.jsonl", rows), code=3).error()
     assert "column 'tokens' holds" in says
-    assert "make it with: nlpkit preprocess" in says
+    assert "but lists of strings are needed; compute it with: nlpkit" in says
 
 
 # ---------------------------------------------------------------- weightings
@@ -344,7 +344,7 @@ def test_a_run_is_the_documents_it_was_made_from(tmp_path: Path, monkeypatch: py
     (tmp_path / "x.jsonl").write_text("{}")
     says = run_cli("ctfidf", "../lda", "--by", "topic", code=3).error()
     assert "x.jsonl has changed" in says
-    assert "its texts are read there: put it back" in says
+    assert "and its texts are needed; restore it" in says
 
 
 SIDES = [

@@ -286,7 +286,10 @@ def test_documents_that_are_gone_or_have_changed_are_named(tmp_path: Path) -> No
         path = write_jsonl(tmp_path / "x.jsonl", rows)
         run_cli(kind, "x.jsonl", *options, "-q", "-o", "run")
         shutil.move(path, "elsewhere.jsonl")
-        assert "put it back" in run_cli("edit", "run", edits("drop = [0]"), "-o", "new", code=3).err
+        assert (
+            "and its texts are needed; restore it"
+            in run_cli("edit", "run", edits("drop = [0]"), "-o", "new", code=3).err
+        )
         run_cli("edit", "run", edits("drop = [0]"), "--documents", "elsewhere.jsonl", "-q", "-o", "new")
         write_jsonl(path, [*rows[:-1], {**rows[-1], "text": "other words"}])
         assert "has changed" in run_cli("edit", "run", edits("drop = [0]"), "-o", "newer", code=3).err
@@ -340,7 +343,7 @@ def test_runs_of_before_lack_what_is_newer(name: str, own_run: Path) -> None:
 def test_other_runs_and_damaged_ones_are_refused(planted: Path, planted_lda: Path, tmp_path: Path) -> None:
     run_cli("rolling-lda", planted, "--k", 3, "--chunks", "year", "--sweeps", 5, "-q", "-o", "rolling")
     assert (
-        "drop: topics of a rolling model go on"
+        "topics of a rolling model continue with every update; they"
         in run_cli("edit", "rolling", edits("drop = [0]"), "-o", "new", code=3).err
     )
     run_cli("classify", planted, "--model", "nb", "-q", "-o", "nb")

@@ -216,7 +216,7 @@ def test_permutations_of_numbers_and_of_content(binary: Path, tmp_path: Path) ->
         (["--of", "code"], 3, "the formula has no column 'code'"),
         ([], 2, "--permutations tests the effect of one column; name it with --of"),
         (["--of", "party", "--prevalence", "party"], 2, "leave --prevalence out"),
-        (["--of", "party", "--plot", "x.svg"], 2, "--plot draws shares at values"),
+        (["--of", "party", "--plot", "x.svg"], 2, "draws shares by value, and"),
         (["--of", "party", "--documents", "other.jsonl"], 3, "the documents read are not those of"),
     ],
 )

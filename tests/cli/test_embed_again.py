@@ -111,14 +111,15 @@ def test_an_interrupted_output_goes_on(tiny: Path, corpus: Path, embedded_texts:
 
     done = embed(tiny, corpus, "x.parquet", code=2)
     assert (
-        "x.parquet.checkpoint is of a run that was not finished: --resume goes on with it, --force drops it" in done.err
+        "x.parquet.checkpoint belongs to a run that was not finished; --resume continues it, --force deletes it"
+        in done.err
     )
     done = embed(tiny, corpus, "x.parquet", "--resume", "--max-tokens", "9", code=3)
-    assert "is of another run: max tokens 12, now 9" in done.err
+    assert "belongs to another run" in done.err
     other = write_jsonl(tmp_path / "other.jsonl", [{"text": "a cat"}])
-    assert "is of another run: inputs" in embed(tiny, other, "x.parquet", "--resume", code=3).err
+    assert "belongs to another run" in embed(tiny, other, "x.parquet", "--resume", code=3).err
     done = embed(tiny, corpus, "x.parquet", "--resume", "--cache", "cache", code=2)
-    assert "was begun without --cache" in done.err
+    assert "was started without" in done.err
     assert Path("x.parquet.checkpoint").is_dir()
 
     embed(tiny, corpus, "x.parquet", "--resume")
@@ -142,7 +143,8 @@ def test_a_checkpoint_is_dropped_when_that_is_requested(tiny: Path, corpus: Path
 
 def test_resume_without_anything_to_resume(tiny: Path, corpus: Path) -> None:
     assert (
-        "there is no checkpoint x.parquet.checkpoint: starting anew" in embed(tiny, corpus, "x.parquet", "--resume").err
+        "there is no checkpoint x.parquet.checkpoint: starting from the beginning"
+        in embed(tiny, corpus, "x.parquet", "--resume").err
     )
     assert "--resume continues an -o that is a file" in embed(tiny, corpus, "-", "--resume", code=2).err
 
@@ -217,7 +219,10 @@ def test_options_that_do_not_go_together(tiny: Path, corpus: Path, options: tupl
 
 @pytest.mark.parametrize("target", ["x.jsonl", "x.csv", "-"])
 def test_text_has_no_small_numbers(tiny: Path, corpus: Path, target: str) -> None:
-    assert "--dtype int8 is for .parquet and .arrow" in embed(tiny, corpus, target, "--dtype", "int8", code=2).err
+    assert (
+        "needs .parquet or .arrow, because text files cannot store"
+        in embed(tiny, corpus, target, "--dtype", "int8", code=2).err
+    )
 
 
 def test_new_documents_are_embedded_as_those_of_the_run(tiny: Path, corpus: Path, tmp_path: Path) -> None:

@@ -40,9 +40,9 @@ def test_one_line_for_each_failed_gate_even_when_quiet() -> None:
 def test_a_bare_number_is_for_the_one_score_that_was_asked_for() -> None:
     assert failed(run_cli(*ACCURACY, "--fail-under", "0.9", code=1))
     message = run_cli("evaluate", PREDICTIONS, "--fail-under", "0.9", code=2).error()
-    assert "of which score? Say --fail-under npmi=0.9" in message
+    assert "no score is named; write" in message
     two = ["evaluate", PREDICTIONS, "--metrics", "accuracy,kappa", "--fail-under", "0.9"]
-    assert "of which score? Say --fail-under accuracy=0.9" in run_cli(*two, code=2).error()
+    assert "no score is named; write" in run_cli(*two, code=2).error()
 
 
 def test_a_gate_on_a_score_that_was_not_asked_for_makes_it() -> None:
@@ -144,7 +144,10 @@ def test_the_scores_of_a_run_are_a_baseline_of_it(tmp_path: Path) -> None:
         ("[]", "has no scores of targets"),
         ('{"targets": [{"target": "x"}]}', "has no scores of targets"),
         ('{"targets": [{"target": "x", "metrics": {}}]}', "has no score 'accuracy' of"),
-        ('{"targets": [{"target": "x", "metrics": {"accuracy": {"value": null}}}]}', "has no score of those made now"),
+        (
+            '{"targets": [{"target": "x", "metrics": {"accuracy": {"value": null}}}]}',
+            "has none of the scores computed now; make it with the same",
+        ),
     ],
 )
 def test_a_baseline_that_is_none(tmp_path: Path, text: str, message: str) -> None:

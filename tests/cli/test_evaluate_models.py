@@ -144,7 +144,7 @@ def test_no_overlap_is_an_error(tiny: Path, tmp_path: Path) -> None:
     topics = topics_file(tmp_path / "t.txt", "Haus Baum", "Wald Wiese")
     message = run_cli("evaluate", topics, "--reference", tiny, "--npmi", code=3).error()
     assert "none of the 4 words of" in message
-    assert "is it of the same language" in message
+    assert "words; are language and case the same" in message
 
 
 def test_one_topic_and_one_word(tiny: Path, tmp_path: Path) -> None:
@@ -254,10 +254,7 @@ def test_a_corpus_that_has_changed_is_no_reference(planted_lda: Path, tmp_path: 
     (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     assert "has changed since" in run_cli("evaluate", run, "--npmi", code=3).error()
     corpus.unlink()
-    assert (
-        "and beside the run); its texts are read there: put it back, or give the corpus to count in: --reference DOCS"
-        in run_cli("evaluate", run, "--npmi", code=3).error()
-    )
+    assert "and its texts are needed; restore it" in run_cli("evaluate", run, "--npmi", code=3).error()
     run_cli("evaluate", run, "--npmi", "--reference", NEWS)
     rest = run_cli("evaluate", run)  # what needs no corpus
     assert "warning: no coherence of" in rest.err
@@ -311,9 +308,9 @@ def test_all_scores_of_an_lda_run(planted_lda: Path, tmp_path: Path) -> None:
 
 def test_perplexity_needs_documents_that_no_fit_has_seen(planted_lda: Path) -> None:
     message = run_cli("evaluate", planted_lda, "--perplexity", code=2).error()
-    assert "give them with --heldout DOCS" in message
+    assert "needs dev documents; name them with" in message
     done = run_cli("evaluate", planted_lda, "--perplexity", "--heldout", planted_lda.parent / "planted.parquet")
-    assert "this perplexity is not held-out, and too low" in done.err
+    assert "so this perplexity is not held-out and too low" in done.err
     got = metrics(planted_lda, "--metrics", "fit")
     assert got["perplexity"]["why"] == "it needs --heldout documents"
     assert got["perplexity_in_sample"]["value"] > 1
@@ -453,7 +450,7 @@ def test_scores_by_the_vectors_of_a_corpus_need_one_and_its_words(tiny: Path, tm
     assert "c_in of" in message
     assert "give one: --reference DOCS" in message
     message = run_cli("evaluate", TOPICS, "--metrics", "interpretability", "--reference", NEWS, code=2).error()
-    assert "interpretability: word vectors are needed: --vectors FILE" in message
+    assert "interpretability: word vectors are needed; --vectors FILE" in message
     foreign = topics_file(tmp_path / "foreign.txt", "Haus Baum", "Wald Wiese")
     message = run_cli("evaluate", foreign, "--metrics", "c_in", "--reference", tiny, code=3).error()
     assert "none of the 4 words of" in message
@@ -482,9 +479,12 @@ def test_same_bytes_on_any_number_of_threads(planted_lda: Path, tmp_path: Path) 
 
 def test_mixed_targets_are_refused(planted_lda: Path) -> None:
     message = run_cli("evaluate", planted_lda, SAMPLES / "predictions.csv", code=2).error()
-    assert "they have no score in common; evaluate them apart" in message
+    assert "one label per document. They have no score in common;" in message
     for names in ("accuracy", "npmi,accuracy"):
-        assert "accuracy: no score of topics" in run_cli("evaluate", planted_lda, "--metrics", names, code=2).error()
+        assert (
+            "these scores need a table with labels and predictions, or"
+            in run_cli("evaluate", planted_lda, "--metrics", names, code=2).error()
+        )
     for names in ("npmi", "accuracy,npmi"):
         message = run_cli("evaluate", SAMPLES / "predictions.csv", "--metrics", names, code=2).error()
         assert "npmi: no score of a table of predictions and labels" in message
@@ -548,7 +548,7 @@ def test_a_run_on_the_first_documents_is_scored_on_them(planted: Path, tmp_path:
 def test_scores_of_other_corpora_have_no_p_value(tiny: Path, planted_lda: Path, tmp_path: Path) -> None:
     run_cli("lda-gibbs", NEWS, "--k", "4", "--sweeps", "10", "-q", "-o", "news")
     done = run_cli("evaluate", planted_lda, "news", "--npmi", "--json")
-    assert "the words of the targets were counted in different corpora" in done.err
+    assert "the targets use different corpora, or the same corpus with" in done.err
     assert done.json()["comparisons"][0]["p_value"] is None
 
 
@@ -639,7 +639,10 @@ def test_the_only_run_of_a_folder_is_the_target(
     assert "target: one, the only run here" in done.err
     run_cli("evaluate", "--npmi", "--fail-under", "2", code=1)
     shutil.copytree("one", "two")
-    assert "say which run to score: nlpkit evaluate one or two" in run_cli("evaluate", "--npmi", code=2).error()
+    assert (
+        "this folder holds several runs; name one: nlpkit evaluate one or two"
+        in run_cli("evaluate", "--npmi", code=2).error()
+    )
     monkeypatch.chdir("one")
     assert "npmi" in run_cli("evaluate", "--npmi").out
 

@@ -274,7 +274,7 @@ def test_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
         ([("a;b", ["a"])], [], 3, "split them with --label-sep ';', or name the columns with --label-col and --prediction-col"),
         ([(["a"], "a, b")], [], 3, "split them with --label-sep ','"),
         ([("a", "a")], ["--label-sep", ""], 2, "--label-sep needs the text between two labels, such as ';'"),
-        ([(1, 1.5), (2, 2.5)], ["--label-sep", ";"], 2, "--label-sep is not for numbers, which the predictions of t.jsonl are"),
+        ([(1, 1.5), (2, 2.5)], ["--label-sep", ";"], 2, "does not apply to numbers, which"),
         ([("a;b", {"c": 1})], ["--label-sep", ";"], 3, "'label' holds lists of labels and 'prediction' does not"),
         ([(";", " ; ")], ["--label-sep", ";"], 3, "all lists of 'label' and 'prediction' are empty"),
         ([("", "a"), (None, "a")], ["--label-sep", ";"], 3, "no row has a label (2 rows)"),
@@ -293,7 +293,7 @@ def test_lists_and_single_labels_have_no_score_in_common(tmp_path: Path) -> None
     single = write(tmp_path / "single.jsonl", [{"id": "a", "label": "a", "prediction": "a"}])
     message = run_cli("evaluate", sets, single, code=2).error()
     assert "sets.jsonl holds lists of labels and" in message
-    assert "evaluate them apart" in message
+    assert "is a table of labels and others are topics. They have no" in message
 
 
 def test_topics_are_not_held_against_lists(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_ids_that_come_twice_pair_nothing(tmp_path: Path) -> None:
     table = write(tmp_path / "twice.csv", rows)
     done = run_cli("evaluate", table, table, "--metrics", "accuracy", "--json")
     assert done.json()["comparisons"][0]["p_value"] is None
-    assert f"warning: {table} is given twice, and compared with itself" in done.err
+    assert f"warning: {table} is named twice and compared with itself" in done.err
 
 
 def test_calibration_needs_probabilities(tmp_path: Path) -> None:
@@ -190,15 +190,15 @@ def test_json_lines_and_latin_1(tmp_path: Path) -> None:
         ("id,prediction\n1,a\n", [], 3, "t.csv has predictions but no column 'label' (found: id, prediction); name it with --label-col"),
         ("text,labels,prediction\nx,a,a\n", [], 3, "(found: text, labels, prediction); did you mean 'labels'? Name it with --label-col"),
         ("label,predicted\na,a\n", ["--target-format", "table"], 3, "neither a column 'prediction' nor 'topic'"),
-        ("label,prediction,prediction_prob\na,a,7\n", [], 3, "probabilities of predictions from 7 to 7, 0 to 1 was needed"),
-        ("label,prediction,prediction_prob\na,a,high\n", [], 3, "are not numbers; name their column with --prob-col"),
+        ("label,prediction,prediction_prob\na,a,7\n", [], 3, "probabilities of predictions from"),
+        ("label,prediction,prediction_prob\na,a,high\n", [], 3, "the probabilities of predictions are not numbers; name the"),
         ("label,prediction\na,a\n", ["--npmi"], 2, "npmi: no score of a table of predictions and labels"),
-        ("label,prediction\na,a\n", ["--metrics", "macro_f"], 2, "'macro_f' is no metric; did you mean"),
-        ("label,prediction\na,a\n", ["--metrics", "foo"], 2, "'foo' is no metric; there are metrics of coherence (npmi …)"),
-        ("label,prediction\na,a\n", ["--fail-under", "foo=1"], 2, "'foo' is no metric; there are metrics of coherence"),
+        ("label,prediction\na,a\n", ["--metrics", "macro_f"], 2, "'macro_f' is not a metric; did you mean"),
+        ("label,prediction\na,a\n", ["--metrics", "foo"], 2, "'foo' is not a metric; there are metrics of coherence (npmi …)"),
+        ("label,prediction\na,a\n", ["--fail-under", "foo=1"], 2, "'foo' is not a metric; there are metrics of coherence"),
         ("label,prediction\na,a\n", ["--ci", "95"], 2, "--ci 95: a confidence level between 0 and 1 is needed"),
         ("label,prediction\na,a\n", ["--beta", "0"], 2, "--beta must be above 0, got 0"),
-        ("label,prediction\na,a\n", ["-o", "scores.rds"], 2, "output scores.rds: '.rds' is no format of nlpkit"),
+        ("label,prediction\na,a\n", ["-o", "scores.rds"], 2, "output scores.rds: '.rds' is not a format of nlpkit"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_scored(tmp_path: Path, text: str, words: list[str], code: int, message: str) -> None:
@@ -208,7 +208,7 @@ def test_what_cannot_be_scored(tmp_path: Path, text: str, words: list[str], code
 
 def test_a_spreadsheet_is_called_one(tmp_path: Path) -> None:
     (tmp_path / "t.ods").write_bytes(b"PK\x03\x04\0\0")
-    message = "t.ods is a spreadsheet; save it there as CSV (UTF-8) or xlsx and name that file"
+    message = "t.ods is a spreadsheet; save it as CSV (UTF-8) or xlsx and name that file"
     assert message in run_cli("evaluate", "t.ods", code=3).error()
 
 
@@ -231,10 +231,10 @@ def numbers(*pairs: tuple[Any, Any]) -> str:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (("sport", None, "econ"), "t.jsonl: label 'sport' is no number, predictions are; name the column with --label-col"),
-        ((1, "n/a", "x", ""), "label 'n/a' is no number (row 2; 2 of 3 labels are none), predictions are"),
-        ((1, "inf"), "label 'inf' is no number (row 2; 1 of 2 labels are none)"),
-        ((["1"], ["2"]), "label ['1'] is no number, predictions are"),
+        (("sport", None, "econ"), "but the predictions are numbers; name the column with"),
+        ((1, "n/a", "x", ""), "but the predictions are numbers; name the column with"),
+        ((1, "inf"), "label 'inf' is not a number (row 2; 1 of 2 labels are none)"),
+        ((["1"], ["2"]), "but the predictions are numbers; name the column with"),
         ((1, 2e300), "row 2 has the label 2e+300 and the prediction 0.5; numbers from -1e+100 to 1e+100 are needed"),
         (("", None, " "), "no row has a label (3 rows); name the column with --label-col"),
     ],

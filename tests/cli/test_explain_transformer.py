@@ -66,7 +66,10 @@ def test_what_is_refused(tmp_path: Path) -> None:
     (tmp_path / "e.toml").write_text('tokens = ["a"]', encoding="utf-8")
     assert "bad.toml is not TOML" in run_cli("explain-transformer", "bad.toml", code=3).error()
     assert "example none.toml: no such file" in run_cli("explain-transformer", "none.toml", code=3).error()
-    assert "--text: the example says" in run_cli("explain-transformer", "e.toml", "--text", "a", code=2).error()
+    assert (
+        "the example file defines it; leave it out"
+        in run_cli("explain-transformer", "e.toml", "--text", "a", code=2).error()
+    )
     assert "name it steps.html" in run_cli("explain-transformer", "-o", "x.pdf", code=2).error()
     assert "--heads" in run_cli("explain-transformer", "--text", "a", "--heads", 0, code=2).err
     run_cli("explain-transformer", "e.toml", "-o", "x.md")

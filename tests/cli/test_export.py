@@ -58,7 +58,7 @@ def test_columns_that_the_export_has_itself_are_left_out(form: str, tmp_path: Pa
     done = run_cli(
         "export", "run", "-o", "out.json" if form == "json" else "out.xlsx" if form == "xlsx" else "out", "--to", form
     )
-    assert "columns that the export has itself are left out of the documents: topic_label" in done.err
+    assert "columns with the names of export columns are left out of the documents: topic_label" in done.err
     if form == "json":
         document = json.loads(Path("out.json").read_text())["documents"][0]
         assert (document["topic_label"] != "mine", document["document"]) == (True, 0)

@@ -137,8 +137,8 @@ def test_what_cannot_be(base: Path) -> None:
 
     assert "lora, full" in denied("adasent(adapter=prefix)")
     assert "share has to be" in denied("adasent(share=0)")
-    assert "R was to be at least 1" in denied("adasent(R=0)")
-    assert "there is no adapter of peft" in denied("adasent(sept=nowhere)")
+    assert "R must be at least 1" in denied("adasent(R=0)")
+    assert "no peft adapter found" in denied("adasent(sept=nowhere)")
     Path("prefix").mkdir()
     Path("prefix/adapter_config.json").write_text('{"peft_type": "PREFIX_TUNING"}')
     assert "this is PREFIX_TUNING" in denied("adasent(sept=prefix)")

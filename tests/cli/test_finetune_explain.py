@@ -84,7 +84,7 @@ def test_what_is_refused(runs: Path, tmp_path: Path) -> None:
     new = runs / "new.jsonl"
     assert "no document of" in run_cli("predict", runs / "full", new, "--explain", "z", code=3).error()
     error = run_cli("predict", runs / "full", new, "--explain-by", "omission", "-o", "x.csv", code=2).error()
-    assert "give the id of a document to --explain" in error
+    assert "name a document with" in error
     error = run_cli("predict", runs / "full", new, "--explain", "a", "--explain-by", "shap", code=2).error()
     assert "gradients" in error
     run_cli("classify", runs / "t.jsonl", "--model", "nb", "-o", "nb", "-q")

@@ -155,7 +155,7 @@ def test_a_folder_of_peft(base: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(chances("p.parquet"), expected, atol=1e-5)
     assert table.column("prediction")[0].as_py() == f"LABEL_{expected[0].argmax()}"
     again = run_cli("predict", tmp_path / "theirs", "new.jsonl", "--offline", "-f", "-o", "p.parquet")
-    assert "its classes have no names: give them, in their order, with --labels LABEL_0,LABEL_1,LABEL_2" in again.err
+    assert "its classes have no names; name them in order with `labels=" in again.err
     # its base is gone: the message says how to name another
     own = json.loads((tmp_path / "theirs" / "adapter_config.json").read_text())
     (tmp_path / "theirs" / "adapter_config.json").write_text(
@@ -343,7 +343,7 @@ def test_what_reads_no_mean_is_told(base: Path, tmp_path: Path) -> None:
     mean = ("--pooling", "mean", "-o", "run")
     assert "the head reads each word" in refused("new.jsonl", *mean, base=base, code=2)
     write_jsonl(tmp_path / "new.jsonl", rows(2))
-    assert "--pooling is for methods" in refused("new.jsonl", *mean, base=base, method="setfit", code=2)
+    assert "needs a method with a new head, and" in refused("new.jsonl", *mean, base=base, method="setfit", code=2)
     assert "first" in refused("new.jsonl", "--pooling", "first", "-o", "run", base=base, code=2)
 
 

@@ -36,9 +36,9 @@ def predict(folder: Path, model: str, *words: Any, code: int = 0) -> Any:
 @pytest.mark.parametrize("model", ["full", "full/model/classifier", "setfit"])
 def test_what_a_run_knows_itself_is_no_option(model: str, models: Path) -> None:
     error = predict(models, model, "--labels", "a,b,c", code=2)
-    assert f"{model} was trained by nlpkit and says what it predicts: politics, space, sport" in error
+    assert f"{model} was trained by nlpkit and records its labels: politics, space, sport" in error
     assert "leave --labels out" in error
-    assert "says its task: classes; leave --task out" in predict(models, model, "--task", "labels", code=2)
+    assert "was trained by nlpkit and records its task" in predict(models, model, "--task", "labels", code=2)
     assert predict(models, model, "--task", "auto").num_rows == 24
 
 
@@ -46,7 +46,9 @@ def test_what_a_folder_of_transformers_knows_itself(models: Path) -> None:
     assert "leave --task out" in predict(models, "theirs", "--task", "labels", code=2)
     assert "--task label is not known" in predict(models, "theirs", "--task", "label", code=2)
     for names in ("a,b,a", "a,,b", ""):
-        assert "a name for each class" in predict(models, "theirs", "--labels", names, code=2)
+        assert "each class needs a different name, such as no,yes" in predict(
+            models, "theirs", "--labels", names, code=2
+        )
     assert "--labels names 2 classes" in predict(models, "theirs", "--labels", "a,b", code=2)
     found = predict(models, "theirs", "--labels", "a, b, c", "--probabilities").column("probabilities")[0].as_py()
     assert list(dict(found)) == ["a", "b", "c"]

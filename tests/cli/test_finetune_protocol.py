@@ -1,4 +1,4 @@
-"""nlpkit finetune --protocol course: samples, repeats, votes and ranks; bytes, and runs that are killed and go on."""
+"""nlpkit finetune --protocol majority: samples, repeats, votes and ranks; bytes, and runs that are killed and go on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nlpkit.errors import InputError
 from tests.cli.conftest import files, nlpkit_process, read, run_cli, write_jsonl
 from tests.cli.finetune_data import base_model, rows, tune
 
-TWO = ["--protocol", "course(samples=2,repeats=2)"]
+TWO = ["--protocol", "majority(samples=2,repeats=2)"]
 TIMED = ("manifest.json", "metrics.json", "curve.jsonl", "costs.parquet")
 
 
@@ -93,7 +93,7 @@ def test_samples_are_crossed_with_repeats_and_vote(base: Path) -> None:
 def test_samples_with_one_training_each_differ(base: Path) -> None:
     """Without a vote; the training of the first sample is the one that finetune does without a protocol."""
     words = ["--totals", "9", "--test", "test.jsonl"]
-    done = tune("train.jsonl", *words, "--protocol", "course(samples=3,repeats=1)", "-o", "run", base=base, steps=3)
+    done = tune("train.jsonl", *words, "--protocol", "majority(samples=3,repeats=1)", "-o", "run", base=base, steps=3)
     table = [row for row in read("run/comparison.parquet").to_pylist() if row["method"] != "majority"]
     assert [(row["sample"], row["seed"]) for row in table] == [(42, 42), (43, 42), (44, 42)]
     assert len({row["brier"] for row in table}) == 3
@@ -103,7 +103,7 @@ def test_samples_with_one_training_each_differ(base: Path) -> None:
     assert report("one")["targets"][0]["metrics"]["brier"]["value"] == pytest.approx(table[0]["brier"])
 
 
-def test_a_protocol_without_sizes_takes_those_of_the_course(base: Path) -> None:
+def test_a_protocol_without_sizes_takes_the_usual_ones(base: Path) -> None:
     write_jsonl(Path("many.jsonl"), rows(12))
     done = tune("many.jsonl", *TWO, "--dry-run", "--json", "-o", "run", base=base, method="head").json()
     assert [(load["totals"], load["trainings"]) for load in done["plan"]] == [("10", 4), ("100", 4)]
@@ -114,11 +114,11 @@ def test_a_protocol_without_sizes_takes_those_of_the_course(base: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--protocol", "lecture"], "give one of course"),
+        (["--protocol", "lecture"], "give one of majority"),
         ([*TWO, "--seeds", "2"], "leave --seeds out"),
-        ([*TWO, "--cv", "3"], "--cv deals all documents into folds"),
+        ([*TWO, "--cv", "3"], "divides all documents into folds; leave"),
         ([*TWO, "--totals", "2"], "3 classes need at least one document each"),
-        ([*TWO, "--totals", "4", "--shots", "2"], "both say how many documents are learned from"),
+        ([*TWO, "--totals", "4", "--shots", "2"], "both set the number of training documents; keep one"),
         ([*TWO, "--fail-under", "accuracy=0.5"], "gates"),
         ([*TWO, "--totals", "36"], "leaves no document to test on"),
     ],
@@ -132,7 +132,7 @@ def test_what_a_protocol_has_no_place_for(words: list[str], said: str, base: Pat
 def test_numbers_have_no_vote_and_one_method_no_ranks(base: Path) -> None:
     write_jsonl(Path("numbers.jsonl"), [{**row, "label": i / 7} for i, row in enumerate(rows())])
     error = tune("numbers.jsonl", *TWO, "--totals", "5", "-o", "run", base=base, method="head", code=2).error()
-    assert "--protocol votes among classes; these are numbers" in error
+    assert "--protocol votes among classes, but the task is numbers" in error
     tune("numbers.jsonl", "--totals", "5,9", "-q", "-o", "sizes", base=base, method="head")
     assert {row["training_documents"] for row in read("sizes/comparison.parquet").to_pylist()} == {5, 9, None}
     with pytest.raises(InputError, match="has no ranks: two methods"):

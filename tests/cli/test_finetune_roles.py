@@ -112,7 +112,7 @@ def test_what_is_left_out_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
         ("holdout2", "part is 'holdout'"), ("holdout3", "no value in part"),
     ]  # fmt: skip
     said = capsys.readouterr().err
-    assert "4 rows neither train, dev nor test: part is 'holdout' (3), no value in part (1); left out" in said
+    assert "4 rows neither train, dev nor test (part is 'holdout' (3), no value in part (1)): left out" in said
 
 
 @pytest.mark.parametrize("nothing", [None, float("nan"), ""])
@@ -146,7 +146,7 @@ def test_numbers_with_a_comma_are_no_classes() -> None:
     ):
         documents(rows)
     with pytest.raises(
-        InputError, match=r"document 1: the label '1,1' is no number; `task=regression` needs numbers, such as 1\.1"
+        InputError, match=r"document 1: the label '1,1' is not a number; `task=regression` needs numbers, such as 1\.1"
     ):
         documents(rows, task="regression")
     twice = [{**row, "id": f"{row['id']}-{n}"} for n in range(2) for row in rows]

@@ -64,7 +64,7 @@ def test_only_the_sample_has_embeddings_and_every_text_keeps_its_topic(planted: 
     stored = embedding_matrix(read(sampled / "model" / "training.parquet").column("embedding"))
     assert np.array_equal(vectors[training["row"].to_numpy()], stored)
     done = run_cli("predict", sampled, planted, "-o", "again.parquet")
-    assert "120 known from the fit" in done.err
+    assert "were in the fit and keep their topics" in done.err
     again, stored_topics = read("again.parquet"), read(sampled / "documents.parquet")
     for name in ("topic", "topic_prob", "nearest_topic", "margin"):
         assert again[name].to_pylist() == stored_topics[name].to_pylist()

@@ -103,7 +103,7 @@ def test_ratings_and_texts(server: Server, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"t\.csv has no text of item"):
         judge(key, server, tmp_path)
     (tmp_path / "t.csv").unlink()
-    with pytest.raises(InputError, match="written beside its key"):
+    with pytest.raises(InputError, match="no such file; the texts of a topic intrusion are in the CSV"):
         judge(key, server, tmp_path)
 
 
@@ -137,7 +137,7 @@ def test_nonsense_is_asked_again_and_then_left_empty(
     assert (judgements.calls, judgements.cached) == (12, 0)
     assert judgements.table().column("answer").null_count == 6
     judgements.save(tmp_path / "none.csv")
-    with pytest.raises(InputError, match="there is no answer yet"):
+    with pytest.raises(InputError, match="no answers found; coders fill in the column answer, or save"):
         nk.score_answers(key, tmp_path / "none.csv")
     second = iter([True, False] * 6)
     server.reply = lambda body: (200, said("?")) if next(second) else first_letters(body)

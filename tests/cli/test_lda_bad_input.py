@@ -62,7 +62,10 @@ def test_states_that_cannot_become_a_run(corpus: Path) -> None:
     assert "x.jsonl has no line '#alpha : …' before its tokens, as a MALLET state has" in says
     assert "no.gz: cannot be opened" in run_cli("convert", "no.gz", "-o", "three", code=3).error()
     assert "output s.gz is an input as well" in run_cli("convert", "s.gz", "-o", "s.gz", code=2).error()
-    assert "is a run already" in run_cli("convert", "one", "-o", "three", code=2).error()
+    assert (
+        "is already a run; name the output format, such as state.gz,"
+        in run_cli("convert", "one", "-o", "three", code=2).error()
+    )
     assert not Path("three").exists()
 
 
@@ -141,7 +144,7 @@ def test_more_topics_than_tokens(tmp_path: Path) -> None:
     words = ["--save-assignments", "--thin", "5", "--optimize-interval", "2", "--estimate", "mean", "--prototype", "2"]
     for i, options in enumerate((words[:3], words[3:7], words[7:])):
         done = run_cli("lda-gibbs", "x.jsonl", "--k", "250", "--sweeps", "20", *options, "-o", f"run{i}")
-        assert "warning: more topics than tokens: at least 245 of them stay without any" in done.err
+        assert "more topics than tokens: at least" in done.err
         topics = read(f"run{i}/topics.parquet")
         assert topics.num_rows == 250
         assert sum(topics["size"].to_pylist()) == 2
@@ -210,7 +213,7 @@ def test_a_chain_that_was_ended_goes_on_to_the_same_bytes(sent: signal.Signals, 
     )
     assert checkpoint.read_bytes() == before
     done = run_cli("lda-gibbs", corpus, *LONG, "--resume", "--threads", "1", "-o", "run")
-    assert "going on from run.checkpoint.npz after " in done.err
+    assert "continuing from run.checkpoint.npz after " in done.err
     assert not checkpoint.exists()
     run_cli("lda-gibbs", corpus, *LONG, "-q", "-o", "whole")
     assert contents("run") == contents("whole")
@@ -239,7 +242,7 @@ def test_an_interrupt_leaves_a_checkpoint(corpus: Path, monkeypatch: pytest.Monk
     )
     assert (done.out, names()) == ("", ["run.checkpoint.npz", "x.jsonl"])
     again = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run")
-    assert "going on from run.checkpoint.npz after 17 sweeps" in again.err
+    assert "continuing from run.checkpoint.npz after 17 sweeps" in again.err
     assert names() == ["run", "x.jsonl"]
     run_cli("lda-gibbs", corpus, *CHAIN, "-q", "-o", "whole")
     assert contents("run") == contents("whole")
@@ -281,7 +284,7 @@ def test_a_checkpoint_of_another_chain(
     found = run_cli("lda-gibbs", corpus, *CHAIN, *seeds, *words, "--resume", "-o", "run", code=3).error()
     assert "checkpoint run.checkpoint.npz is of another chain: " in found
     assert says in found
-    assert "give the same input and options, or --force without --resume, which drops it" in found
+    assert "give the same input and options, or use --force without --resume, which deletes it" in found
     assert not Path("run").exists()
 
 
@@ -299,7 +302,7 @@ def test_a_damaged_checkpoint(corpus: Path) -> None:
     for content in (b"", b"garbage", np.arange(9).tobytes()):
         Path("run.checkpoint.npz").write_bytes(content)
         says = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run", code=3).error()
-        assert "checkpoint run.checkpoint.npz is damaged, or not a checkpoint of such a chain" in says
+        assert "is damaged, or not the checkpoint of a" in says
         assert "--force without --resume drops it" in says
     assert "sweeps" in run_cli("lda-gibbs", corpus, *CHAIN, "--force", "-o", "run").err
     assert not Path("run.checkpoint.npz").exists()
@@ -307,7 +310,7 @@ def test_a_damaged_checkpoint(corpus: Path) -> None:
 
 def test_no_checkpoint_to_go_on_from(corpus: Path) -> None:
     done = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run")
-    assert "there is no checkpoint run.checkpoint.npz: starting anew" in done.err
+    assert "there is no checkpoint run.checkpoint.npz: starting from the beginning" in done.err
 
 
 def test_checkpoints_are_made_as_often_as_asked(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,7 +335,10 @@ def test_checkpoints_are_made_as_often_as_asked(corpus: Path, monkeypatch: pytes
 def test_what_a_state_cannot_hold(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "x.jsonl", [{"id": "a b", "text": "river bank"}, {"id": "c", "text": "moon river"}])
     run_cli("lda-gibbs", "x.jsonl", *CHAIN, "--save-assignments", "-q", "-o", "run")
-    assert "the document id 'a b' holds a blank" in run_cli("convert", "run", "-o", "s.gz", code=3).error()
+    assert (
+        "is empty or contains a space or line break, which a MALLET"
+        in run_cli("convert", "run", "-o", "s.gz", code=3).error()
+    )
     assert names() == ["run", "x.jsonl"]
 
 
@@ -343,7 +349,8 @@ def test_the_work_of_an_unfinished_run_is_not_thrown_away(corpus: Path, monkeypa
     for more in ([], ["--limit", "100"]):
         error = run_cli("lda-gibbs", corpus, *CHAIN, *more, "-o", "run", code=2).error()
         assert (
-            "run.checkpoint.npz is of a run that was not finished: --resume goes on with it, --force drops it" in error
+            "run.checkpoint.npz belongs to a run that was not finished; --resume continues it, --force deletes it"
+            in error
         )
         assert Path("run.checkpoint.npz").read_bytes() == before
     Path("run.checkpoint.k.jsonl").write_text("mine")
@@ -368,7 +375,7 @@ def test_a_chain_is_lengthened(corpus: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_starting_anew_is_said_when_quiet(corpus: Path) -> None:
     done = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-q", "-o", "run")
-    assert "warning: there is no checkpoint run.checkpoint.npz: starting anew" in done.err
+    assert "warning: there is no checkpoint run.checkpoint.npz: starting from the beginning" in done.err
 
 
 def test_a_comparison_that_cannot_begin_leaves_no_scores(tmp_path: Path) -> None:

@@ -311,7 +311,7 @@ def test_tokens_of_others_cannot_be_made_again(lda: Path, tmp_path: Path) -> Non
     run_cli("lda-gibbs", "t.jsonl", "--k", "2", "--sweeps", "5", "-q", "-o", "run")
     write_jsonl(tmp_path / "new.jsonl", [{"text": "moon"}])
     error = run_cli("predict", "run", "new.jsonl", "-o", "p.parquet", code=3).error()
-    assert "the run run does not say how its tokens were made; give the new documents a column 'tokens'" in error
+    assert "the run run does not record how its tokens were made; give the new documents a column 'tokens'" in error
     run_cli("predict", "run", "t.jsonl", "-q", "-o", "p.parquet")
 
 
@@ -390,9 +390,9 @@ def test_documents_that_cannot_be_predicted(corpus: Path, lda: Path, tmp_path: P
     write_jsonl(tmp_path / "title.jsonl", [{"title": "a"}])
     assert "has no column 'text' (found: title)" in says("title.jsonl", "-o", "p.parquet")
     assert "say where to write: -o predicted.parquet" in says(corpus, "--json", code=2)
-    assert "'.rds' is no format of nlpkit" in says(corpus, "-o", "p.rds", code=2)
+    assert "'.rds' is not a format of nlpkit" in says(corpus, "-o", "p.rds", code=2)
     (tmp_path / "p.parquet").write_text("mine")
-    assert "output p.parquet exists; give --force to replace it" in says(corpus, "-o", "p.parquet", code=2)
+    assert "to replace it, or name another -o" in says(corpus, "-o", "p.parquet", code=2)
     assert (tmp_path / "p.parquet").read_text() == "mine"
 
 

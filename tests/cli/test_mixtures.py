@@ -185,7 +185,7 @@ def test_models_that_find_the_number_of_topics_take_none(kind: str, tmp_path: Pa
 @pytest.mark.parametrize("kind", [*FINDERS, "labeled-lda", "biterm"])
 def test_dry_run_is_of_one_fit_where_the_number_is_not_chosen(kind: str, planted: Path) -> None:
     done = run_cli(kind, planted, "--dry-run", "-o", "x")
-    assert ("the time is that of one fit" in done.err) == (kind == "biterm")
+    assert ("the time is for one fit; `k=" in done.err) == (kind == "biterm")
     assert not Path("x").exists()
 
 
@@ -221,7 +221,7 @@ def test_a_fit_that_was_interrupted_goes_on_to_the_same_bytes(
         done = run_cli(*line, "-o", "run", code=130)
     assert "the fit is saved in run.checkpoint.npz: the same command with --resume goes on with it" in done.err
     assert not Path("run").exists()
-    assert "run.checkpoint.npz is of a run that was not finished" in run_cli(*line, "-o", "run", code=2).error()
+    assert "belongs to a run that was not finished" in run_cli(*line, "-o", "run", code=2).error()
     other = run_cli(*line, "--seed", "1", "--resume", "-o", "run", code=3).error()
     assert "run.checkpoint.npz is of another fit: seed 42, now 1" in other
     assert run_cli(*line, "--resume", "-o", "run").code == 0
@@ -252,5 +252,5 @@ def test_numbers_of_topics_that_were_compared_are_not_fitted_again(
         patched.setattr(topic_number, "append_score", interrupted)
         assert "run.checkpoint.k.jsonl" in run_cli(*line, code=130).err
     again = run_cli("gsdmm", planted, "--k", "2:6:2", "-o", "run", "--resume")
-    assert "1 fits are known from run.checkpoint.k.jsonl" in again.err
+    assert "1 fits were loaded from run.checkpoint.k.jsonl" in again.err
     assert not Path("run.checkpoint.k.jsonl").exists()

@@ -123,7 +123,7 @@ def test_numbers_of_topics_are_compared(planted: Path) -> None:
         rows = json.loads(Path(words[0], "manifest.json").read_text(encoding="utf-8"))["results"]["evidence"]
         assert all(np.isfinite(row["perplexity"]) for row in rows)
     plan = run_cli("ctm", planted, "--k", "2:4", "--dry-run").err
-    assert "the time is that of one fit: --k 2:4" in plan
+    assert "the time is for one fit; `k=" in plan
 
 
 def test_vectors_of_words_are_those_of_a_file_or_a_run(planted: Path, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_bad_input(tmp_path: Path, planted: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_from_python(planted: Path) -> None:
     few: dict[str, Any] = {"k": 2, "hidden": 5, "iterations": 1}
-    with pytest.raises(TypeError, match="'encoder' is no option here"):
+    with pytest.raises(TypeError, match="'encoder' is not an option here"):
         nk.fit_etm(nk.read_corpus(planted), encoder="e", **few)
     model = nk.fit_ctm(nk.read_corpus(planted), **few)
     assert model.theta.shape == (120, 2)

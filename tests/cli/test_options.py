@@ -81,18 +81,18 @@ def test_values_of_a_config_file_reach_the_command(fitted: dict[str, Any], tmp_p
 @pytest.mark.parametrize(
     ("content", "code", "says"),
     [
-        ("sed = 7", 2, "'sed' is no option of 'preprocess'; did you mean 'seed'?"),
+        ("sed = 7", 2, "'sed' is not an option of 'preprocess'; did you mean 'seed'?"),
         (
             "qqqqqq = 7",
             2,
-            "'qqqqqq' is no option of 'preprocess' (known: auto_stop, categories, date_col, date_format, ",
+            "'qqqqqq' is not an option of 'preprocess' (known: auto_stop, categories, date_col, date_format, ",
         ),
-        ("k = 5", 2, "'k' is no option of 'preprocess'; put it below a line [bertopic]"),
+        ("k = 5", 2, "'k' is not an option of 'preprocess'; put it below a line [bertopic]"),
         ("[bertopik]\nk = 5", 2, "'bertopik' is no command; did you mean 'bertopic'?"),
-        ("[bertopic]\nsed = 5", 2, "'sed' is no option of 'bertopic'; did you mean 'seed'?"),
-        ("[preprocess]\nk = 5", 2, "'k' is no option of 'preprocess'"),
-        ("config = 'x'", 2, "'config' is no option"),
-        ("inputs = ['x']", 2, "'inputs' is no option"),
+        ("[bertopic]\nsed = 5", 2, "'sed' is not an option of 'bertopic'; did you mean 'seed'?"),
+        ("[preprocess]\nk = 5", 2, "'k' is not an option of 'preprocess'"),
+        ("config = 'x'", 2, "'config' is not an option"),
+        ("inputs = ['x']", 2, "'inputs' is not an option"),
         ("seed = 1\nrandom_state = 2", 2, "'seed' and 'random_state' are the same option; keep one"),
         ("min_df = 1\nmin-df = 2", 2, "'min_df' and 'min-df' are the same option; keep one"),
         ('seed = "x"', 2, "'seed' takes a whole number, not \"x\""),
@@ -127,7 +127,7 @@ def test_a_config_file_that_cannot_be_read(tmp_path: Path) -> None:
 def test_a_misspelt_variable_is_told() -> None:
     done = run_cli("info", HARD, "--json", env={"NLPKIT_LIMT": "5"})
     assert done.err == (
-        "warning: the environment variable NLPKIT_LIMT is no option of nlpkit and is ignored; did you mean NLPKIT_LIMIT?\n"
+        "warning: the environment variable NLPKIT_LIMT is not an option of nlpkit and is ignored; did you mean NLPKIT_LIMIT?\n"
     )
     assert run_cli("info", HARD, "--json", env={"NLPKIT_LIMIT": "5"}).json()["rows"] == 5
     assert "invalid value for '--limit'" in run_cli("info", HARD, env={"NLPKIT_LIMIT": "x"}, code=2).error()
@@ -186,7 +186,7 @@ def test_output_rules(kind: str, request: pytest.FixtureRequest, tmp_path: Path)
     first = files(tmp_path)
     assert target.is_dir() == directory
 
-    assert f"output {name} exists; give --force" in run_cli(*words, "-o", name, code=2).error()
+    assert f"output {name} exists; add --force" in run_cli(*words, "-o", name, code=2).error()
     assert files(tmp_path) == first
     run_cli(*words, "-o", name, "--force")
     again = {f: b for f, b in files(tmp_path).items() if not f.endswith("manifest.json")}
@@ -209,10 +209,10 @@ def test_output_rules(kind: str, request: pytest.FixtureRequest, tmp_path: Path)
 @pytest.mark.parametrize("kind", [w for w in WRITERS if w.values[0] != "bertopic"])
 def test_outputs_that_are_no_table(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     words = command_line(kind, request)
-    assert "'.rds' is no format of nlpkit" in run_cli(*words, "-o", "x.rds", code=2).error()
-    assert "'.gz' is no format of nlpkit" in run_cli(*words, "-o", "x.parquet.gz", code=2).error()
-    assert "out/ is a directory, a file was needed" in run_cli(*words, "-o", "out/", code=2).error()
-    assert "the end of the name says the format" in run_cli(*words, "-o", "/dev/null", "--force", code=2).error()
+    assert "'.rds' is not a format of nlpkit" in run_cli(*words, "-o", "x.rds", code=2).error()
+    assert "'.gz' is not a format of nlpkit" in run_cli(*words, "-o", "x.parquet.gz", code=2).error()
+    assert "is a directory, but a file is needed, such as -o" in run_cli(*words, "-o", "out/", code=2).error()
+    assert "the file name must end in the format" in run_cli(*words, "-o", "/dev/null", "--force", code=2).error()
     assert "both write to stdout" in run_cli(*words, "-o", "-", "--json", code=2).error()
     assert list(tmp_path.iterdir()) == []
 
@@ -258,7 +258,7 @@ def test_a_run_without_output_is_named_after_the_input(name: str, target: str, p
 def test_input_and_output_are_never_the_same_file(planted: Path, tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(planted.read_bytes())
     says = run_cli("preprocess", "x.parquet", "--force", "-o", "x.parquet", code=2).error()
-    assert "x.parquet is an input as well, and an input is never overwritten" in says
+    assert "and inputs are never overwritten; name another -o" in says
     assert (tmp_path / "x.parquet").read_bytes() == planted.read_bytes()
 
 

@@ -98,7 +98,7 @@ def test_a_run_whose_documents_are_read_is_not_replaced(corpus: Path) -> None:
         ("predict", run, corpus, "-o", run / "documents.parquet"),
         ("predict", run, corpus, "-o", run / "doc_topics.parquet"),
     )[1:]:
-        assert "is never overwritten" in run_cli(*words, "--force", code=2).error()
+        assert "and inputs are never overwritten; name another -o" in run_cli(*words, "--force", code=2).error()
     assert {f.name: f.read_bytes() for f in run.iterdir() if f.is_file()} == before
 
 
@@ -140,7 +140,7 @@ def test_a_report_of_gates_is_not_replaced_without_force(command: str, corpus: P
     if command == "classify":
         words = ("classify", corpus, "--model", "nb", "--cv", 2, "-o", corpus.with_name("run"))
     line = (*words, "--fail-under", "accuracy=0", "--junit", junit)
-    assert "gates.xml exists; give --force" in run_cli(*line, code=2).error()
+    assert "exists; add" in run_cli(*line, code=2).error()
     assert junit.read_text(encoding="utf-8") == "of yesterday"
     assert not corpus.with_name("run").exists()
     run_cli(*line, "--force")
@@ -156,7 +156,7 @@ def test_two_outputs_never_share_a_file(corpus: Path) -> None:
         ("tfidf", corpus, "-o", docs, "--select", "chi2", "--features", docs),
         ("evaluate", corpus, "-o", corpus.with_name("x.json"), "--junit", corpus.with_name("x.json")),
     ):
-        assert "goes there already" in run_cli(*words, code=2).error()
+        assert "is already written there; name another file" in run_cli(*words, code=2).error()
 
 
 # ---------------------------------------------------------------- formats
@@ -222,7 +222,10 @@ def test_side_tables_have_the_format_of_their_name(corpus: Path) -> None:
     best = corpus.with_name("best.xlsx")
     run_cli("tfidf", corpus, "--select", "chi2:20", "--features", best)
     assert best.read_bytes()[:2] == b"PK"
-    assert "no format of nlpkit" in run_cli("preprocess", corpus, "--show", 1, "--save-vocab", "v.rds", code=2).error()
+    assert (
+        "is not a format of nlpkit; weights are written as"
+        in run_cli("preprocess", corpus, "--show", 1, "--save-vocab", "v.rds", code=2).error()
+    )
 
 
 def test_a_matrix_market_file_is_the_npz(corpus: Path) -> None:

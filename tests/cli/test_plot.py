@@ -123,7 +123,7 @@ def test_fonts_are_inside(runs: Path) -> None:
 
 def test_what_cannot_be_drawn(runs: Path, tmp_path: Path) -> None:
     small = run_cli("plot", runs / "lda", "similarity", "--height", "2", "-o", tmp_path / "a.pdf", code=2).error()
-    assert "16 by 2 cm leave no room between the names in this picture: give a larger --width or --height" in small
+    assert "16 by 2 cm leave no room between the names in this picture; use a larger --width or --height" in small
     assert not (tmp_path / "a.pdf").exists()
     with pytest.raises(UsageError, match="did you mean 'tree'"):
         nk.plot(runs / "lda", "tre")
@@ -165,7 +165,7 @@ def test_why_there_are_no_numbers_of_topics_to_draw(few_news: Path, runs: Path) 
     run_cli("labeled-lda", few_news, *quick, "-o", "labels")
     assert why("labels").endswith("to draw: the topics are the 8 labels of the documents")
     run_cli("labeled-lda", few_news, *quick, "--latent", "2", "-o", "latent")
-    assert why("latent").endswith("the topics are the 8 labels of the documents and 2 that every document may use")
+    assert why("latent").endswith("the documents have none of the given labels, so nothing is")
     run_cli("rolling-lda", few_news, "--k", "3", "--init", "2024-06-30", "--sweeps", "5", "-q", "-o", "rolling")
     assert why("rolling").endswith(
         "to draw: the number of topics, 3, was given"

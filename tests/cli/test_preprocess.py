@@ -193,7 +193,7 @@ def test_stop_words(tmp_path: Path) -> None:
     done = preprocess(tmp_path, texts, "--stop-words", "mine.txt")
     assert tokens() == [["river"], ["river"]]
     assert "stop words (en)" in done.err
-    assert "the list of en and 3 of your own; --stop-words none,FILE takes your own alone" in done.err
+    assert "the list of en and 3 of your own; --stop-words none,FILE uses only your own" in done.err
     assert footer("y.parquet")["parameters"]["extra_stop_words"] == ["bank", "bridge", "weir"]
     alone = preprocess(tmp_path, texts, "--stop-words", "none,mine.txt")
     assert tokens() == [["the", "river", "and", "the"], ["of", "the", "river"]]
@@ -227,14 +227,14 @@ def test_phrases_of_texts_without_spaces_need_words(tmp_path: Path) -> None:
 def test_no_language_of_few_words(tmp_path: Path) -> None:
     done = preprocess(tmp_path, ["foo", "bar", "a baz"])
     assert "(language: none)" in done.err
-    assert "no language can be told from so few words" in done.err
+    assert "too few words to detect the language, so common words are" in done.err
     assert tokens() == [["foo"], ["bar"], ["baz"]]
     assert "warning" not in preprocess(tmp_path, ["foo"], "--language", "none").err
 
 
 def test_a_language_without_a_list_of_stop_words_is_told(tmp_path: Path) -> None:
     texts = ["Cras mane in via ambulabam et amicum veterem vidi"] * 3
-    warning = "warning: there is no list of stop words for 'is': common words stay in; give one with --stop-words FILE"
+    warning = "so common words are kept; give one with"
     assert warning in preprocess(tmp_path, texts, "--language", "is").err
     (tmp_path / "mine.txt").write_text("et\nin\n")
     assert "warning" not in preprocess(tmp_path, texts, "--language", "is", "--stop-words", "mine.txt").err
@@ -267,7 +267,7 @@ def test_document_frequencies_as_count_and_share(tmp_path: Path) -> None:
         (
             ["--min-df", "5"],
             3,
-            "no term is left of 3: --min-df 5 and --max-df 1.0 prune all in 20 documents; lower --min-df",
+            "no term is left of 3: --min-df 5 and --max-df 1.0 remove all terms in 20 documents; lower --min-df",
         ),
         (["--min-df", "21"], 2, "no term can satisfy both"),
         (["--min-df", "foo"], 2, "--min-df takes a number of documents or a share such as 0.05, got 'foo'"),

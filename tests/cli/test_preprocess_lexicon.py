@@ -94,7 +94,7 @@ def test_bytes_do_not_depend_on_threads() -> None:
         ("--lexicon words.dic --ngrams 1,2 --replace-by-category", 2, "keep one"),
         ("--lexicon words.dic --lang auto --lemma dict", 2, "name it with --language"),
         ("--lexicon nowhere.dic", 3, "no such file"),
-        ("--lexicon stars.txt", 3, "stars.txt: no word of it begins and ends with a letter or a digit"),
+        ("--lexicon stars.txt", 3, "none of its words begins and ends with a letter or digit, so"),
         ("--lexicon other.txt", 3, "--lexicon matches nothing in the documents"),
     ],
 )
@@ -116,7 +116,9 @@ def test_tokens_of_a_lexicon_are_not_cut_again(made: Any) -> None:
 def test_repeated_words_are_told() -> None:
     Path("twice.tsv").write_text("fight\tanger\t1\nfight\tjoy\t1\nfight\tanger\t1\n")
     done = run_cli("preprocess", "x.jsonl", "--lexicon", "twice.tsv", "--lang", "en", "-o", "z.parquet")
-    assert "twice.tsv has 1 word more than once in a category, such as 'fight' in anger; each counts once" in done.err
+    assert (
+        "twice.tsv has 1 word more than once in a category, such as 'fight' in anger; each is counted once" in done.err
+    )
 
 
 def test_python(made: Any) -> None:

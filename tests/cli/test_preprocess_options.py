@@ -139,7 +139,7 @@ def test_bounds_on_occurrences() -> None:
     done = run_cli("preprocess", "x.jsonl", "--min-cf", 3, "--max-cf", 0.9, "--lang", "none", "-o", "z.parquet")
     assert "2 terms in fewer than 1 documents or under --min-cf" in done.err
     says = run_cli("preprocess", "x.jsonl", "--min-cf", 7, "--max-cf", 8, "-o", "w.parquet", code=3).error()
-    assert "--min-cf 7 and --max-cf 8 prune all in 2 documents; lower --min-df or --min-cf" in says
+    assert "--min-cf 7 and --max-cf 8 remove all terms in 2 documents; lower --min-df or --min-cf" in says
 
 
 @pytest.mark.parametrize("option", ["--vocab", "--replace", "--phrase-file"])
@@ -498,7 +498,7 @@ def test_ctrl_c_leaves_no_file() -> None:
 def test_a_vocabulary_pruned_to_nothing() -> None:
     corpus(["ant bee", "cat"])
     says = refused("--min-df", 2, code=3)
-    assert "no term is left of 3: --min-df 2 and --max-df 1.0 prune all in 2 documents" in says
+    assert "no term is left of" in says
     assert "documents: 2; --min-df asks for 3 of them at least" in refused("--min-df", 3)
 
 
@@ -512,7 +512,7 @@ def test_texts_in_no_language() -> None:
     corpus(["aaxx bbyy 8f3a " * 9])
     done = run_cli("preprocess", "x.jsonl", "-o", "y.parquet")
     if "language: none" in done.err:
-        assert "warning: no language was recognised: common words stay in; name it with --language" in done.err
+        assert "no language was recognised, so common words are kept; set" in done.err
     done = run_cli("preprocess", "x.jsonl", "--lang", "is", "--stop-words", "none", "-o", "y.parquet", "--force")
     assert "warning" not in done.err
 
@@ -523,7 +523,7 @@ def test_texts_in_no_language() -> None:
 def test_binary_files_called_text(data: bytes) -> None:
     Path("x.txt").write_bytes(data)
     error = run_cli("preprocess", "x.txt", "-o", "y.parquet", code=3).error()
-    assert "looks binary" in error or "it holds nothing but NUL bytes" in error
+    assert "looks binary" in error or "only NUL bytes, as after a broken download or on a full" in error
 
 
 @pytest.mark.slow
@@ -726,6 +726,6 @@ def test_languages_of_stop_words(tmp_path: Path) -> None:
         run_cli("preprocess", corpus, "--stop-words", name, "-f", "-o", "y.parquet")
         assert read("y.parquet")["tokens"].to_pylist() == [["fluss", "meer"]]
     says = run_cli("preprocess", corpus, "--stop-words", "dee", "-f", "-o", "y.parquet", code=2).error()
-    assert "'dee' is no file and no language" in says
+    assert "'dee' is not a file and no language" in says
     assert "de German" in says
     assert "there is no list for Icelandic" in run_cli("stats", corpus, "--stop-words", "isl", code=2).error()

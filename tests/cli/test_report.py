@@ -201,7 +201,7 @@ def test_a_corpus_that_is_gone_or_changed_is_warned_of(run: Path, caplog: pytest
     caplog.clear()
     with caplog.at_level(logging.WARNING, logger="nlpkit"):
         gone = nk.report(run)
-    assert "no texts but those of typical documents" in caplog.text
+    assert "the report only has texts of typical documents" in caplog.text
     for page in (changed, gone):
         texts, _ = container(page.html, "texts")
         data, _ = container(page.html, "data")
@@ -329,7 +329,7 @@ def test_a_classifier(tmp_path: Path) -> None:
     assert scores["accuracy"] == stored["metrics"]["accuracy"]["value"]
     assert data["confusion"]["counts"] == stored["confusion"]["counts"]
     assert sum(map(sum, data["confusion"]["counts"])) == 416
-    with pytest.raises(UsageError, match="of reports of topic models"):
+    with pytest.raises(UsageError, match="only applies to reports of topic models"):
         nk.report(tmp_path / "classes", over="date:month")
     assert 'id="errors"' in page.html
     assert 'id="calibration"' in page.html

@@ -128,7 +128,8 @@ def test_a_table_of_terms(tmp_path: Path) -> None:
     assert nearest("rivet", "v.vocab.parquet", "--min-df", "4", "--measure", "overlap") == ["river", "liver"]
     pq.write_table(pa.table({"term": ["river", "river"]}), tmp_path / "v.parquet")
     assert (
-        "words that are there twice" in run_cli("similar-words", "a", "--n", "1", "--in", "v.parquet", code=3).error()
+        "has repeated words; a vocabulary needs one row per word"
+        in run_cli("similar-words", "a", "--n", "1", "--in", "v.parquet", code=3).error()
     )
     pq.write_table(pa.table({"term": [1, None]}), tmp_path / "v.parquet")
     assert "strings were needed" in run_cli("similar-words", "a", "--n", "1", "--in", "v.parquet", code=3).error()
@@ -150,12 +151,12 @@ def test_a_word_list(tmp_path: Path) -> None:
     done = run_cli("similar-words", "river", "--in", "words.txt")
     assert done.out.splitlines()[0].split() == ["word", "nearest", "jaccard"]
     assert (
-        "does not say in how many documents"
+        "has no document counts; leave it out"
         in run_cli("similar-words", "river", "--in", "words.txt", "--min-df", "2", code=2).error()
     )
     (tmp_path / "texts.txt").write_text("river\na text of more than five words it is\n", encoding="utf-8")
     says = run_cli("similar-words", "river", "--in", "texts.txt", code=3).error()
-    assert "texts.txt:2 is no word but 9" in says
+    assert "texts.txt:2 is not a word but 9" in says
     assert nearest("rivers", "texts.txt", "--format", "txt") == ["river", "five"]
 
 

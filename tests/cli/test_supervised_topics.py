@@ -186,7 +186,7 @@ def test_the_number_of_topics_is_chosen(kind: str) -> None:
 def test_latent_topics_are_told_apart(rows: Path) -> None:
     done = run_cli("labeled-lda", rows, "--label-col", "rare", "--latent", "2", "--iterations", "20", "-o", "run")
     assert "3 labels in column 'rare'" in done.err
-    assert "1 label of a single document, whose topic is little more than that text: a" in done.err
+    assert "1 label of a single document, whose topic reflects little more than this one text: a" in done.err
     names = json.loads(Path("run/model/config.json").read_text(encoding="utf-8"))["topic_names"]
     assert sorted(names) == ["", "", "a", "b", "c"]
 

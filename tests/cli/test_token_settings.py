@@ -38,7 +38,7 @@ def test_other_tokens_are_cut_again(runs: None, model: str, column: str) -> None
     expected = read("p.parquet").select([column, f"{column}_prob"]).to_pylist()
     done = predicted(model, "stems.parquet")
     assert "stem porter, the model's none" in done.err
-    assert "its texts are cut again" in done.err
+    assert "the texts are tokenised again" in done.err
     assert read("p.parquet").select([column, f"{column}_prob"]).to_pylist() == expected
     assert read("p.parquet")["tokens"].to_pylist() == read("stems.parquet")["tokens"].to_pylist()  # travels along
 
@@ -107,7 +107,7 @@ def test_what_differs() -> None:
 def test_words_chosen_in_all_documents_are_told_in_a_comparison(tmp_path: Path) -> None:
     """`preprocess --phrases --min-df | classify` sees the test documents, and nothing said so."""
     write_jsonl(tmp_path / "train.jsonl", TRAIN)
-    leak = "were chosen by --min-df, --max-vocab in all documents, also in those to test on"
+    leak = "in all documents, including the test documents, so scores"
     run_cli("preprocess", "train.jsonl", "--min-df", "2", "--max-vocab", "9", "-q", "-o", "a.parquet")
     assert leak in run_cli("classify", "a.parquet", "--model", "nb", "--cv", "2", "-o", "x").err
     run_cli("preprocess", "train.jsonl", "--min-df", "1", "-q", "-o", "b.parquet")

@@ -89,7 +89,7 @@ def test_a_corpus_that_is_gone_leaves_the_documents_without_texts(tmp_path: Path
     done = run_cli("topics", "run", "--documents", "0", "--top", "2", "--json")
     assert "no texts are shown" in done.err
     assert [row["text"] for row in done.json()["documents"]] == [None, None]
-    assert "put it back" in run_cli("topics", "run", "--words", "3", code=3).error()
+    assert "and its texts are needed; restore it" in run_cli("topics", "run", "--words", "3", code=3).error()
     run_cli("topics", "run", "-o", "shares.csv")
     assert pl.read_csv("shares.csv").height == 3
 

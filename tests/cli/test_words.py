@@ -177,7 +177,7 @@ def test_a_word_outside_the_vocabulary_has_the_vector_of_its_ngrams(tmp_path: Pa
     )
     run_cli(*line)
     done = run_cli("words", "nearest", "run", "bridges", "--top", "3")
-    assert "'bridges' is not in the vocabulary: its vector is that of its n-grams" in done.err
+    assert "'bridges' is not in the vocabulary; its vector comes from its n-grams" in done.err
     assert "bridge" in done.out
     assert "its n-grams are unknown, too" in run_cli("words", "nearest", "run", "日本語日本語", code=3).error()
 

@@ -98,11 +98,11 @@ def test_what_cannot_be_looked_into(bert: Path, tmp_path: Path) -> None:
         nk.attention(bert, "  ")
     with pytest.raises(MissingError, match="not found"):
         nk.attention("none/none", TEXT, offline=True)
-    with pytest.raises(InputError, match="is no model"):
+    with pytest.raises(InputError, match="is not a model"):
         nk.attention(tmp_path, TEXT)
-    with pytest.raises(UsageError, match="is a whole model"):
+    with pytest.raises(UsageError, match="is a complete model and needs no"):
         nk.attention(bert, TEXT, base="minilm")
     (tmp_path / "adapter").mkdir()
     (tmp_path / "adapter" / "adapter_config.json").write_text("{}")
-    with pytest.raises(InputError, match="adapters alone"):
+    with pytest.raises(InputError, match="holds only adapters; merge them, or name their run of nlpkit"):
         nk.attention(tmp_path / "adapter", TEXT)

@@ -107,7 +107,7 @@ def test_a_module_without_its_configuration_is_refused(make_model: MakeModel, mi
     add_dense(folder, normalize=True)
     (folder / missing / "config.json").unlink()
     with pytest.raises(
-        MissingError, match=rf"names {missing}/config\.json, which is not there.*download the model again"
+        MissingError, match=rf"names {missing}/config\.json, which is missing.*download the model again"
     ):
         load_encoder(str(folder))
 

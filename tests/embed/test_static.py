@@ -191,13 +191,13 @@ def test_damaged_folders_are_told(tuned: StaticModel, tmp_path: Path) -> None:
 
 
 def test_engine_static_needs_a_static_encoder(make_model: Callable[..., Path]) -> None:
-    with pytest.raises(UsageError, match="is no static encoder"):
+    with pytest.raises(UsageError, match="is not a static encoder"):
         load_encoder(str(make_model()), engine="static")
 
 
 def test_static_encoder_has_no_other_engine(tuned: StaticModel, tmp_path: Path) -> None:
     folder = write(tuned, tmp_path / "static")
-    with pytest.raises(UsageError, match="is a static encoder, which has no other engine"):
+    with pytest.raises(UsageError, match="is a static encoder and has no other engine"):
         load_encoder(str(folder), engine="torch")
     assert load_encoder(str(folder), engine="static").engine == "static"
 
@@ -208,7 +208,7 @@ def test_sample_is_read_from_the_engine() -> None:
     assert EncoderOptions(engine="static(sample=500)").static_sample() == 500
     with pytest.raises(UsageError, match="at least 100"):
         EncoderOptions(engine="static(sample=5)").static_sample()
-    with pytest.raises(UsageError, match="'samples=5' is no option of static"):
+    with pytest.raises(UsageError, match="'samples=5' is not an option of static"):
         EncoderOptions(engine="static(samples=5)").static_sample()
 
 

@@ -241,10 +241,10 @@ def test_the_vote_of_models_and_what_decides_a_tie() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("lecture", "course"),
-        ("course(folds=3)", "samples"),
-        ("course(repeats=0)", "1 or more"),
-        ("course(samples=2.5)", "whole"),
+        ("lecture", "majority"),
+        ("majority(folds=3)", "samples"),
+        ("majority(repeats=0)", "1 or more"),
+        ("majority(samples=2.5)", "whole"),
     ],
 )
 def test_protocols_that_cannot_be(text: str, said: str) -> None:
@@ -253,12 +253,13 @@ def test_protocols_that_cannot_be(text: str, said: str) -> None:
 
 
 def test_a_protocol_is_a_comparison_with_seeds_of_its_own() -> None:
-    protocol = FinetuneOptions(method="head", protocol="course(repeats=2)").repeated()
+    protocol = FinetuneOptions(method="head", protocol="majority(repeats=2)").repeated()
     assert protocol is not None
-    assert (protocol.spelling, protocol.samples) == ("course(samples=5,repeats=2)", 5)
-    assert FinetuneOptions(method="head", protocol="course").compares(DatasetOptions())
+    assert (protocol.spelling, protocol.samples) == ("majority(samples=5,repeats=2)", 5)
+    assert FinetuneOptions(method="head", protocol="majority").compares(DatasetOptions())
+    assert FinetuneOptions(method="head", protocol="course(repeats=2)").repeated() == protocol  # its earlier name
     with pytest.raises(UsageError, match="leave `seeds` out"):
-        FinetuneOptions(protocol="course", seeds=2).repeated()
+        FinetuneOptions(protocol="majority", seeds=2).repeated()
 
 
 @pytest.mark.parametrize(
@@ -273,7 +274,8 @@ def test_shots_as_python_and_the_shell_write_them(shots: Any, sizes: list[int | 
     ("record", "parameter"),
     [
         (DatasetOptions(shots="0"), "shots"), (DatasetOptions(shots=(8, 8)), "shots"), (DatasetOptions(holdout=1.0), "holdout"),
-        (DatasetOptions(twins=0.1), "twins"), (DatasetOptions(task="word"), "task"), (DatasetOptions(cv=3, shots=2), "cv"),
+        (DatasetOptions(near_duplicates=0.1), "near_duplicates"), (DatasetOptions(task="word"), "task"),
+        (DatasetOptions(cv=3, shots=2), "cv"),
         (DatasetOptions(context_by="a"), "context_by"), (HeldOutOptions(split="a", dev="b"), "dev"), (ScheduleOptions(lr=0), "lr"),
         (TrainingOptions(head_lr=11), "head_lr"), (TrainingOptions(class_weight="x"), "class_weight"),
         (DatasetOptions(shots=2, totals=4), "totals"), (DatasetOptions(totals="x"), "totals"), (DatasetOptions(cv=3, totals=4), "cv"),

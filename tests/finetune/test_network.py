@@ -153,7 +153,7 @@ def test_vectors_before_the_text_leave_it_less_room(base: Path, method: str) -> 
     inputs = encode(network.tokenizer, network.frame, ["cat " * 100], max_tokens=network.max_tokens)
     with Engine(CPU, "fp32", threads=1) as engine:
         assert predict(network, inputs, np.array([0]), engine).shape == (1, 3)
-    with pytest.raises(UsageError, match="leave 4 tokens of the model's window; take fewer"):
+    with pytest.raises(UsageError, match="leave 4 tokens of the model's window; use fewer"):
         load(base, method.replace("20", "60"))
 
 
@@ -204,7 +204,7 @@ def test_a_head_of_other_classes_is_made_anew(tmp_path: Path) -> None:
 
 
 def test_setfit_is_no_network_with_a_head(base: Path) -> None:
-    with pytest.raises(UsageError, match="setfit trains a sentence encoder, no network with a head"):
+    with pytest.raises(UsageError, match="setfit trains a sentence encoder, not a network with a head"):
         load(base, "setfit")
 
 

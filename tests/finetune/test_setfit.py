@@ -280,8 +280,8 @@ def test_bad_options(embedder: Embedder) -> None:
     assert all(isinstance(v, int | float | str | bool) for v in DEFAULTS["setfit"].values())
     cases: list[tuple[dict[str, Any], str]] = [
         ({"head": "tree"}, "one of logistic, differentiable"),
-        ({"R": 0}, "R was to be at least 1"),
-        ({"C": -1.0}, "C was to be above 0"),
+        ({"R": 0}, "R must be at least 1"),
+        ({"C": -1.0}, "C must be above 0"),
         ({"r": 3}, "no option 'r'"),
     ]
     for options, message in cases:

@@ -142,8 +142,8 @@ def test_encodings_and_formats(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("t.ods", "is a spreadsheet; save it there as CSV"),
-        ("t.txt", "is not a table by its suffix; needed is one of .csv .tsv"),
+        ("t.ods", "is a spreadsheet; save it as CSV"),
+        ("t.txt", "is not a table by its file name; it must end in one of .csv .tsv"),
         ("no.csv", "no such file"),
         ("folder", "is a directory; name the table in it"),
     ],
@@ -174,7 +174,7 @@ def test_a_row_a_judgement(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "how", "says"),
     [
-        ("unit,coder,value\nu,a,1\nu,a,1\n", {}, r"t\.csv:3: 'a' judged 'u' before, at .*t\.csv:2"),
+        ("unit,coder,value\nu,a,1\nu,a,1\n", {}, r"t\.csv:3: 'a' already judged 'u' at .*t\.csv:2"),
         ("unit,coder,value\nu,,1\n", {}, r"t\.csv:2: column 'coder' is empty"),
         ("unit,coder,value\n,a,1\n", {}, r"t\.csv:2: column 'unit' is empty"),
         ("unit,coder,value\nu,a,1\nu,b,x\n", {"level": "interval"}, r"t\.csv:3: column 'value' has 'x'"),

@@ -57,11 +57,14 @@ def test_the_file_lies_beside_the_run() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"n_topics": 3}, "of another chain: n topics 2, now 3; give the same input and options, or `force` without"),
-        ({"alpha": 0.5}, "of another chain: alpha None, now 0.5"),
-        ({"eta": 0.1 + 1e-12}, "of another chain: eta 0.1, now 0.1000000"),
-        ({"inputs": [["ab12", 4]]}, "of another chain: inputs [['ab12', 3]], now [['ab12', 4]]"),
-        ({"term_weights": "idf"}, "of another chain: term weights None, now idf"),
+        (
+            {"n_topics": 3},
+            "to another chain: n topics 2, now 3; give the same input and options, or use `force` without",
+        ),
+        ({"alpha": 0.5}, "to another chain: alpha None, now 0.5"),
+        ({"eta": 0.1 + 1e-12}, "to another chain: eta 0.1, now 0.1000000"),
+        ({"inputs": [["ab12", 4]]}, "to another chain: inputs [['ab12', 3]], now [['ab12', 4]]"),
+        ({"term_weights": "idf"}, "to another chain: term weights None, now idf"),
     ],
 )
 def test_another_chain_is_refused(change: dict[str, Any], says: str, tmp_path: Path) -> None:
@@ -69,7 +72,7 @@ def test_another_chain_is_refused(change: dict[str, Any], says: str, tmp_path: P
     write_steps(path, a_state(), IDENTITY)
     with pytest.raises(InputError) as error:
         read_steps(path, {**IDENTITY, **change}, what="chain")
-    assert f"checkpoint {path} is {says}" in str(error.value)
+    assert f"checkpoint {path} belongs {says}" in str(error.value)
 
 
 def packed(**arrays: Any) -> bytes:

@@ -92,8 +92,8 @@ def test_jsonl_line_ends_blank_lines_and_row_numbers(x: Path) -> None:
     [
         ('{"text": "a"', r"x\.jsonl:2: not JSON: .* at column 13"),
         ("text", r"x\.jsonl:2: not JSON"),
-        ('["a"]', r"x\.jsonl:2: a line should be one JSON object, here it is a list"),
-        ("17", r"x\.jsonl:2: a line should be one JSON object, here it is the value 17"),
+        ('["a"]', r"x\.jsonl:2: each line should be one JSON object, but this one is a list"),
+        ("17", r"x\.jsonl:2: each line should be one JSON object, but this one is the value 17"),
         ('{"text": "a"}{"text": "b"}', r"x\.jsonl:2: more than one JSON value"),
         ("[" * 100_000, r"x\.jsonl:2: .*nested too deeply"),
         ('{"n": ' + "1" * 5000 + "}", r"x\.jsonl:2: not JSON"),
@@ -183,7 +183,7 @@ def test_csv_of_r_has_na_where_there_is_no_value(tmp_path: Path, caplog: pytest.
     assert table["label"].to_pylist() == ["a", "", "n/a"]
     assert table["n"].to_pylist() == [None, 3, None]
     assert caplog.messages == [
-        f"{tmp_path}/x.csv: 4 cells are NA, which is no value: n 2, text 1, label 1 (see `na_values`)"
+        f"{tmp_path}/x.csv: 4 cells are NA, which is not a value: n 2, text 1, label 1 (see `na_values`)"
     ]
     caplog.clear()
     table = table_of(tmp_path / "x.csv", content, na_values="n/a,b")
@@ -216,7 +216,7 @@ def test_csv_types(tmp_path: Path) -> None:
     table = table_of(tmp_path / "x.csv", content, types=(("n", "int"), ("ok", "bool")))
     assert table.to_pylist()[0] == {"id": "01", "text": "a", "n": 1, "ok": True}
     assert table["n"].to_pylist() == [1, None]
-    with pytest.raises(InputError, match=r"x\.csv:3: column 'n' should be int \(`types`\), here \"4\.5\""):
+    with pytest.raises(InputError, match=r"x\.csv:3: column 'n' should be int \(`types`\), but is \"4\.5\""):
         opened(tmp_path / "x.csv", "id,text,n\n1,a,1\n2,b,4.5\n", types=(("n", "int"),)).read_all()
     with refuses("types", ColumnError):
         opened(tmp_path / "x.csv", content, types=(("m", "int"),))
@@ -395,7 +395,7 @@ def test_a_column_that_comes_late_is_left_out_with_a_warning_or_kept(x: Path, ca
 def test_a_value_that_does_not_fit_is_named_with_its_line(x: Path) -> None:
     content = jsonl(*({"text": "a", "n": 1} for _ in range(1000)), {"text": None}, {"text": "b", "n": 4.5})
     with pytest.raises(
-        InputError, match=r"x\.jsonl:1002: column 'n' was int in the first rows, here 4\.5; say `types=n=float`"
+        InputError, match=r"x\.jsonl:1002: column 'n' was int in the first rows, but 4\.5 here; use `types=n=float`"
     ):
         opened(x, content).read_all()
     assert table_of(x, content, types=(("n", "float"),))["n"][-1].as_py() == 4.5
@@ -439,19 +439,19 @@ def test_duplicate_ids_name_both_places(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(jsonl({"id": "x", "text": "a"}, {"id": "y", "text": "b"}), encoding="utf-8")
     (tmp_path / "b.jsonl").write_text(jsonl({"id": "z", "text": "c"}, {"id": "y", "text": "d"}), encoding="utf-8")
     with pytest.raises(
-        InputError, match=r"the id 'y' is there twice, in .*a\.jsonl row 2 and in .*b\.jsonl row 2; .*`id_col=none`"
+        InputError, match=r"the id 'y' occurs twice, in .*a\.jsonl row 2 and in .*b\.jsonl row 2, .*`id_col=none`"
     ):
         open_documents([str(tmp_path)]).read_all()
     assert open_documents([str(tmp_path)], ReadOptions(id_col="none")).read_all().num_rows == 4
     content = jsonl({"id": "c:2", "text": "a"}, {"text": "b"})  # a made id meets a given one
-    with pytest.raises(InputError, match=r"'c:2' is there twice, in .* row 1 and in .* row 2"):
+    with pytest.raises(InputError, match=r"'c:2' occurs twice, in .* row 1 and in .* row 2"):
         opened(tmp_path / "c.jsonl", content).read_all()
 
 
 def test_a_duplicate_far_down_is_found(x: Path) -> None:
     rows = [{"id": f"d{i}", "text": "t"} for i in range(25_000)]
     rows[24_000]["id"] = "d11"
-    with pytest.raises(InputError, match=r"the id 'd11' is there twice, in .* row 12 and in .* row 24001"):
+    with pytest.raises(InputError, match=r"the id 'd11' occurs twice, in .* row 12 and in .* row 24001"):
         opened(x, jsonl(*rows)).read_all()
 
 

@@ -433,5 +433,5 @@ def test_folders_that_predict_nothing(base: Path, tmp_path: Path) -> None:
     save_file({"lora_A.weight": torch.zeros(2, 2)}, folder / "adapter_model.safetensors")
     with pytest.raises(InputError, match="has no classifier; a peft model of a task was needed"):
         foreign_task(folder)
-    with pytest.raises(MissingError, match="does not say which model it was trained on; name it with `base`"):
+    with pytest.raises(MissingError, match="does not record its base model; name it with `base`"):
         load_foreign(folder, "peft", SINGLE, base=None, device=CPU, offline=True)

@@ -155,7 +155,7 @@ def test_parquet_beside_jsonl(tmp_path: Path) -> None:
 
 def test_duplicate_ids_over_row_groups_and_files(tmp_path: Path) -> None:
     path = written(tmp_path / "x.parquet", {"id": ["a", "b", "a"], "text": ["t"] * 3}, row_group_size=1)
-    with pytest.raises(InputError, match=r"the id 'a' is there twice, in .*x\.parquet row 1 and in .*x\.parquet row 3"):
+    with pytest.raises(InputError, match=r"the id 'a' occurs twice, in .*x\.parquet row 1 and in .*x\.parquet row 3"):
         read(path)
 
 

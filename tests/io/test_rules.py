@@ -42,9 +42,9 @@ def test_an_empty_file(tmp_path: Path) -> None:
     ("text", "kind", "message"),
     [
         ("a\tb\tc\n", InputError, "rules.tsv:1: 2 tabs"),
-        ("a\tb\n\tc\n", InputError, "rules.tsv:2: nothing stands before the tab"),
+        ("a\tb\n\tc\n", InputError, "nothing before the tab; write the text to replace there"),
         ("a\tb\n#\na\tc\n", InputError, "rules.tsv:3: 'a' was to become 'b' in a line before, now 'c'"),
-        ("/(a/\tb\n", UsageError, r"rules.tsv:1: /\(a/ is no regular expression: unclosed group"),
+        ("/(a/\tb\n", UsageError, r"rules.tsv:1: /\(a/ is not a regular expression: unclosed group"),
         ("a\n/x*/\tb\n", UsageError, r"rules.tsv:2: /x\*/ matches the empty text"),
         ("/a(?=b)/\n", UsageError, "rules.tsv:1: .* look-ahead"),
     ],

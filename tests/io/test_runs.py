@@ -228,14 +228,14 @@ def test_the_corpus_of_a_run_is_found_again(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(InputError, match=r"data/x\.jsonl has changed since .*run was made from it"):
         corpus_of(open_run(run))
     (elsewhere / "data" / "x.jsonl").unlink()
-    with pytest.raises(InputError, match=r"is not at data/x\.jsonl any more"):
+    with pytest.raises(InputError, match=r"is no longer at data/x\.jsonl"):
         corpus_of(open_run(run))
 
 
 @pytest.mark.parametrize(("path", "source"), [("-", "stdin"), (IN_MEMORY, "documents in memory")])
 def test_the_corpus_of_a_run_that_was_no_file_cannot_be_put_back(path: str, source: str, tmp_path: Path) -> None:
     run = open_run(write(tmp_path / "run", inputs=[InputInfo(path, 1, "ab" * 32, "utf-8")]))
-    with pytest.raises(InputError, match=rf"fitted to {source}, which it does not hold; write .* and fit to that$"):
+    with pytest.raises(InputError, match=rf"fitted to {source}, which is not stored; write .* and fit again$"):
         corpus_of(run)
 
 

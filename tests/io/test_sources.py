@@ -136,7 +136,7 @@ def test_archives_documents_and_run_directories_are_refused(tmp_path: Path) -> N
 
 def test_stdin_is_named_once(tmp_path: Path) -> None:
     assert resolve(["-"])[0].stem == "stdin"
-    with pytest.raises(UsageError, match="only once"):
+    with pytest.raises(UsageError, match="is named twice, but it can only be read once"):
         resolve(["-", "-"])
 
 

@@ -245,14 +245,14 @@ def test_json_lines(tmp_path: Path) -> None:
         ({"-1": ["the"]}, r"holds no topics \(0 without words, 1 of outliers\)"),
         ({}, r"JSON without topics \(keys: none\)"),
         ({"loss": 0.5}, r"JSON without topics \(keys: loss\); write"),
-        ([["a", 0.2], ["b", 0.1]], r"one list of words"),
-        (["a", "b"], r"one list of words; is it one topic\? Then write \[\["),
-        ([[1, 2], [3]], r"topics\[0\]\[0\]: 1 where a word was needed: ids of words cannot be scored"),
-        ([[[1, 0.5]]], r"topics\[0\]\[0\]: \[1, 0.5\] where a word was needed: ids of words"),
+        ([["a", 0.2], ["b", 0.1]], r"a single list of words; if it is one topic, write"),
+        (["a", "b"], r"a single list of words; if it is one topic, write"),
+        ([[1, 2], [3]], r"where a word was needed: word ids cannot be scored; write"),
+        ([[[1, 0.5]]], r"where a word was needed: word ids cannot be scored; write"),
         ([["a", ["b", 0.1]], ["c"]], r"where a word"),
         ([["a", "b", ["c", 0.1]]], r"topics\[0\]: 1 of 3 words have a weight; all need one, or none"),
-        ([[["a", float("nan")]], [["b", 1.0]]], r"topics\[0\]: the weight of 'a' is no number"),
-        ([{"id": 1, "text": "hello there"}], "where are the topics"),
+        ([[["a", float("nan")]], [["b", 1.0]]], r"topics\[0\]: the weight of 'a' is not a number"),
+        ([{"id": 1, "text": "hello there"}], "found no topics. The columns are"),
     ],
 )
 def test_json_that_holds_no_topics(value: Any, says: str, tmp_path: Path) -> None:
@@ -379,7 +379,7 @@ def test_tables_that_cannot_be_read(text: str, says: str, tmp_path: Path) -> Non
 
 def test_several_models_in_one_table_are_noted(tmp_path: Path) -> None:
     found = read(tmp_path, "model,topic_idx,topic\nlda,0,a b\nstm,0,c d\n", "table.csv")
-    assert found.notes == ("1 name of a topic is there twice: are there several models?",)
+    assert found.notes == ("1 name of a topic occurs twice: are there several models?",)
 
 
 def test_a_topic_about_topics_is_no_header(tmp_path: Path) -> None:
@@ -396,7 +396,7 @@ def test_a_topic_about_topics_is_no_header(tmp_path: Path) -> None:
         (b" \n\n", "is empty"),
         (b"\x00\x01\x02\x03" * 50, "looks binary"),
         (b"<?xml version='1.0'?><model/>", "is XML or HTML"),
-        (b"the cat sat " * 400, r"topics.txt:1: a line of 1,200 words; are these documents\?.* `reference`"),
+        (b"the cat sat " * 400, r"words; if these are documents, pass them as"),
         (b"PAR1 and no more", "cannot be read as Parquet"),
     ],
 )

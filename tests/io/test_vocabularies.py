@@ -73,7 +73,7 @@ def test_what_was_written_is_read_again(tmp_path: Path, terms: tuple[str, ...]) 
     [
         ("", "has no term; give a file with a term on each line"),
         ("\n# only\n  \n", "has no term"),
-        ("sea\nstorm\nsea\n", "v.txt has the term 'sea' twice"),
+        ("sea\nstorm\nsea\n", "v.txt lists the term 'sea' twice"),
         (bytes(range(256)) * 20, "looks binary"),
         (b"PAR1 is a car park\n", "is not a readable Parquet file"),
     ],

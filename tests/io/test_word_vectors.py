@@ -86,7 +86,7 @@ def test_files_that_are_cut_off_or_in_another_encoding_are_told(
     path = tmp_path / "v.vec"
     path.write_text("10 2\nthe 1 0\ncat 0 1\n", encoding="utf-8")
     assert load_word_vectors(path).words == ("the", "cat")
-    assert caplog.messages == [f"{path} says that it has 10 words and has 2: is it cut off? Get it again"]
+    assert caplog.messages == [f"{path} announces 10 words but has 2; it may be incomplete, so download it again"]
     caplog.clear()
     binary = tmp_path / "v.bin"
     numbers = np.array([1, 2], "<f4").tobytes()

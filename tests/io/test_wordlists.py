@@ -51,7 +51,7 @@ def test_an_empty_list(tmp_path: Path) -> None:
 
 def test_bad_patterns_are_named_with_their_line(tmp_path: Path) -> None:
     path = written(tmp_path, "a\n/(b/\n")
-    with pytest.raises(UsageError, match=r"words.txt:2: /\(b/ is no regular expression"):
+    with pytest.raises(UsageError, match=r"words.txt:2: /\(b/ is not a regular expression"):
         read_word_list(path)
 
 

@@ -153,7 +153,7 @@ def test_drawn_weights_depend_on_seed_and_name_alone() -> None:
     [
         ({}, "no tokens"),
         ({"tokens": "a b"}, "tokens must be a list of words"),
-        ({"tokens": ["a"], "token": []}, "'token' is no part"),
+        ({"tokens": ["a"], "token": []}, "'token' is not a part"),
         ({"tokens": ["a"], "vocabulary": ["b"]}, "'a' is not in the vocabulary"),
         ({"tokens": ["a", "b"], "length": 1}, "length = 1, but a sequence has 2"),
         ({"tokens": ["a"], "norm": "rms"}, "known are population, sample"),
@@ -163,7 +163,7 @@ def test_drawn_weights_depend_on_seed_and_name_alone() -> None:
         ({"tokens": ["a"], "epsilon": float("nan")}, "epsilon must be"),
         ({"tokens": ["a"], "d": 3, "weights": {"W_Q": [[1.0, 2.0]]}}, "W_Q are 1 × 1 × 2, 1 × 3 × 2"),
         ({"tokens": ["a"], "weights": {"W_Q": [[1], [2, 3]]}}, "rows of numbers of one length"),
-        ({"tokens": ["a"], "weights": {"W_X": [[1.0]]}}, "'W_X' have no use"),
+        ({"tokens": ["a"], "weights": {"W_X": [[1.0]]}}, "'W_X' are not used here"),
         ({"tokens": ["a"], "weights": {"W_Q": [[float("nan")] * 4] * 6}}, "not finite"),
         ({"tokens": ["a"], "weights": {"W_1": [[1.0] * 3] * 6}}, "needs a W_2"),
         ({"tokens": ["a"], "weights": [1]}, "must be a table"),
@@ -181,9 +181,9 @@ def test_examples_that_do_not_fit(example: dict[str, Any], message: str) -> None
 
 
 def test_an_example_and_words_contradict_each_other() -> None:
-    with pytest.raises(UsageError, match="the example says what it is made of"):
+    with pytest.raises(UsageError, match="the example file defines it; leave it out"):
         nk.explain_transformer({"tokens": ["a"]}, heads=2)
-    with pytest.raises(UsageError, match="give `text`, too"):
+    with pytest.raises(UsageError, match="add `text`"):
         nk.explain_transformer(heads=2)
     with pytest.raises(UsageError, match="`text` has no word"):
         nk.explain_transformer(text=" ")

@@ -205,7 +205,7 @@ def test_without_variation_or_pairs_alpha_is_not_defined(ratings: Any, why: str)
     [
         ([1, 2], "nominal", InputError, "a matrix of units by coders"),
         ([[1, math.inf]], "nominal", InputError, "infinite"),
-        ([[-1, 2]], "ratio", InputError, "found -1; for such numbers take interval"),
+        ([[-1, 2]], "ratio", InputError, "found -1; for such numbers use interval"),
         ([[1, 2]], "rank", UsageError, "`level=rank`"),
     ],
 )

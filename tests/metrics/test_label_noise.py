@@ -125,11 +125,11 @@ def test_what_cannot_be(tmp_path: Path) -> None:
             scores(documents, label_noise=noise)
     path = tmp_path / "noise.csv"
     for content, message in (
-        ("label,given,share\na,a,1\n", "says nothing of the right label 'b'"),
+        ("label,given,share\na,a,1\n", "the confusion table has no row for the true label"),
         ("label,given,share\na,a,1\nb,z,1\n", "'z' that no document has"),
         ("label,given,share\na,a,much\n", "a share were needed"),
         ("label,given,share\na,a,-1\n", "a share were needed"),
-        ("label,given,share\na,a,.5\na,b,.5\nb,a,.5\nb,b,.5\n", "say nothing about the right ones"),
+        ("label,given,share\na,a,.5\na,b,.5\nb,a,.5\nb,b,.5\n", "carry no information about the true labels"),
     ):
         path.write_text(content)
         with pytest.raises(InputError, match=message):

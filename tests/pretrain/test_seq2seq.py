@@ -121,7 +121,11 @@ def test_draws_and_prompts(translator: PretrainedModel) -> None:
 
     assert drawn(texts=2, top_k=1) == drawn(decode="greedy") * 2
     assert drawn(texts=3, temperature=3.0)[:2] == drawn(texts=2, temperature=3.0)
-    for prompt, message in (("", "give it as the"), (" ", "no token in the prompt"), ("the 日", "no token for")):
+    for prompt, message in (
+        ("", "writes a text for an input text; give the input as"),
+        (" ", "no token in the prompt"),
+        ("the 日", "no token for"),
+    ):
         with pytest.raises(UsageError, match=message):
             nk.generate_texts(translator.path, prompt=prompt)
 

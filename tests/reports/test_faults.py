@@ -149,12 +149,12 @@ def test_file_names_that_are_no_utf_8(corpus: Path, tmp_path: Path) -> None:
     Path(source).write_bytes(corpus.read_bytes())
     run_cli("preprocess", source, "-o", tmp_path / "out.parquet", "--min-df", 1, "-q")
     done = run_cli("preprocess", corpus, "-o", os.fsdecode(os.fsencode(tmp_path) + b"/\xff.parquet"), "-q", code=2)
-    assert "the name is no UTF-8" in done.err
+    assert "the name is not a UTF-8" in done.err
 
 
 def test_a_number_of_threads_that_is_none(corpus: Path) -> None:
     done = run_cli("stats", corpus, "-q", env={"NUMBA_NUM_THREADS": "0"}, code=2)
-    assert "NUMBA_NUM_THREADS=0 is no number of threads" in done.err
+    assert "NUMBA_NUM_THREADS=0 is not a number of threads" in done.err
 
 
 # CVE-2026-68770: sentence-transformers before 6 imports what the modules.json of a local folder names
@@ -236,7 +236,7 @@ def test_a_report_of_a_table_of_another_type_is_of_a_damaged_run(
 def test_a_check_that_is_switched_off_is_said(run: Path, corpus: Path, tmp_path: Path) -> None:
     off: dict[str, str | None] = {"NLPKIT_VERIFY": "0"}
     done = run_cli("predict", run, corpus, "-q", "-o", tmp_path / "out.parquet", env=off)
-    assert "NLPKIT_VERIFY is set: runs are read as they are" in done.err
+    assert "VERIFY is set: runs are read even if their files were" in done.err
     done = run_cli("predict", run, corpus, "-q", "-o", tmp_path / "on.parquet", env={"NLPKIT_VERIFY": "1"})
     assert "NLPKIT_VERIFY" not in done.err
 
@@ -247,7 +247,7 @@ def test_a_variable_without_a_name_is_no_misspelt_option(
     monkeypatch.setenv("NLPKIT_", "1")
     config.check_environment()
     (record,) = caplog.records
-    assert record.getMessage() == "the environment variable NLPKIT_ is no option of nlpkit and is ignored"
+    assert record.getMessage() == "the environment variable NLPKIT_ is not an option of nlpkit and is ignored"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

@@ -332,7 +332,7 @@ def test_labels_of_classes() -> None:
 
 
 def test_new_documents_of_one_id_are_refused(lda: Path) -> None:
-    with pytest.raises(InputError, match=r"'x' is there twice"):
+    with pytest.raises(InputError, match=r"'x' occurs twice"):
         nk.load(lda).predict(pa.table({"id": ["x", "y", "x"], "text": ["river", "boat", "court"]}))
 
 

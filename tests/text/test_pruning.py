@@ -113,8 +113,8 @@ def test_nothing_left_names_the_bounds_that_did_it() -> None:
         ({"min_cf": 1.5}, "`min_cf=1.5`"),
         ({"max_cf": -1}, "`max_cf=-1`: a number of occurrences cannot be negative"),
         ({"min_df": 6, "n_docs": 5}, "no term can satisfy both"),
-        ({"min_cf": 9, "max_cf": 8}, "`min_cf` is 9 and `max_cf=8` occurrences: no term can satisfy both"),
-        ({"max_cf": 0.01}, r"`min_cf` is 1 and `max_cf=0.22` occurrences: no term can satisfy both"),
+        ({"min_cf": 9, "max_cf": 8}, "`min_cf` is 9 and `max_cf=8` occurrences, so no term can satisfy both"),
+        ({"max_cf": 0.01}, r"`min_cf` is 1 and `max_cf=0.22` occurrences, so no term can satisfy both"),
         ({"max_vocab": 0}, "a vocabulary has at least one term"),
     ],
 )

@@ -204,7 +204,7 @@ def test_without_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_parts_of_speech_by_name() -> None:
     assert parse_pos("noun, PROPN,Adj") == {"NOUN", "PROPN", "ADJ"}
     assert len(UNIVERSAL_POS) == 17
-    for text, told in (("NOUN,NN", "NN is no part of speech"), ("", "nothing is no part"), ("SPACE", "SCONJ")):
+    for text, told in (("NOUN,NN", "NN is not a part of speech"), ("", "nothing is not a part"), ("SPACE", "SCONJ")):
         with pytest.raises(UsageError, match=told):
             parse_pos(text)
     with refuses("pos"):

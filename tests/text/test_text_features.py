@@ -109,7 +109,7 @@ def test_features_by_language() -> None:
     assert select_features(["readability"], "zh") == ()
     assert select_features(["words", "lix", "words"], None) == ("words", "lix")
     assert not {"pos_noun"} & set(select_features(["all"], "en"))
-    with pytest.raises(UsageError, match=r"`include=wiener` is for texts in de, and these are en"):
+    with pytest.raises(UsageError, match=r"is for texts in"):
         select_features(["wiener"], "en")
     with pytest.raises(UsageError, match="did you mean 'questions'"):
         select_features(["question"], "en")

@@ -172,11 +172,9 @@ def test_numbers_of_topics_that_cannot_be(uneven: Planted) -> None:
     predefined = seeded(uneven, [2, 0])
     with refuses("k"):
         fit(uneven, predefined, k=2)
-    with pytest.raises(
-        InputError, match="0 different documents are near to none of the 6 topics given, too few for 94 more"
-    ):
+    with pytest.raises(InputError, match="different documents are close to none of the"):
         fit(uneven, seeded(uneven, [0, 1, 2, 3, 4]), k=100)
-    with pytest.raises(InputError, match="no document is near to any of the 3 topics given"):
+    with pytest.raises(InputError, match="no document is close to any of the"):
         fit(uneven, PredefinedTopics(predefined.names, predefined.directions, 1.0))
 
 

@@ -221,7 +221,7 @@ def test_what_cannot_be_fitted_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_rate_that_is_too_high_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"rate=1e\+06.*beyond all bounds in pass 1"):
+    with pytest.raises(UsageError, match=r"the loss diverged in pass"):
         fit_etm(TOKENS, 3, EtmOptions(rate=1e6, vectors="random", dimensions=20))
-    with pytest.raises(UsageError, match=r"rate=1e\+06.*beyond all bounds"):
+    with pytest.raises(UsageError, match=r"rate=1e\+06.*the loss diverged"):
         fit_ctm(TOKENS, 3, CtmOptions(rate=1e6, inference="bow"), embeddings=embedded(LABELS))

@@ -11,8 +11,10 @@ from nlpkit.weighting.schemes import IDF, NORM, PRESETS, TF, Scheme, parse_schem
 from tests.refusals import refuses
 
 
-def test_the_default_is_the_lectures() -> None:
-    assert Scheme() == PRESETS["lecture"] == parse_scheme("ntn") == Scheme("raw", "idf", "none")
+def test_the_default_is_the_classic_one() -> None:
+    assert (
+        Scheme() == PRESETS["classic"] == parse_scheme("lecture") == parse_scheme("ntn") == Scheme("raw", "idf", "none")
+    )
     assert Scheme().formula == "tf · ln(M / df)"
     assert Scheme().smart == "ntn"
 
@@ -72,12 +74,12 @@ def test_parts_replace_parts() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("lnc.ltc", "give the three letters of the documents, lnc"),
-        ("stc", "'s' is no SMART letter for tf (n raw, b binary"),
-        ("lzc", "'z' is no SMART letter for idf"),
-        ("ltz", "'z' is no SMART letter for norm"),
+        ("lnc.ltc", "give only the three letters of the documents, lnc"),
+        ("stc", "'s' is not a SMART letter for tf (n raw, b binary"),
+        ("lzc", "'z' is not a SMART letter for idf"),
+        ("ltz", "'z' is not a SMART letter for norm"),
         ("sklern", "did you mean 'sklearn'?"),
-        ("lt", "give three SMART letters such as ltc, or one of lecture"),
+        ("lt", "give three SMART letters such as ltc, or one of classic"),
         ("", "`scheme=`"),
     ],
 )

@@ -25,7 +25,7 @@ from nlpkit.workflows.train_encoder import EncoderResult, estimate_encoder_train
 from tests.cli.finetune_data import base_model, pair_rows, rows
 
 pytest.importorskip("torch")
-HEAD: dict[str, Any] = {"method": "head", "max_steps": 3, "threads": 1, "twins": 0.0}
+HEAD: dict[str, Any] = {"method": "head", "max_steps": 3, "threads": 1, "near_duplicates": 0.0}
 
 
 @pytest.fixture(scope="module")

@@ -259,9 +259,9 @@ def test_a_driver_that_was_stopped_goes_on(here: type[InThisProcess], corpus: Pa
     assert not target.exists()
     left = {path: path.stat().st_mtime_ns for path in folder.glob("part-*[0-9].parquet")}
     assert len(left) == 3
-    with pytest.raises(OutputExistsError, match="has the parts of a run that was stopped; go on with `resume`"):
+    with pytest.raises(OutputExistsError, match="has the parts of a run that was stopped; continue with `resume`"):
         divided(corpus, target)
-    with pytest.raises(UsageError, match="are of another job: read differ"):
+    with pytest.raises(UsageError, match="belong to another job"):
         divided(corpus, target, resume=True, read=ReadOptions(batch_rows=25, limit=100))
     broken = next(iter(left))
     broken.write_bytes(broken.read_bytes()[:-30])

@@ -248,9 +248,9 @@ def test_merged_terms_are_those_of_one_process(corpus: Path, tmp_path: Path) -> 
 
 def test_a_part_of_preprocess_is_no_table_of_documents(corpus: Path, tmp_path: Path) -> None:
     part = parts_of("preprocess", corpus, tmp_path, 2)[0]
-    with pytest.raises(InputError, match="is one part of a table; put the parts together with: nlpkit merge"):
+    with pytest.raises(InputError, match="is one part of a table; combine the parts with: nlpkit merge"):
         nk.read_corpus(part).table()
-    with pytest.raises(UsageError, match="which words stay depends on all documents"):
+    with pytest.raises(UsageError, match="the vocabulary depends on all documents; write the part with"):
         nk.preprocess(nk.read_corpus(corpus, options=READ), shard="1/2")
 
 
@@ -324,7 +324,7 @@ def test_zero_shot(encoder: str, corpus: Path, tmp_path: Path) -> None:
 def test_what_needs_all_documents_is_refused(
     command: str, settings: Any, parameter: str, corpus: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match=f"`{parameter}` of {command} looks at all documents") as raised:
+    with pytest.raises(UsageError, match=f"`{parameter}` of {command} needs all documents") as raised:
         parts_of(command, corpus, tmp_path, 2, **settings)
     assert raised.value.parameter == parameter
 
@@ -382,8 +382,8 @@ def test_a_missing_or_double_part(parts: list[Path], tmp_path: Path) -> None:
     refused([parts[1]], tmp_path, InputError, r"2 parts of 3 missing: 1/3, 3/3")
     copy = tmp_path / "copy.parquet"
     shutil.copy(parts[1], copy)
-    refused([*parts, copy], tmp_path, InputError, r"part 2/3 is there twice: .*part-2.parquet and .*copy.parquet")
-    refused([], tmp_path, InputError, "there are no parts to merge")
+    refused([*parts, copy], tmp_path, InputError, r"part 2/3 occurs twice: .*part-2.parquet and .*copy.parquet")
+    refused([], tmp_path, InputError, "found no parts to merge; name the files written with")
     refused([*parts, tmp_path / "none.parquet"], tmp_path, InputError, "none.parquet does not exist")
 
 
@@ -393,15 +393,15 @@ def test_parts_of_other_tables(parts: list[Path], table: Path, tmp_path: Path) -
     words = parts_of("features", table, tmp_path / "words", 3, options=TextFeatureOptions(include="words"))
     refused([parts[2], *words[:2]], tmp_path, InputError, "differ in `features`, `include`")
     limited = parts_of("features", table, tmp_path / "limited", 3, read=ReadOptions(batch_rows=30, limit=200))
-    refused([parts[2], *limited[:2]], tmp_path, InputError, "not of one table: input .*'limit': 200")
+    refused([parts[2], *limited[:2]], tmp_path, InputError, "merge parts of the same table")
     changed = tmp_path / "table.parquet"
     pq.write_table(pq.read_table(table).slice(1), changed, row_group_size=30)
     others = parts_of("features", changed, tmp_path / "others", 3)
-    refused([parts[2], *others[:2]], tmp_path, InputError, "not of one table: input")
+    refused([parts[2], *others[:2]], tmp_path, InputError, "merge parts of the same table")
     tokens = parts_of("preprocess", table, tmp_path / "tokens", 3)
-    refused([parts[2], *tokens[:2]], tmp_path, InputError, "not of one table: command features in .*, preprocess in")
+    refused([parts[2], *tokens[:2]], tmp_path, InputError, "merge parts of the same table")
     nk.map_documents("features", table, target=tmp_path / "w.parquet")
-    refused([tmp_path / "w.parquet"], tmp_path, InputError, "is no part of a table: it was not written with `shard`")
+    refused([tmp_path / "w.parquet"], tmp_path, InputError, "is not a part of a table: it was not written with `shard`")
 
 
 def test_parts_of_another_version(
@@ -409,7 +409,7 @@ def test_parts_of_another_version(
 ) -> None:
     monkeypatch.setattr("nlpkit.io.artifacts.__version__", "0.0.9")
     older = parts_of("features", table, tmp_path / "older", 3)
-    refused([parts[2], *older[:2]], tmp_path, InputError, "not of one table: nlpkit .* in .*, 0.0.9 in")
+    refused([parts[2], *older[:2]], tmp_path, InputError, "merge parts of the same table")
 
 
 def merged_bytes(parts: Sequence[Path], folder: Path) -> bytes | NlpkitError:
@@ -475,7 +475,7 @@ def test_a_part_says_which_one_it_is(parts: list[Path]) -> None:
     [
         ({"shard": "1/2"}, "x.csv", "a part is a Parquet file"),
         ({"shard": "1/2"}, "-", "a part is a Parquet file"),
-        ({"shard": "1/2", "workers": 2}, "x.parquet", "`shard` is one part of the work, and Ray does all of them"),
+        ({"shard": "1/2", "workers": 2}, "x.parquet", "makes one part, and Ray makes all of them; leave one out"),
         ({"resume": True}, "x.parquet", "`resume` belongs to work that Ray divides"),
         ({"shard_timeout": 3.0}, "x.parquet", "`shard_timeout` belongs to work that Ray divides"),
         ({"workers": 2}, "-", "the parts are written beside the output"),
@@ -534,5 +534,5 @@ def test_a_share_of_a_data_frame() -> None:
 
 
 def test_stdin_cannot_be_divided() -> None:
-    with pytest.raises(UsageError, match="`shard`: stdin can be read once"):
+    with pytest.raises(UsageError, match="stdin can only be read once, and a part needs the length of"):
         nk.read_corpus("-", options=ReadOptions(shard="1/2")).table()

@@ -142,7 +142,7 @@ def test_a_date_that_is_a_mistake_is_told(tmp_path: Path) -> None:
     rows[0]["date"] = "0201-04-05"
     corpus = nk.Corpus.from_texts([r["text"] for r in rows], dates=[r["date"] for r in rows])
     nk.fit_lda(corpus, k=2, sweeps=5, stop_words="none").save(tmp_path / "run")
-    with pytest.raises(InputError, match="is one of them a mistake") as caught:
+    with pytest.raises(InputError, match="periods; check the dates, or name a longer part of the date") as caught:
         nk.topics(tmp_path / "run", over="date:month")
     assert caught.value.parameter == "over"
 

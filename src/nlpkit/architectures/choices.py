@@ -74,5 +74,5 @@ class Choices:
             if value != usual[name] and not {self.positions, *self.parts} & set(users):
                 kind = "positions" if users == ("relative",) else "attention"
                 raise UsageError(
-                    f"`arch`: {name} is of {kind}={' or '.join(users)} alone; leave it out", parameter="arch"
+                    f"`arch`: {name} is only for {kind}={' or '.join(users)}; leave it out", parameter="arch"
                 )

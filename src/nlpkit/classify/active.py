@@ -96,7 +96,7 @@ def select(
     """
     check_strategy(by)
     if not 1 <= n <= n_docs:
-        raise InputError(f"{n:,} documents are to be chosen of {n_docs:,}")
+        raise InputError(f"cannot choose {n:,} of {n_docs:,} documents")
     if by == RANDOM:
         return Selection(rng.permutation(n_docs)[:n].astype(np.int64), np.full(n, np.nan))
     if by in UNCERTAINTIES:

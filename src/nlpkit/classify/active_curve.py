@@ -112,8 +112,9 @@ def learning_curves(
         )
     if not n_test or needed > n_pool:
         raise InputError(
-            f"{rounds:,} rounds of {batch_size:,} take {wording.counted(needed, 'document')} and a test, and there are {n_docs:,} of which "
-            f"{n_test:,} are held out to score on; take fewer `rounds`, a smaller `batch_size` or another `test_share`",
+            f"{rounds:,} rounds of {batch_size:,} need {wording.counted(needed, 'document')} and a test. There are "
+            f"{n_docs:,} documents, and {n_test:,} are held out for scoring; use fewer `rounds`, a smaller "
+            "`batch_size` or another `test_share`",
             parameter="rounds",
         )
     scores = np.empty((len(strategies), rounds, seeds, len(METRICS)))

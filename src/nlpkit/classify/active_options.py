@@ -49,14 +49,15 @@ class ActiveOptions:
 
     model: Annotated[
         Path | None,
-        Param("Classifier so far: a run of nlpkit classify or finetune; without one texts are chosen by diversity.", metavar="RUN"),
+        Param("Classifier to improve: a run of nlpkit classify or finetune. Without one, texts are chosen by "
+              "diversity.", metavar="RUN"),
         READ,
     ] = None  # fmt: skip
     by: Annotated[
         str | None,
         Param(
-            "Strategy: entropy, margin, least-confident, random, diverse, core-set or badge; default: margin with a `model`, else "
-            "diverse.",
+            "How to choose texts: entropy, margin, least-confident, random, diverse, core-set or badge. Default: "
+            "margin with a `model`, otherwise diverse.",
             metavar="NAME",
         ),
     ] = None
@@ -64,33 +65,35 @@ class ActiveOptions:
     labelled: Annotated[
         tuple[Path, ...],
         Param(
-            "Texts that are labelled already and are left out, also when they stand elsewhere; may be repeated. So are "
-            "documents with a label in the input.",
+            "Texts that already have labels and must not be chosen, even if they occur in another file. Repeat the "
+            "option for several files. Input documents with a label are left out too.",
             metavar="FILE",
         ),
         READ,
     ] = ()
     relabel: Annotated[
-        bool, Param("Also choose documents that have a label in the input, such as for a second opinion.")
+        bool, Param("Also choose documents that already have a label, for example to get a second opinion.")
     ] = False
     vectors: Annotated[
         str,
         Param(
-            "Vectors for diverse, core-set and badge: embedding (the column, else made now) or tfidf (of the tokens).",
+            "Vectors for diverse, core-set and badge: embedding (the column if present, otherwise computed) or "
+            "tfidf (from the tokens).",
             metavar="NAME",
         ),
     ] = "embedding"
     page: Annotated[
         Path | None,
         Param(
-            "Page on which a person labels the texts; NAME.csv for a spreadsheet and NAME.key.json are written beside it.",
+            "HTML page on which a person labels the texts. NAME.csv (for a spreadsheet) and NAME.key.json are "
+            "written next to it.",
             metavar="NAME.html",
         ),
         WRITTEN,
     ] = None
     labels: Annotated[
         str | tuple[str, ...] | None,
-        Param("Labels that the page offers; default: the classes of the `model`.", metavar="NAME,…"),
+        Param("Labels offered on the page. Default: the classes of the `model`.", metavar="NAME,…"),
     ] = None
 
     def __post_init__(self) -> None:
@@ -100,22 +103,22 @@ class ActiveOptions:
             raise unknown_value("vectors", self.vectors, VECTORS)
         if by in BY_PROBABILITIES and self.model is None:
             raise UsageError(
-                f"`by={by}` asks a classifier what it is uncertain about: name its run with `model`, or begin with `by=diverse`",
+                f"`by={by}` needs a classifier: name its run with `model`, or start with `by=diverse`",
                 parameter="by",
             )
         names = self.label_names()
         if self.page is None and names:
             raise UsageError(
-                "`labels` are those that the `page` offers; name the page, or leave them out", parameter="labels"
+                "`labels` are the choices on the `page`; add `page`, or leave `labels` out", parameter="labels"
             )
         if self.page is not None and self.model is None and not names:
             raise UsageError(
-                "the page needs the labels to choose from, and without a `model` they are not known: `labels=sports,politics`",
+                "the page needs labels to choose from. Without a `model`, name them: `labels=sports,politics`",
                 parameter="labels",
             )
         if names and (len(names) < 2 or len(set(names)) < len(names)):
             raise UsageError(
-                f"`labels={','.join(names)}`: two labels or more are needed, each another, such as sports,politics",
+                f"`labels={','.join(names)}`: at least two different labels are needed, such as sports,politics",
                 parameter="labels",
             )
 
@@ -142,27 +145,35 @@ class ActiveCurveOptions:
     by: Annotated[
         str | tuple[str, ...],
         Param(
-            "Strategies to compare with random choice: all, or some of entropy, margin, least-confident, diverse, core-set, badge.",
+            "Strategies to compare with random choice: all, or a list from entropy, margin, least-confident, "
+            "diverse, core-set, badge.",
             metavar="all|NAME,…",
         ),
     ] = "all"
-    rounds: Annotated[int, Param("Number of rounds, the first of which is drawn at random.", metavar="N", min=1)] = 8
-    batch_size: Annotated[int, Param("Number of texts that are labelled in a round.", metavar="N", min=1)] = 16
-    seeds: Annotated[int, Param("Number of repetitions, each with its own test documents.", metavar="N", min=1)] = 5
+    rounds: Annotated[
+        int, Param("Number of rounds. The texts of the first round are drawn at random.", metavar="N", min=1)
+    ] = 8
+    batch_size: Annotated[int, Param("Number of texts labelled in each round.", metavar="N", min=1)] = 16
+    seeds: Annotated[int, Param("Number of repetitions. Each has its own test documents.", metavar="N", min=1)] = 5
     test_share: Annotated[
-        float, Param("Share of the documents that the classifiers are scored on.", metavar="SHARE", above=0, below=1)
+        float, Param("Share of the documents used to score the classifiers.", metavar="SHARE", above=0, below=1)
     ] = 0.3
-    model: Annotated[str, Param("Classifier on the vectors: logreg, or nb (of tfidf only).", metavar="NAME")] = "logreg"
+    model: Annotated[str, Param("Classifier on the vectors: logreg, or nb (tfidf only).", metavar="NAME")] = "logreg"
     cost: Annotated[
-        float, Param("Inverse strength of regularisation of logreg.", ("cost", "C"), metavar="N", above=0)
+        float, Param("Inverse regularisation of logreg: higher = weaker.", ("cost", "C"), metavar="N", above=0)
     ] = 10.0
     vectors: Annotated[
         str,
-        Param("Vectors of the texts: embedding (the column, else made now) or tfidf (of the tokens).", metavar="NAME"),
+        Param(
+            "Vectors of the texts: embedding (the column if present, otherwise computed) or tfidf (from the tokens).",
+            metavar="NAME",
+        ),
     ] = "embedding"
-    ci: Annotated[float, Param("Level of the intervals over repetitions; 0 = none.", metavar="LEVEL")] = 0.95
+    ci: Annotated[
+        float, Param("Confidence level of the intervals over repetitions; 0 = no intervals.", metavar="LEVEL")
+    ] = 0.95
     plot: Annotated[
-        Path | None, Param("Picture of the learning curves: .png, .svg or .html.", metavar="FILE"), WRITTEN
+        Path | None, Param("Picture of the learning curves (.png, .svg or .html).", metavar="FILE"), WRITTEN
     ] = None
 
     def __post_init__(self) -> None:
@@ -173,7 +184,8 @@ class ActiveCurveOptions:
                 raise unknown_value(name, getattr(self, name), known)
         if self.model == "nb" and self.vectors == "embedding":
             raise UsageError(
-                "`model=nb` takes no negative numbers, which embeddings have; add `vectors=tfidf`", parameter="model"
+                "`model=nb` does not accept negative numbers, and embeddings have them; add `vectors=tfidf`",
+                parameter="model",
             )
         if self.plot is not None and self.plot.suffix.lower() not in PICTURES:
             raise UsageError(f"`plot={self.plot}`: a picture is one of {' '.join(PICTURES)}", parameter="plot")

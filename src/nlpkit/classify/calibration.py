@@ -110,7 +110,7 @@ def fit_calibrator(
     """
     if method not in get_args(Method):
         raise UsageError(
-            f"no calibration is called {method!r}; take one of {', '.join(get_args(Method))}", parameter="calibrate"
+            f"unknown calibration {method!r}; use one of {', '.join(get_args(Method))}", parameter="calibrate"
         )
     scores = _checked(decision)
     targets: Array = np.asarray(y)
@@ -158,7 +158,7 @@ def calibrator_from(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> C
         parts = {name: np.asarray(arrays[name]) for name in _PARTS[method]}
         return Calibrator(method, int(config["n_classes"]), bool(config["multi_label"]), link, parts)
     except KeyError as missing:
-        raise SchemaError(f"a calibration needs {missing}, which is not there or not known; fit it again") from None
+        raise SchemaError(f"the calibration lacks {missing}; fit it again") from None
 
 
 def _checked(decision: FloatArray) -> FloatArray:

@@ -177,8 +177,8 @@ def kind_of(name: str, kind: pa.DataType) -> str:
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_null(kind):
         return "category"
     raise ColumnError(
-        f"column '{name}' holds {kind}, which is no feature; numbers, true and false, or texts were needed: "
-        f"make a column of these, or read it as text with `types={name}=string`"
+        f"column '{name}' holds {kind}. A feature column needs numbers, true and false, or texts; convert it, or "
+        f"read it as text with `types={name}=string`"
     )
 
 

@@ -66,26 +66,26 @@ def config_of(
     )
     if sees != "words":
         noun = "embeddings" if sees == "embedding" else "columns"
-        why = f"is about words, and this model sees {noun}; leave it out, or take `on=words`"
+        why = f"is about words, and this model sees {noun}; leave it out, or use `on=words`"
         _refuse({"select": options.select}, why)
         if sees == "embedding":
             _refuse(
                 table,
-                "goes with words or stands alone, and this model sees embeddings; leave it out, or take `on=words`",
+                "goes with words or stands alone, and this model sees embeddings; leave it out, or use `on=words`",
             )
         elif not any(table.values()):
             raise UsageError(
-                "`on=columns` needs columns to see: name them with `feature_cols`", parameter="feature_cols"
+                "`on=columns` needs feature columns; name them with `feature_cols`", parameter="feature_cols"
             )
         if weights != WeightOptions():
             raise UsageError(f"`scheme` and the other weights: each {why}", parameter="scheme")
         if changed_words:
-            raise UsageError(f"options on words: this model sees {noun}; leave them out, or take `on=words`")
+            raise UsageError(f"options for words: this model uses {noun}; leave them out, or use `on=words`")
         if kind in COUNTS:
             able = "logreg, svm, knn, centroid, mlp or kan" if sees == "embedding" else "logreg or svm"
-            raise UsageError(f"`model={kind}` counts words and cannot see {noun}; take {able}", parameter="model")
+            raise UsageError(f"`model={kind}` counts words and cannot use {noun}; use {able}", parameter="model")
         if sees == "columns" and kind not in LINEAR:
-            raise UsageError(f"`on=columns`: {kind} sees embeddings alone; take logreg or svm", parameter="on")
+            raise UsageError(f"`on=columns`: {kind} only uses embeddings; use logreg or svm", parameter="on")
     if kind not in COUNTS:
         naive_bayes = {
             "alpha": options.values("alpha") != usual.values("alpha"),
@@ -114,14 +114,14 @@ def config_of(
             )
     if kind == "kan" and sees != "embedding":
         raise UsageError(
-            f"`on={sees}`: kan has a spline for each feature and sees embeddings alone; take mlp", parameter="on"
+            f"`on={sees}`: kan has a spline for each feature and only uses embeddings; use mlp", parameter="on"
         )
     vectorizer = None if sees != "words" else _vectorizer_options(options, weights, words, kind)
     has_hand = options.hand_features is not None
     search = _search(options, kind)
     if auto and search is not None:
         raise UsageError(
-            "`model=auto` compares classifiers at some costs each; name one, such as `model=logreg`, to search for its `cost`",
+            "`model=auto` compares several classifiers; name one, such as `model=logreg`, to tune its `cost`",
             parameter="cost",
         )
     wanted = parse_thresholds(options.threshold)
@@ -129,7 +129,7 @@ def config_of(
         _refuse({"threshold": wanted}, "and `costs` each say when a class is predicted; keep one")
         if not KINDS[kind].probabilities and options.calibration is None:
             raise UsageError(
-                f"`costs` are weighed by probabilities, and {kind} has none; add `calibrate=sigmoid`", parameter="costs"
+                f"`costs` need probabilities, and {kind} has none; add `calibrate=sigmoid`", parameter="costs"
             )
     model = model_options(options, kind)
     if model.C is None and weights != WeightOptions():  # other features than those that the rule was made on
@@ -171,7 +171,7 @@ def _rules_config(options: ClassifierOptions, weights: WeightOptions, *, changed
     if weights != WeightOptions():
         raise UsageError(f"`scheme` and the other weights: each {why}", parameter="scheme")
     if changed_words:
-        raise UsageError("options on words: rules look for words as they are; leave them out")
+        raise UsageError("options for words: rules search the unchanged words; leave them out")
     return ClassifierConfig("rules", ModelOptions("rules"), None)
 
 
@@ -200,7 +200,7 @@ def _vectorizer_options(
     """Return how words become features: counts for Naive Bayes, else sublinear tf-idf of length 1, unless weights are set."""
     if words.auto_stop is not None:
         raise UsageError(
-            "`auto_stop` counts in all documents, also those of the test; `max_df` counts in training documents",
+            "`auto_stop` would also count the test documents; use `max_df`, which counts training documents only",
             parameter="auto_stop",
         )
     scheme = (
@@ -213,7 +213,7 @@ def _vectorizer_options(
         return VectorizerOptions(scheme, words)
     if selection.n is None:
         raise UsageError(
-            f"`select={options.select}`: say how many words are kept, such as {selection.score.name}:5000",
+            f"`select={options.select}`: add the number of words to keep, such as {selection.score.name}:5000",
             parameter="select",
         )
     return VectorizerOptions(scheme, words, selection.score, selection.count)

@@ -48,7 +48,8 @@ def cost_matrix(costs: Mapping[str, Mapping[str, float]], names: Sequence[str]) 
             matrix[place[true], place[predicted]] = cost
     if (matrix == matrix[:, :1]).all():
         raise UsageError(
-            "`costs` are the same whatever is predicted; errors must differ from right predictions", parameter="costs"
+            "`costs` are the same for all predictions; an error must cost more than a right prediction",
+            parameter="costs",
         )
     return tuple(tuple(row) for row in matrix.tolist())
 

@@ -42,7 +42,7 @@ def parse_thresholds(texts: Sequence[str]) -> tuple[Wanted, ...]:
     labels = [one.label for one in wanted]
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:
-        raise UsageError(f"`threshold` names '{twice}' twice; a class has one threshold", parameter="threshold")
+        raise UsageError(f"`threshold` names '{twice}' twice; give each class one threshold", parameter="threshold")
     return wanted
 
 
@@ -53,6 +53,6 @@ def check_wanted(wanted: Sequence[Wanted], names: Sequence[str], *, multiple: bo
             raise unknown_value("threshold", one.label, names)
     if len(wanted) > 1 and not multiple:
         raise UsageError(
-            f"`threshold`: where a document has one label, one class can have a threshold, not {len(wanted)}",
+            f"`threshold`: with one label per document, only one class can have a threshold, not {len(wanted)}",
             parameter="threshold",
         )

@@ -102,7 +102,7 @@ def fit_vectorizer(
     wanted = len(scores) if options.count is None else options.count(len(scores))
     best = np.sort(best_features(scores, table.df, wanted, score))
     if not len(best):
-        raise InputError(f"no word has a score by {score.name} in the training documents; take another `select`")
+        raise InputError(f"no word has a score by {score.name} in the training documents; use another `select`")
     return Vectorizer(names, fitted, n, cf[kept], df[kept], best), columns
 
 

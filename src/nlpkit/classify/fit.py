@@ -42,7 +42,7 @@ def fit_model(
     target: Any = np.asarray(y)
     soft = target.ndim == 2
     if soft and not KINDS[options.kind].soft:
-        raise UsageError(f"{options.kind} learns from one label a document, not from shares", parameter="model")
+        raise UsageError(f"{options.kind} learns from one label per document, not from shares", parameter="model")
     if target.shape != ((features.shape[0], n_classes) if soft else (features.shape[0],)):
         raise InputError(f"each document needs a class, got {features.shape[0]} documents and {len(target)} classes")
     if n_classes < 2:
@@ -147,7 +147,8 @@ def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: in
     features, Y = X if KINDS[options.kind].ordered else checked_features(X), np.asarray(Y, np.bool_)
     if not KINDS[options.kind].multi_label:
         raise UsageError(
-            f"{options.kind} gives a document one class; for several labels take logreg, svm, nb, knn, mlp, kan, lstm or cnn",
+            f"{options.kind} gives each document one class; for several labels use logreg, svm, nb, knn, mlp, "
+            "kan, lstm or cnn",
             parameter="model",
         )
     if Y.ndim != 2 or len(Y) != features.shape[0] or not Y.size:
@@ -288,7 +289,7 @@ def _word_network(
 def _that_vary(X: Features, Y: BoolArray, varies: BoolArray, options: ModelOptions) -> tuple[Features, BoolArray]:
     """Return documents and labels to learn from: those labels that vary, or where none does, the first label of one document."""
     if options.balanced:
-        raise UsageError(f"{options.kind} does not weigh labels; logreg and svm do", parameter="class_weight")
+        raise UsageError(f"{options.kind} does not weight labels; use logreg or svm", parameter="class_weight")
     return (X, Y[:, varies]) if varies.any() else (X[:1], Y[:1, :1])
 
 

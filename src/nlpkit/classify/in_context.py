@@ -35,7 +35,8 @@ def labelled_examples(texts: Sequence[str | None], labels: Sequence[str | None],
             continue
         if label not in place:
             raise InputError(
-                f"the label '{label}' of an example is none of {', '.join(names)}; give it with `labels`, or leave the example out",
+                f"the label '{label}' of an example is not one of {', '.join(names)}; add it to `labels`, or leave "
+                "the example out",
                 parameter="examples",
             )
         if codes.setdefault(text, place[label]) != place[label]:
@@ -43,7 +44,7 @@ def labelled_examples(texts: Sequence[str | None], labels: Sequence[str | None],
                 f"the example '{text[:40]}' has two labels, {names[codes[text]]} and {label}", parameter="examples"
             )
     if not codes:
-        raise InputError("there is no example with text and label", parameter="examples")
+        raise InputError("no example has both text and label", parameter="examples")
     return Examples(list(codes), np.array(list(codes.values()), np.int64))
 
 

@@ -87,11 +87,11 @@ class ModelOptions:
     def __post_init__(self) -> None:
         kind = KINDS.get(self.kind)
         if kind is None:
-            raise UsageError(f"no model is called {self.kind!r}; take one of {', '.join(KINDS)}", parameter="model")
+            raise UsageError(f"unknown model {self.kind!r}; use one of {', '.join(KINDS)}", parameter="model")
         if self.balanced and not kind.balanced:
             able = ", ".join(name for name, other in KINDS.items() if other.balanced)
             uniform = "; priors can be uniform" if self.kind in ("nb", "bernoulli-nb") else ""
-            raise UsageError(f"{self.kind} does not weigh classes; {able} do{uniform}", parameter="class_weight")
+            raise UsageError(f"{self.kind} does not weight classes; {able} do{uniform}", parameter="class_weight")
         if self.priors != "empirical" and self.kind not in ("nb", "bernoulli-nb"):
             raise UsageError(f"{self.kind} has no class priors; nb and bernoulli-nb have", parameter="priors")
         if isinstance(self.priors, str) and self.priors not in ("empirical", "uniform"):

@@ -78,8 +78,8 @@ class Labels:
         units = len(rows) if together is None else len(np.unique(together))
         if together is not None and units < 2:
             raise InputError(
-                "the training documents of a fold are all of one group of `groups`, so none can be held out among them to choose a "
-                "value or a threshold; leave `groups` out, or name the value"
+                "the training documents of a fold are all of one group of `groups`, so none can be held out to "
+                "choose a value or a threshold; leave `groups` out, or set the value"
             )
         return stratified_folds(self.strata(rows), min(n_folds, units), seed=seed, together=together)
 
@@ -124,8 +124,8 @@ def encode_numbers(values: FloatArray, learn: BoolArray) -> Labels:
         if not len(learned):
             raise no_labels()
         raise InputError(
-            f"`task=regression`: every training document is the number {learned[0]:g}; two different numbers are needed: "
-            "name the column with `label_col`"
+            f"`task=regression`: every training document has the number {learned[0]:g}, and at least two different "
+            "numbers are needed; name the column with `label_col`"
         )
     return Labels((), known, None, numbers=values)
 
@@ -144,16 +144,18 @@ def label_scale(values: Sequence[str | None], order: Sequence[str]) -> tuple[str
     if not order:
         names = [v for v in all_names if not is_number(v)]
         if names and with_point(names[0]):
-            raise InputError(f"the label '{names[0]}' is no number; `task=ordinal` needs numbers{with_point(names[0])}")
+            raise InputError(
+                f"the label '{names[0]}' is not a number; `task=ordinal` needs numbers{with_point(names[0])}"
+            )
         if names and len(names) <= len(all_names) / 2:
             raise InputError(
-                f"the label '{names[0]}' is no number, as most labels are; leave that cell empty where there is no label, or "
-                "name all labels with `order`, the lowest first"
+                f"the label '{names[0]}' is not a number, as most labels are; leave that cell empty where there is "
+                "no label, or name all labels with `order`, the lowest first"
             )
         if names:
             raise UsageError(
-                f"`task=ordinal`: the label '{names[0]}' is no number; say the order of the labels, the lowest first: "
-                f"`order={','.join(all_names[:5])}{',…' if len(all_names) > 5 else ''}`",
+                f"`task=ordinal`: the label '{names[0]}' is not a number; give the order of the labels, lowest "
+                f"first: `order={','.join(all_names[:5])}{',…' if len(all_names) > 5 else ''}`",
                 parameter="order",
             )
         return tuple(all_names)

@@ -93,7 +93,7 @@ def halve(
     signs[negates | marks] = 0
     for half, name in ((1, "positive"), (-1, "negative")):
         if not (signs == half).any():
-            raise InputError(f"Lex2Sent needs both halves of a lexicon, and this one has no {name} words")
+            raise InputError(f"Lex2Sent needs positive and negative words, and this lexicon has no {name} words")
     doc = document_of(offsets)
     kept = ~stops[ids] | (signs[ids] != 0) | negates[ids] | marks[ids]
     ids, doc = ids[kept], doc[kept]
@@ -186,7 +186,7 @@ def _check(corpus: HalvedCorpus, options: Lex2SentOptions) -> None:
         raise unknown_value("l2s_resampling", options.resampling, RESAMPLINGS)
     least = min((options.B, options.min_count, *options.epochs, *options.windows, *options.sizes), default=0)
     if least < 1 or not (options.epochs and options.windows and options.sizes):
-        raise UsageError("Lex2Sent: resamples, epochs, windows, sizes and the least count are numbers from 1 on")
+        raise UsageError("Lex2Sent: resamples, epochs, windows, sizes and the minimum count must be at least 1")
     counts = np.bincount(corpus.ids, minlength=len(corpus.words))
     for half, name in ((1, "positive"), (-1, "negative")):
         if not ((counts >= options.min_count) & (corpus.sign == half)).any():

@@ -148,7 +148,7 @@ class LexiconScorer:
         usable = at >= 0
         if not usable.any():
             raise InputError(
-                f"{lexicon.name}: none of its {n_words:,} entries is a word that could be found in a text"
+                f"{lexicon.name}: none of its {n_words:,} entries can match a word of a text"
                 if n_words
                 else f"{lexicon.name}: holds no words with a weight"
             )
@@ -323,10 +323,10 @@ def predict_classes(
     """
     if neutral < 0:
         raise UsageError(
-            f"`neutral={neutral:g}`: scores up to it are neutral on either side of 0; a number from 0 on was needed"
+            f"`neutral={neutral:g}`: this is the largest neutral score on either side of 0; it must be 0 or more"
         )
     if zero not in ("positive", "negative"):
-        raise UsageError(f"`zero={zero}`: positive or negative")
+        raise UsageError(f"`zero={zero}`: it must be positive or negative")
     if classes.neutral is None:
         return np.where((scores > 0) | ((scores == 0) & (zero == "positive")), 1, 0).astype(np.int32)
     up, down = (scores >= neutral, scores <= -neutral) if closed and neutral else (scores > neutral, scores < -neutral)

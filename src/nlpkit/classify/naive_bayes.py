@@ -53,7 +53,7 @@ def fit_naive_bayes(
     sums = _sums(members, features)  # (J, V): tf_{w|c}, or n_{w,c}
     if kind == "complement-nb":
         if priors != "empirical":
-            raise UsageError("complement-nb has no class priors; take nb or bernoulli-nb with them, or leave them out")
+            raise UsageError("complement-nb has no class priors; use nb or bernoulli-nb with them, or leave them out")
         coef = -_log_share(sums.sum(axis=0) - sums, alpha)
         return LinearModel(kind, _by_feature(coef), np.zeros(n_classes), "softmax")
     prior = np.log(_prior(priors, sizes))
@@ -85,7 +85,7 @@ def fit_label_naive_bayes(
     rest = np.maximum(_sums(sparse.csr_array(np.ones((1, D))), features) - sums, 0.0)
     if kind == "complement-nb" and priors != "empirical":
         raise UsageError(
-            "complement-nb has no class priors; take nb or bernoulli-nb with them, or leave them out",
+            "complement-nb has no class priors; use nb or bernoulli-nb with them, or leave them out",
             parameter="priors",
         )
     if kind == "complement-nb" or priors == "uniform":
@@ -119,7 +119,7 @@ def _checked(X: Features, kind: str, alpha: float) -> Features:
     values = features.data if sparse.issparse(features) else features
     if values.size and values.min() < 0:
         raise UsageError(
-            f"{kind} needs features that are not negative, such as counts or tf-idf; take logreg, svm or knn",
+            f"{kind} needs features that are not negative, such as counts or tf-idf; use logreg, svm or knn",
             parameter="model",
         )
     return features

@@ -49,29 +49,36 @@ class SplitOptions:
 
     test: Annotated[
         Path | Any | None,
-        Param("Labelled documents that the model is scored on.", metavar="FILE"),
+        Param("Labelled documents to score the model on.", metavar="FILE"),
     ] = None
     split: Annotated[
         str | None,
         Param(
-            "Column that says train or test; COL=VALUE takes the rows of that value as the test.", metavar="COL[=VALUE]"
+            "Column with the values train and test. COL=VALUE uses the rows with that value as the test.",
+            metavar="COL[=VALUE]",
         ),
     ] = None
     cv: Annotated[
         int | None,
-        Param("Folds of cross-validation; default: 5 where there is no test.", ("cv", "folds"), metavar="K", min=2),
+        Param(
+            "Number of cross-validation folds. Default: 5 if there are no test documents.",
+            ("cv", "folds"),
+            metavar="K",
+            min=2,
+        ),
     ] = None
     groups: Annotated[
         str | None,
         Param(
-            "Column, such as the author or date:month; documents of one value stay in one fold of cross-validation.",
+            "Column such as the author or date:month. Documents with the same value stay in the same "
+            "cross-validation fold.",
             metavar="COL",
         ),
     ] = None
     label_sep: Annotated[
         str | None,
         Param(
-            "Text between the labels of a cell, such as ';', where documents have several labels; a column of lists needs none.",
+            "Separator of several labels in one cell, such as ';'. A column of lists needs none.",
             metavar="TEXT",
         ),
     ] = None
@@ -81,9 +88,9 @@ class SplitOptions:
         tests = [name for name in ("test", "split", "cv") if getattr(self, name) is not None]
         if len(tests) > 1:
             named = " and ".join(f"`{name}`" for name in tests)
-            raise UsageError(f"{named} each say what the model is scored on; keep one", parameter=tests[1])
+            raise UsageError(f"{named} each choose the test documents; keep one", parameter=tests[1])
         if self.groups is not None and (self.test is not None or self.split is not None):
-            raise UsageError("`groups` is about the folds of `cv`; leave it out", parameter="groups")
+            raise UsageError("`groups` only applies to the folds of `cv`; leave it out", parameter="groups")
         if self.label_sep == "":
             raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
 
@@ -97,58 +104,61 @@ class ClassifierOptions:
     task: Annotated[
         str,
         Param(
-            "Kind of the labels: classes, regression (numbers, by ridge regression) or ordinal (classes in an order, by logistic "
-            "regressions between them); auto takes them for classes.",
+            "Kind of labels: classes, regression (numbers, ridge regression) or ordinal (ordered classes, a "
+            "logistic regression at each step). auto means classes.",
         ),
     ] = "auto"
     order: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "All labels of `task=ordinal`, the lowest first: bad,ok,good; numbers need no order.",
+            "All labels of `task=ordinal` from lowest to highest, such as bad,ok,good. Numbers need no order.",
             metavar="LABEL,…",
         ),
     ] = None
     model: Annotated[
         str,
         Param(
-            "Classifier: nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid, mlp, kan, lstm or cnn; auto compares some.",
+            "Classifier: nb, bernoulli-nb, complement-nb, logreg, svm, knn, centroid, mlp, kan, lstm or cnn. auto "
+            "compares several.",
             metavar="NAME",
         ),
     ] = "logreg"
     on: Annotated[
         str | None,
         Param(
-            "Features of a text: words, embedding, or columns (those of `feature_cols` and `hand_features` alone); default: "
-            "embedding for knn, centroid, mlp and kan, else words.",
+            "Features of a text: words, embedding, or columns (only `feature_cols` and `hand_features`). Default: "
+            "embedding for knn, centroid, mlp and kan, otherwise words.",
             metavar="words|embedding|columns",
         ),
     ] = None
     select: Annotated[
         str | None,
         Param(
-            "Keep the N words (or a share: 0.1) that tell the classes apart best, by a score of nlpkit tfidf: chi2:5000.",
+            "Keep the N words (or a share such as 0.1) that separate the classes best, by a score of nlpkit tfidf: "
+            "chi2:5000.",
             metavar="SCORE:N",
         ),
     ] = None
     hand_features: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Also show the model lengths, punctuation, capitals, digits and the like; linear models only.",
+            "Add features such as length, punctuation, capitals and digits. Linear models only.",
             metavar="all|NAME,…",
         ),
     ] = None
     feature_cols: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Columns that the model sees, too: numbers scaled by the training documents, texts as categories; linear models only.",
+            "Columns to use as additional features: numbers (scaled on the training documents) or text (as "
+            "categories). Linear models only.",
             metavar="COL,…",
         ),
     ] = None
     annotators: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Columns of several coders, such as anna,ben,chiara: the model learns the shares of their labels (soft labels) instead of one "
-            "label for each text; logreg, Naive Bayes, kan, lstm and cnn.",
+            "Columns with the labels of several coders (anna,ben,chiara). The model learns the shares of their "
+            "labels (soft labels) instead of one label for each text. For logreg, Naive Bayes, kan, lstm and cnn.",
             metavar="COLS",
         ),
     ] = None
@@ -156,38 +166,40 @@ class ClassifierOptions:
     rules: Annotated[
         Path | None,
         Param(
-            "Classify by hand-written rules (TOML) in the place of a model that learns: the first rule that matches gives the label.",
+            "Classify by hand-written rules (TOML) instead of a trained model. The first rule that matches sets "
+            "the label.",
             metavar="FILE",
         ),
     ] = None
     class_weight: Annotated[
         str,
         Param(
-            "Weighting of the classes: none, or balanced (every class weighs the same in logreg, svm, ordinal, networks and `calibrate`, "
-            "so that probabilities are those of classes of equal size); auto: balanced in logreg with few documents of a class.",
+            "Class weights: none, or balanced (all classes count equally in training and in `calibrate`). auto: "
+            "balanced for logreg if a class has few documents.",
             metavar="auto|none|balanced",
         ),
     ] = "auto"
     calibrate: Annotated[
         str,
         Param(
-            "Calibrate probabilities in folds of the training documents: none, sigmoid, isotonic or temperature.",
+            "Calibrate probabilities by cross-validation within the training documents: none, sigmoid, isotonic or "
+            "temperature.",
             metavar="METHOD",
         ),
     ] = "none"
     threshold: Annotated[
         tuple[str, ...],
         Param(
-            "Take a document for LABEL from the score on that has this recall or precision in folds of the training documents, such "
-            "as recall=0.95:spam; may be repeated where documents have several labels.",
+            "Choose the cut-off for LABEL so that cross-validated recall (or precision) reaches N, such as "
+            "recall=0.95:spam. May be repeated if documents have several labels.",
             metavar="recall|precision=N:LABEL",
         ),
     ] = ()
     costs: Annotated[
         Path | dict[str, dict[str, float]] | None,
         Param(
-            "Costs of errors, by true and predicted class (TOML or CSV): documents get the class of the least expected cost, not the "
-            "most probable one.",
+            "Costs of errors by true and predicted class (TOML or CSV). Documents get the class with the lowest "
+            "expected cost instead of the most probable class.",
             metavar="FILE",
         ),
         READ,
@@ -195,9 +207,9 @@ class ClassifierOptions:
     cost: Annotated[
         str | float | tuple[float, ...] | None,
         Param(
-            "Inverse strength of regularisation in linear models: the larger, the weaker it is. Of several (0.1,1,10) and of auto, "
-            "cross-validation inside the training documents chooses; default: 1, and 10 in logreg on words with 16 training "
-            "documents of a class on average, in ordinal on words with 32 documents.",
+            "Inverse regularisation of linear models: higher = weaker. A list (0.1,1,10) or auto is tuned by "
+            "cross-validation. Default: 1; 10 for larger training sets of logreg and ordinal on words (see the "
+            "guide).",
             ("cost", "C"),
             metavar="N|N,N,…|auto",
         ),
@@ -205,7 +217,7 @@ class ClassifierOptions:
     alpha: Annotated[
         str | float | tuple[float, ...],
         Param(
-            "Count that Naive Bayes adds to every word of every class; several and auto as in `cost`.",
+            "Count that Naive Bayes adds to each word in each class. A list or auto is tuned by cross-validation.",
             metavar="N|N,N,…|auto",
             panel="More",
         ),
@@ -213,7 +225,8 @@ class ClassifierOptions:
     priors: Annotated[
         str | tuple[float, ...],
         Param(
-            "Class probabilities of Naive Bayes: empirical, uniform, or one number for each class in the order of their names.",
+            "Class probabilities of Naive Bayes: empirical, uniform, or one number for each class, sorted by class "
+            "name.",
             metavar="NAME|P,P,…",
             panel="More",
         ),
@@ -222,7 +235,7 @@ class ClassifierOptions:
     hidden: Annotated[
         int | None,
         Param(
-            "Number of hidden units; default: 128 of mlp, 16 of kan, 64 of lstm and cnn.",
+            "Number of hidden units. Default: 128 for mlp, 16 for kan, 64 for lstm and cnn.",
             metavar="N",
             min=1,
             panel="More",
@@ -230,7 +243,7 @@ class ClassifierOptions:
     ] = None
     budget: Annotated[
         float,
-        Param("Time that `model=auto` may take to compare classifiers.", metavar="SECONDS", min=1, panel="More"),
+        Param("Time limit for comparing classifiers with `model=auto`.", metavar="SECONDS", min=1, panel="More"),
     ] = 300.0
 
     def __post_init__(self) -> None:
@@ -249,8 +262,8 @@ class ClassifierOptions:
         check_annotators_by(self.annotators_by, self.annotators)
         if self.coders() and (self.model not in SOFT or self.task not in ("auto", "classes") or self.rules is not None):
             raise UsageError(
-                f"`annotators` make soft labels of classes, which {', '.join(SOFT)} learn; take one of these, or write one label for each "
-                "text with nlpkit annotate majority",
+                f"`annotators` give soft labels, which only {', '.join(SOFT)} can learn; use one of these, or write "
+                "one label per text with nlpkit annotate majority",
                 parameter="annotators",
             )
         self.values("cost")
@@ -316,15 +329,15 @@ class ClassifierTextOptions(TextOptions):
     tokenizer: Annotated[
         str,
         Param(
-            "Where texts are cut: auto (runs of letters and digits, as sklearn; words where a script has no spaces, or with "
-            "`keep`, `segment` or `min_length`), words, whitespace, or chars:3-5 (n-grams of characters)."
+            "How to split texts: auto (runs of letters and digits; words for scripts without spaces, or with "
+            "`keep`, `segment` or `min_length`), words, whitespace, or chars:3-5 (character n-grams)."
         ),
     ] = "auto"
     stop_words: Annotated[
         str | tuple[str, ...],
         Param(
-            "Words to leave out: none, auto (those of the language), codes such as en,de, or files with a word or a pattern on "
-            "each line.",
+            "Words to leave out: none, auto (list for the language), language codes such as en,de, or files with "
+            "one word or pattern per line.",
             metavar="LIST",
         ),
         READ_LIST,
@@ -352,14 +365,15 @@ class ClassifierReportOptions:
 
     PANEL: ClassVar[str] = "Report"
 
-    probabilities: Annotated[
-        bool, Param("Add a column with the probability of each class to the table of documents.")
-    ] = False
+    probabilities: Annotated[bool, Param("Add a column with the probability of each class.")] = False
     learning_curve: Annotated[
         bool,
-        Param("Also score models of 10, 20, 40, 60 and 80 % of the training documents, to see if more would help."),
+        Param(
+            "Also score models trained on 10, 20, 40, 60 and 80 % of the training documents, to see whether more "
+            "labels would help."
+        ),
     ] = False
-    top_n: Annotated[int, Param("Number of most telling words of each class.", min=1)] = 15
+    top_n: Annotated[int, Param("Number of most informative words to list for each class.", min=1)] = 15
     near_duplicates: Annotated[
         float,
         Param(
@@ -368,7 +382,9 @@ class ClassifierReportOptions:
             metavar="S",
         ),
     ] = 0.9
-    ci: Annotated[float, Param("Level of the confidence intervals of scores; 0 = none.", metavar="LEVEL")] = 0.95
+    ci: Annotated[float, Param("Confidence level of the intervals of scores; 0 = no intervals.", metavar="LEVEL")] = (
+        0.95
+    )
 
     def __post_init__(self) -> None:
         """Raise UsageError for invalid values."""

@@ -44,7 +44,7 @@ class PackageScorer:
         if find_spec(_MODULES[package]) is None:
             raise missing_extra(f"`lexicon={package}`", "sentiment")
         if package == "vader" and variant:
-            raise UsageError(f"`lexicon={name}`: VADER has one list, for English; `lexicon=vader`")
+            raise UsageError(f"`lexicon={name}`: VADER has only an English list; use `lexicon=vader`")
         if package == "afinn":
             _afinn_arguments(variant)
         self.name = name

@@ -88,7 +88,8 @@ def prepare_features(sources: FeatureSources, y: Any, train: LongArray, config: 
         embeddings = sources.embeddings
         if all((embeddings[d] == embeddings[train[0]]).all() for d in train):  # as a rule the second one differs
             raise InputError(
-                f"nothing to learn from: all {len(train):,} training documents have the same embedding, as those without text do"
+                f"nothing to learn from: all {len(train):,} training documents have the same embedding; are their "
+                "texts empty?"
             )
         return PreparedFeatures(Features(None), lambda rows: embeddings[rows])
     if config.model.kind == "rules":

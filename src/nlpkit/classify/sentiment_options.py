@@ -30,8 +30,8 @@ class SentimentOptions:
     lexicon: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Lexicon: vader, afinn (afinn:da, afinn:emoticons), liu, a file of words and weights, or two lists of words, "
-            "positive,negative.",
+            "Lexicon: vader, afinn (also afinn:da, afinn:emoticons), liu, a file of words and weights, or two word "
+            "lists positive,negative.",
             metavar="NAME|FILE[,FILE]",
         ),
         READ_LIST,
@@ -39,25 +39,25 @@ class SentimentOptions:
     lexicon_cols: Annotated[
         str | None,
         Param(
-            "Columns of the lexicon file: word=…,weight=…,kind=…; a kind is negation or intensifier.",
+            "Columns of the lexicon file: word=…,weight=…,kind=…. The kind is negation or intensifier.",
             metavar="ROLE=COL,…",
         ),
     ] = None
     lexicon_score: Annotated[
         str,
-        Param("Score of a text: sum of its weights, their mean, or polarity (P - N) / (P + N).", metavar="NAME"),
+        Param("Score of a text: sum or mean of its weights, or polarity (P - N) / (P + N).", metavar="NAME"),
     ] = "sum"
     negation: Annotated[
         bool,
-        Param("Turn the weights between a negation and the next punctuation mark around."),
+        Param("Reverse the weights between a negation and the next punctuation mark."),
     ] = True
     negations: Annotated[
         Path | None,
-        Param("File of words that negate, one on each line; default: lists for en and de.", metavar="FILE"),
+        Param("File with negation words, one per line. Default: lists for en and de.", metavar="FILE"),
     ] = None
     negation_reach: Annotated[
         int | None,
-        Param("Greatest number of words behind a negation whose weights are turned around.", metavar="N", min=1),
+        Param("Maximum number of words after a negation whose weights are reversed.", metavar="N", min=1),
     ] = None
     neutral: Annotated[
         float | None,
@@ -65,52 +65,55 @@ class SentimentOptions:
     ] = None
     zero: Annotated[
         str,
-        Param("Class of a score of 0 where there are two classes.", metavar="positive|negative"),
+        Param("Class of a score of 0 if there are only two classes.", metavar="positive|negative"),
     ] = "positive"
     classes: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Names of the classes; default: as the labels have them, else negative,neutral,positive.",
+            "Names of the classes. Default: the names in the labels, otherwise negative,neutral,positive.",
             metavar="NEG,[NEU,]POS",
         ),
     ] = None
     lex2sent: Annotated[
         bool,
         Param(
-            "Score a text by how near it is to either half of the lexicon in doc2vec spaces (Lex2Sent).",
+            "Score a text by its similarity to each half of the lexicon in doc2vec spaces (Lex2Sent).",
             panel="Lex2Sent",
         ),
     ] = False
     l2s_resamples: Annotated[
         int | None,
         Param(
-            "Number of doc2vec models of Lex2Sent; default: one for each combination of their parameters.",
+            "Number of doc2vec models for Lex2Sent. Default: one for each combination of their parameters.",
             metavar="B",
             min=1,
             panel="Lex2Sent",
         ),
     ] = None
     l2s_epochs: Annotated[
-        str | tuple[int, ...], Param("Epochs of the models of Lex2Sent.", metavar="N,…", panel="Lex2Sent")
+        str | tuple[int, ...], Param("Epochs of the Lex2Sent models.", metavar="N,…", panel="Lex2Sent")
     ] = "5,10,15"
     l2s_windows: Annotated[
-        str | tuple[int, ...], Param("Windows of the models of Lex2Sent, in words.", metavar="N,…", panel="Lex2Sent")
+        str | tuple[int, ...], Param("Window sizes of the Lex2Sent models, in words.", metavar="N,…", panel="Lex2Sent")
     ] = "5,10,15"
     l2s_sizes: Annotated[
-        str | tuple[int, ...], Param("Dimensions of the models of Lex2Sent.", metavar="N,…", panel="Lex2Sent")
+        str | tuple[int, ...], Param("Dimensions of the Lex2Sent models.", metavar="N,…", panel="Lex2Sent")
     ] = "64,128,256"
     l2s_resampling: Annotated[
         str,
         Param(
-            "Resampling of texts for Lex2Sent: bootstrap (words drawn from the text), shuffle (their order) or none.",
+            "Resampling of texts for Lex2Sent: bootstrap (draw words from the text), shuffle (change their order) "
+            "or none.",
             metavar="NAME",
             panel="Lex2Sent",
         ),
     ] = "bootstrap"
     l2s_min_count: Annotated[
-        int, Param("Least number of occurrences of a word that has a vector in Lex2Sent.", min=1, panel="Lex2Sent")
+        int, Param("Minimum number of occurrences of a word in Lex2Sent.", min=1, panel="Lex2Sent")
     ] = 5
-    ci: Annotated[float, Param("Level of the confidence intervals of scores; 0 = none.", metavar="LEVEL")] = 0.95
+    ci: Annotated[float, Param("Confidence level of the intervals of scores; 0 = no intervals.", metavar="LEVEL")] = (
+        0.95
+    )
 
     def __post_init__(self) -> None:
         """Raise UsageError for invalid values, and for options that contradict each other or have no effect."""
@@ -124,14 +127,14 @@ class SentimentOptions:
         confidence_level(self.ci)
         if not self.negation and (self.negations is not None or self.negation_reach is not None):
             raise UsageError(
-                "`negation=False` leaves `negations` and `negation_reach` without a use; leave one out",
+                "`negation=False` turns `negations` and `negation_reach` off; leave one out",
                 parameter="negation",
             )
         adds_weights = {"lexicon_score": self.lexicon_score != "sum", "negation_reach": self.negation_reach is not None}
         unused = [f"`{name}`" for name, changed in adds_weights.items() if changed]
         if self.lex2sent and unused:
             raise UsageError(
-                f"{', '.join(unused)}: Lex2Sent does not add weights up; leave it out, or leave out `lex2sent`",
+                f"{', '.join(unused)}: Lex2Sent does not use it; leave it out, or leave out `lex2sent`",
                 parameter="lex2sent",
             )
         if not self.lex2sent:
@@ -165,40 +168,43 @@ class SentimentTextOptions:
         str,
         Param("Language of the texts: an ISO code or a name, auto (detected) or none.", ("language", "lang")),
     ] = "auto"
-    lower: Annotated[bool, Param("Turn texts into lower case.")] = True
-    lemma: Annotated[str, Param("Base forms: none or dict (dictionary of the language).")] = "none"
+    lower: Annotated[bool, Param("Lowercase texts.")] = True
+    lemma: Annotated[str, Param("Lemmas: none, or dict (dictionary of the language).")] = "none"
     stem: Annotated[
-        str, Param("Stems: none, auto (Snowball of the language), or a stemmer such as porter or german.")
+        str, Param("Stemming: none, auto (Snowball for the language), or a stemmer such as porter or german.")
     ] = "none"
-    html: Annotated[bool, Param("Take HTML and XML apart: scripts and styles go too.", panel="More")] = False
+    html: Annotated[bool, Param("Remove HTML and XML markup, including scripts and styles.", panel="More")] = False
     replace: Annotated[
         Path | None,
         Param(
-            "Replacements before texts are cut, one on each line: phrase TAB other, or /regex/ TAB other.",
+            "Replacements made before tokenisation, one per line: phrase TAB replacement, or /regex/ TAB replacement.",
             metavar="FILE",
             panel="More",
         ),
     ] = None
     emoji: Annotated[
-        str, Param("Emoji: keep (to have them as tokens, see `keep`), words (their names) or remove.", panel="More")
+        str, Param("Emoji: keep (`keep` makes them tokens), words (their names) or remove.", panel="More")
     ] = "keep"
     keep: Annotated[
         str | tuple[str, ...] | None,
-        Param("Kinds of tokens that stay whole: url, email, hashtag, mention, number, emoji.", metavar="KIND,…"),
+        Param("Kinds of tokens to keep whole: url, email, hashtag, mention, number, emoji.", metavar="KIND,…"),
     ] = None
     segment: Annotated[
-        str, Param("Chinese, Japanese and Thai become ngrams, characters or words; auto = ngrams.", panel="More")
+        str,
+        Param("How to split Chinese, Japanese and Thai: ngrams, characters or words. auto means ngrams.", panel="More"),
     ] = "auto"
     stop_words: Annotated[
         str | tuple[str, ...],
         Param(
-            "Words that Lex2Sent leaves out: auto (those of the language), codes such as en,de, or files.",
+            "Words that Lex2Sent leaves out: auto (list for the language), language codes such as en,de, or files.",
             metavar="LIST",
             panel="Lex2Sent",
         ),
         READ_LIST,
     ] = "auto"
-    min_length: Annotated[int, Param("Least number of characters of a word in Lex2Sent.", min=1, panel="Lex2Sent")] = 2
+    min_length: Annotated[
+        int, Param("Minimum number of characters of a word in Lex2Sent.", min=1, panel="Lex2Sent")
+    ] = 2
 
     def text_options(self) -> TextOptions:
         """Return them as options of every step from texts to words."""

@@ -46,8 +46,8 @@ def check_splits(split: IntArray, values: Sequence[str | None], spec: str) -> No
             different = sorted({v for v in values if v is not None})
             shown = ", ".join(different[:10]) + (" …" if len(different) > 10 else "")
             raise UsageError(
-                f"`split={spec}`: no row is {name} (values found: {shown or 'none'}); "
-                f"rows of one value are the test with `split={split_column(spec)}=VALUE`",
+                f"`split={spec}`: no row is {name} (values found: {shown or 'none'}); to use one value as the test: "
+                f"`split={split_column(spec)}=VALUE`",
                 parameter="split",
             )
 
@@ -69,9 +69,7 @@ def stratified_folds(strata: IntArray, n_folds: int, *, seed: int, together: Int
     units = D if together is None else len(np.unique(together))
     noun = "documents" if together is None else "groups"
     if n_folds > units:
-        raise UsageError(
-            f"`cv={n_folds}`: there are only {units:,} {noun} with a label; take fewer folds", parameter="cv"
-        )
+        raise UsageError(f"`cv={n_folds}`: only {units:,} {noun} have a label; use fewer folds", parameter="cv")
     rng = np.random.default_rng(seed)
     if together is not None:
         return _grouped_folds(strata, n_folds, together, rng)

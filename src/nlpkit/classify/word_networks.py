@@ -154,7 +154,7 @@ def fit_word_network(
 def _check(X: Any, kind: str, n_words: int | None) -> None:
     if not isinstance(X, WordRows):
         raise InputError(
-            f"{kind} reads words in their order (`WordRows`), and these features are none; take another model"
+            f"{kind} reads words in their order (`WordRows`), and these features are not word rows; use another model"
         )
     if n_words is not None and X.n_words != n_words:
         raise InputError(

@@ -51,7 +51,7 @@ class TokenizedWords:
     ) -> WordCounts:
         """Return the counts; see `CutWords.counted`."""
         if ngrams not in (None, (1, 1)):
-            raise InputError("tokens that were made before cannot become n-grams; give the texts")
+            raise InputError("finished tokens cannot become n-grams; give the texts")
         return replace(self._counted, tokens=_joined([self._batch], self._places)) if ordered else self._counted
 
 

@@ -30,7 +30,7 @@ def parse_labels(text: str) -> dict[str, list[str]]:
         name, _, description = part.strip().partition(":")
         if name.strip():
             if name.strip() in labels:
-                raise UsageError(f"`labels`: the label '{name.strip()}' is there twice")
+                raise UsageError(f"`labels`: the label '{name.strip()}' occurs twice")
             labels[name.strip()] = [d.strip() for d in description.split("|") if d.strip()]
     return check_labels(labels)
 
@@ -39,8 +39,9 @@ def check_labels(labels: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the labels. Raises UsageError when there are fewer than two."""
     if len(labels) < 2:
         raise UsageError(
-            "`labels` needs two labels or more, such as 'sports,politics'; those with descriptions are separated by ; as in "
-            f"'sports: games; politics: votes'; found {len(labels)}: {', '.join(labels) or 'none'}"
+            "`labels` needs two labels or more, such as 'sports,politics'. Labels with descriptions are separated "
+            f"by semicolons, as in 'sports: games; politics: votes'; found {len(labels)}: "
+            f"{', '.join(labels) or 'none'}"
         )
     return {name: list(texts) for name, texts in labels.items()}
 

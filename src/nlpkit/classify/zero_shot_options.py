@@ -44,15 +44,16 @@ class ZeroShotOptions(LlmOptions):
     by: Annotated[
         str,
         Param(
-            "What decides: cosine (the nearest label by embedding), nli (whether the text entails that it is about the label) or prompt "
-            "(the word of the label that a masked language model puts into a sentence after the text).",
+            "How to decide: cosine (nearest label by embedding), nli (does the text entail the label?) or prompt "
+            "(a masked language model fills in the word of a label).",
             metavar="WAY",
         ),
     ] = COSINE
     model: Annotated[
         str | None,
         Param(
-            "Model of nli (trained on natural language inference) or of prompt (a masked language model): folder, or name on the hub.",
+            "Model for nli (trained on natural language inference) or prompt (a masked language model): a folder "
+            "or a Hugging Face name.",
             metavar="MODEL",
         ),
         READ,
@@ -60,30 +61,37 @@ class ZeroShotOptions(LlmOptions):
     template: Annotated[
         str | None,
         Param(
-            "Sentence that a label is put into, 'This text is about {label}.' by default; of prompt with [text] and [MASK], "
-            "'[text] This text is about [MASK].' by default.",
+            "Sentence around the label. Default: 'This text is about {label}.'; for prompt, which needs [text] and [MASK]: "
+            "'[text] This text is about [MASK].'.",
             metavar="TEXT",
         ),
     ] = None
     multi_label: Annotated[
         bool,
-        Param("Judge each label by itself (nli): a text gets all labels that it entails more than contradicts."),
+        Param("Judge each label separately (nli). A text gets all labels that it entails rather than contradicts."),
     ] = False
     calibrate: Annotated[
         bool,
-        Param("Divide what a prompt predicts by what it predicts for texts without content, such as N/A."),
+        Param("Divide the prompt's predictions by its predictions for texts without content, such as N/A."),
     ] = True
     probabilities: Annotated[bool, Param("Add a column with the probability of each label.")] = False
-    ci: Annotated[float, Param("Level of the confidence intervals of scores; 0 = none.", metavar="LEVEL")] = 0.95
+    ci: Annotated[float, Param("Confidence level of the intervals of scores; 0 = no intervals.", metavar="LEVEL")] = (
+        0.95
+    )
     budget: Annotated[
         int,
-        Param("Number of tokens of a text that a language model is shown.", metavar="N", min=1, panel="Language model"),
+        Param(
+            "Maximum number of tokens of a text that the language model sees.",
+            metavar="N",
+            min=1,
+            panel="Language model",
+        ),
     ] = 1000
 
     examples: Annotated[
         Path | None,
         Param(
-            "Texts with labels that a language model is shown as questions already answered: a table with text and label.",
+            "Labelled texts shown to the language model as solved examples: a table with text and label.",
             metavar="FILE",
             panel="Language model",
         ),
@@ -95,8 +103,8 @@ class ZeroShotOptions(LlmOptions):
     choose: Annotated[
         str,
         Param(
-            "Examples that are shown: random, balanced (as many of each label; the same for all texts), or nearest (to each text by "
-            "embedding, the nearest last).",
+            "How to choose examples: random, balanced (equally many for each label, the same for all texts), or "
+            "nearest (to each text by embedding, nearest last).",
             metavar="HOW",
             panel="Language model",
         ),
@@ -133,7 +141,7 @@ class ZeroShotOptions(LlmOptions):
         for slot in slots:
             if self.sentence.count(slot) != 1:
                 raise UsageError(
-                    f"`template={self.template}`: {slot} is needed once, as in '{TEMPLATES[self.by]}'; it is there "
+                    f"`template={self.template}`: {slot} must occur once, as in '{TEMPLATES[self.by]}'; it occurs "
                     f"{self.sentence.count(slot)} times",
                     parameter="template",
                 )
@@ -142,9 +150,11 @@ class ZeroShotOptions(LlmOptions):
         """Refuse what labels by a language model at an address have no use for."""
         others = {"by": self.by != COSINE, "template": self.template is not None}
         for name in [name for name, is_set in others.items() if is_set]:
-            raise UsageError(f"`{name}`: labels by `llm` have no use for it; leave it out", parameter=name)
+            raise UsageError(f"`{name}`: labels by `llm` do not use it; leave it out", parameter=name)
         if self.probabilities:
-            raise UsageError("`probabilities`: labels by `llm` have none; leave it out", parameter="probabilities")
+            raise UsageError(
+                "`probabilities`: labels by `llm` have no probabilities; leave it out", parameter="probabilities"
+            )
 
     @property
     def sentence(self) -> str:

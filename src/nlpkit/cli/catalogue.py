@@ -36,61 +36,55 @@ PANELS: dict[str, dict[str, Entry]] = {
         ),
         "stm": Entry(
             "stm",
-            "Fit a structural topic model: topics with covariates, correlated topics without (STM, CTM).",
+            "Fit a structural topic model: topics that depend on covariates.",
             front="topics that depend on author, party or date",
         ),
         "gsdmm": Entry(
             "gsdmm",
-            "Fit a mixture model for short texts (GSDMM): each document has one topic.",
+            "Fit a mixture model for short texts (GSDMM): one topic per document.",
             front="topics of short texts, such as tweets",
         ),
-        "biterm": Entry("biterm", "Fit a biterm topic model for short texts (BTM): each pair of words has one topic."),
-        "nmf": Entry("nmf", "Factorise document-term weights into topics without negative numbers (NMF)."),
+        "biterm": Entry("biterm", "Fit a biterm topic model (BTM) for short texts."),
+        "nmf": Entry("nmf", "Find topics by non-negative matrix factorisation (NMF)."),
         "plsa": Entry("plsa", "Fit probabilistic latent semantic analysis (pLSA)."),
-        "lda-online": Entry("lda_online", "Fit LDA by variational Bayes, batch by batch or on the whole corpus."),
-        "rolling-lda": Entry("rolling_lda", "Fit a time series of LDA models over dates, with changes."),
-        "dtm": Entry("dtm", "Fit a dynamic topic model: topics whose words drift over dates."),
-        "hdp": Entry("hdp", "Fit a mixture of topics whose number is found with them (HDP)."),
-        "hlda": Entry("hlda", "Fit a tree of topics that grows with the documents (hierarchical LDA)."),
+        "lda-online": Entry("lda_online", "Fit LDA by variational Bayes, in batches or on the whole corpus."),
+        "rolling-lda": Entry("rolling_lda", "Fit a time series of LDA models and detect changes."),
+        "dtm": Entry("dtm", "Fit a dynamic topic model: topics whose words change over time."),
+        "hdp": Entry("hdp", "Fit HDP: LDA that also finds the number of topics."),
+        "hlda": Entry("hlda", "Fit a tree of topics (hierarchical LDA)."),
         "author-topic": Entry(
             "author_topic",
-            "Fit the author-topic model: which topics authors write about, also of documents by several.",
+            "Fit the author-topic model: topics that authors write about.",
         ),
-        "labeled-lda": Entry(
-            "labeled_lda", "Fit labelled LDA: a topic for each label, and each document only uses those of its labels."
-        ),
-        "slda": Entry(
-            "slda", "Fit supervised LDA (sLDA): topics that answer to a label of the documents, and predict it."
-        ),
-        "ctm": Entry(
-            "ctm", "Fit a neural topic model from sentence embeddings (ZeroShotTM, CombinedTM) or words (ProdLDA)."
-        ),
-        "etm": Entry("etm", "Fit the embedded topic model (ETM): topics in the space of word vectors."),
+        "labeled-lda": Entry("labeled_lda", "Fit labelled LDA: one topic for each label."),
+        "slda": Entry("slda", "Fit supervised LDA (sLDA): topics that predict a label."),
+        "ctm": Entry("ctm", "Fit a neural topic model (ZeroShotTM, CombinedTM, ProdLDA)."),
+        "etm": Entry("etm", "Fit the embedded topic model (ETM): topics based on word vectors."),
         "fastopic": Entry(
             "fastopic",
-            "Fit FASTopic: topics and words as vectors in the space of sentence embeddings, by optimal transport.",
+            "Fit FASTopic: topics from sentence embeddings by optimal transport.",
         ),
         "compare": Entry(
             "compare",
-            "Compare topic models on one corpus: each with several numbers of topics and seeds.",
+            "Compare topic models on one corpus, by number of topics and seed.",
             front="compare topic models on your texts",
         ),
     },
     "Read topics": {
         "report": Entry(
             "report",
-            "Make one HTML page of a run that opens anywhere.",
+            "Write a self-contained HTML report of a run.",
             front="one HTML page for a run, works offline",
             tables=False,
         ),
         "topics": Entry(
             "topics",
-            "Show the topics of a run over time, by group, and by their documents.",
+            "Show topics over time, by group, and by their documents.",
             front="shares of topics over time and by group",
         ),
         "name": Entry(
             "name",
-            "Name the topics of a run by phrases of their documents, by people, or by a language model.",
+            "Name topics by phrases, by hand, or with a language model.",
             front="better names: from phrases, people or an LLM",
             tables=False,
         ),
@@ -101,27 +95,25 @@ PANELS: dict[str, dict[str, Entry]] = {
         ),
         "diff": Entry(
             "diff",
-            "Compare the topics of two runs: matched, split, merged, vanished, new.",
+            "Compare two runs: matched, split, merged, vanished and new topics.",
             front="what changed between two runs",
         ),
-        "effects": Entry(
-            "effects", "Estimate the effects of columns of documents on their topics, by a structural topic model."
-        ),
-        "plot": Entry("plot", "Draw one picture of a run for a paper: SVG, PDF or PNG.", tables=False),
-        "export": Entry(
-            "export", "Write the topics of a run for spreadsheets, Gephi, BERTopic, pyLDAvis or R.", tables=False
-        ),
+        "effects": Entry("effects", "Estimate effects of variables on topics (structural topic model)."),
+        "plot": Entry("plot", "Draw one figure of a run: SVG, PDF or PNG.", tables=False),
+        "export": Entry("export", "Export topics to spreadsheets, Gephi, BERTopic, pyLDAvis or R.", tables=False),
     },
     "Explore a corpus": {
         "stats": Entry(
-            "stats", "Count words and documents; fit the laws of Zipf and Heaps.", front="counts of words and documents"
+            "stats",
+            "Count words and documents, and fit the laws of Zipf and Heaps.",
+            front="counts of words and documents",
         ),
         "kwic": Entry(
             "kwic", "Show every match of a pattern in its context.", front="a word or pattern in its context"
         ),
         "collocations": Entry(
             "collocations",
-            "Find collocations: pairs of words that attract each other, or the collocates of one word.",
+            "Find word pairs that attract each other, or one word's collocates.",
             front="words that attract each other",
         ),
         "keyness": Entry(
@@ -129,22 +121,20 @@ PANELS: dict[str, dict[str, Entry]] = {
             "Find the words that distinguish two groups of documents.",
             front="words that distinguish two groups",
         ),
-        "ctfidf": Entry("ctfidf", "Weigh terms by class: which words tell the classes apart."),
+        "ctfidf": Entry("ctfidf", "Weight terms by class: the words that distinguish the classes."),
         "similar": Entry(
             "similar",
             "Find documents similar to a text, or to each other.",
             front="similar documents and near-duplicates",
             tables=False,
         ),
-        "similar-words": Entry(
-            "similar_words", "Compare words, or find those of a corpus nearest to them.", tables=False
-        ),
+        "similar-words": Entry("similar_words", "Find words with a similar spelling.", tables=False),
         "cluster": Entry("cluster", "Cluster documents, or the rows of any table with numbers."),
     },
     "Classify texts": {
         "classify": Entry(
             "classify",
-            "Train a classifier of labelled documents and score it.",
+            "Train a classifier on labelled documents and score it.",
             front="train a classifier, from about 100 labels on",
         ),
         "finetune": Entry(
@@ -154,87 +144,75 @@ PANELS: dict[str, dict[str, Entry]] = {
         ),
         "zero-shot": Entry(
             "zero_shot",
-            "Give texts labels by their names alone: by embedding, inference, a prompt or a language model.",
+            "Label texts by label names alone, without training.",
             front="classify without labels, by names of classes",
         ),
-        "sentiment": Entry("sentiment", "Score the sentiment of texts by a lexicon, without training."),
+        "sentiment": Entry("sentiment", "Score sentiment with a lexicon, without training."),
         "active": Entry(
             "active",
-            "Choose the texts to label next, and write a page for the people who label them.",
+            "Choose which texts to label next, and write a page for labelling.",
             front="choose which texts to label next",
         ),
-        "active-curve": Entry(
-            "active_curve", "Compare strategies of active learning with random choice, on documents that are labelled."
-        ),
+        "active-curve": Entry("active_curve", "Compare active learning strategies with random choice."),
     },
     "Prepare texts": {
         "preprocess": Entry(
             "preprocess",
-            "Cut texts into tokens and write them as column 'tokens'.",
+            "Split texts into tokens, written to the column 'tokens'.",
             front="split texts into tokens",
             tables=False,
         ),
         "sbert-embed": Entry(
             "sbert_embed",
-            "Encode texts as sentence embeddings, column 'embedding'.",
+            "Compute sentence embeddings, written to the column 'embedding'.",
             front="sentence embeddings",
             tables=False,
         ),
-        "tfidf": Entry("tfidf", "Weigh the terms of documents: tf-idf, BM25, LSA, PCA."),
+        "tfidf": Entry("tfidf", "Weight the terms of documents: tf-idf, BM25, LSA, PCA."),
         "features": Entry(
-            "features", "Make a table of text features: counts, shares, readability, words of a lexicon.", tables=False
+            "features", "Make a table of text features: counts, readability, lexicon words.", tables=False
         ),
     },
     "Check and reuse": {
         "evaluate": Entry(
             "evaluate",
-            "Score topic models and predictions; gates for CI.",
+            "Score topic models and predictions, and gate CI jobs.",
             front="scores, intervals and quality gates for CI",
         ),
         "annotate": Entry(
             "annotate",
-            "Write tasks for people, score their answers, and measure how far coders agree.",
+            "Write tasks for coders, score their answers, and measure agreement.",
             front="tasks for people, and how far they agree",
             members=("task", "judge", "labels", "score", "agree", "majority"),
         ),
         "predict": Entry(
             "predict",
-            "Give new documents the topics, classes or probabilities of a saved model.",
+            "Apply a saved model to new documents.",
             front="apply a saved model to new texts",
         ),
         "info": Entry(
-            "info", "Say what a file or run directory holds and how it was made.", front="what a run or file contains"
+            "info", "Show what a file or run directory holds and how it was made.", front="what a run or file contains"
         ),
-        "convert": Entry("convert", "Write topic models for other programs, and read theirs."),
-        "merge": Entry("merge", "Put the parts of a table together that a command wrote with --shard.", tables=False),
+        "convert": Entry("convert", "Convert topic models to and from MALLET, pyLDAvis and other formats."),
+        "merge": Entry("merge", "Combine the parts of a table written with --shard.", tables=False),
     },
     "Word vectors and language models": {
-        "embed-words": Entry(
-            "embed_words", "Learn vectors of words from documents: word2vec, fastText, GloVe, PMI-SVD, doc2vec."
-        ),
+        "embed-words": Entry("embed_words", "Learn word vectors: word2vec, fastText, GloVe, PMI-SVD, doc2vec."),
         "words": Entry(
             "words",
-            "Ask word vectors: neighbours, analogies, similarity, the word that does not belong.",
+            "Query word vectors: neighbours, analogies, similarity, odd one out.",
             members=("nearest", "analogy", "similarity", "odd-one-out", "bias", "drift", "plot"),
         ),
-        "train-encoder": Entry(
-            "train_encoder", "Train a sentence encoder on texts, pairs or triplets, for sbert-embed and bertopic."
-        ),
-        "train-tokenizer": Entry(
-            "train_tokenizer", "Train a tokenizer of subwords: byte-pair encoding, WordPiece, unigram."
-        ),
+        "train-encoder": Entry("train_encoder", "Train a sentence encoder on texts, pairs or triplets."),
+        "train-tokenizer": Entry("train_tokenizer", "Train a subword tokenizer: BPE, WordPiece or unigram."),
         "ngram-lm": Entry("ngram_lm", "Fit an n-gram language model: Kneser-Ney, Witten-Bell, backoff, add-k."),
-        "generate": Entry("generate", "Write text by a language model: drawn, greedy or by beam search.", tables=False),
-        "spell": Entry("spell", "Find misspelled words and what was meant, by a language model.", tables=False),
-        "pretrain": Entry(
-            "pretrain", "Train a language model from scratch: LSTM, ELMo, BERT, GPT-2, T5, Mamba, Hymba and others."
-        ),
-        "attention": Entry(
-            "attention", "Show what a transformer looks at in a text: a map of each head in each layer."
-        ),
+        "generate": Entry("generate", "Write text with a language model.", tables=False),
+        "spell": Entry("spell", "Find and correct misspelled words with a language model.", tables=False),
+        "pretrain": Entry("pretrain", "Train a language model from scratch: LSTM, BERT, GPT-2, T5 and others."),
+        "attention": Entry("attention", "Show what a transformer attends to in a text, by layer and head."),
         "explain-transformer": Entry(
             "explain_transformer",
-            "Calculate a transformer by hand: every matrix of an encoder and a decoder layer, with its formula.",
+            "Compute a transformer by hand, matrix by matrix.",
             tables=False,
         ),
     },

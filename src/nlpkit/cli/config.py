@@ -47,7 +47,7 @@ def load_config(context: typer.Context, path: Path | None) -> Path | None:
     defaults.update(_section(path, commands[current], current, top))
     for name, section in _sections(values, commands):
         if name not in commands:
-            raise _unknown(path, name, commands, "command")
+            raise _unknown(path, name, commands, "a command")
         section_defaults = _section(path, commands[name], name, section)
         if name == current:
             defaults.update(section_defaults)
@@ -92,14 +92,13 @@ def check_environment(*, verify: bool = True) -> None:
     threads = os.environ.get("NUMBA_NUM_THREADS", "1")
     if not threads.strip().isdecimal() or int(threads) < 1:
         raise UsageError(
-            f"the environment variable NUMBA_NUM_THREADS={threads} is no number of threads; give 1 or more, or unset it"
+            f"the environment variable NUMBA_NUM_THREADS={threads} is not a number of threads; give 1 or more, "
+            "or unset it"
         )
     if not has_variables():
         return
     if not verify and f"{PREFIX}VERIFY" in os.environ:
-        reporting.warn(
-            f"{PREFIX}VERIFY is set: runs are read as they are, even where their files were changed", always=True
-        )
+        reporting.warn(f"{PREFIX}VERIFY is set: runs are read even if their files were changed", always=True)
     from nlpkit.lm.chat_options import KEYS
 
     known = {PREFIX + name.upper() for options in _TYPES.values() for name in options}
@@ -107,7 +106,7 @@ def check_environment(*, verify: bool = True) -> None:
         if name.startswith(PREFIX) and name not in known and name not in KEYS:
             near = get_close_matches(name, known, n=1) if name != PREFIX else []
             hint = f"; did you mean {near[0]}?" if near else ""
-            reporting.warn(f"the environment variable {name} is no option of nlpkit and is ignored{hint}")
+            reporting.warn(f"the environment variable {name} is not an option of nlpkit and is ignored{hint}")
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -131,7 +130,7 @@ def _section(path: Path, command: Any, name: str, values: Mapping[str, Any]) -> 
     for key, value in values.items():
         parameter = _find(command, key)
         if parameter is None:
-            raise _unknown(path, key, _spellings(command), f"option of '{name}'")
+            raise _unknown(path, key, _spellings(command), f"an option of '{name}'")
         if parameter in options:
             raise UsageError(f"config file {path}: '{keys[parameter]}' and '{key}' are the same option; keep one")
         keys[parameter] = key
@@ -190,13 +189,14 @@ def _spellings(command: Any) -> dict[str, str]:
 def _unknown_at_top(path: Path, key: str, current: str, commands: Mapping[str, Any]) -> UsageError:
     others = [name for name, command in commands.items() if _find(command, key) is not None]
     if not others:
-        return _unknown(path, key, _spellings(commands[current]), f"option of '{current}'")
+        return _unknown(path, key, _spellings(commands[current]), f"an option of '{current}'")
     return UsageError(
-        f"config file {path}: '{key}' is no option of '{current}'; put it below a line [{others[0].replace(' ', '.')}]"
+        f"config file {path}: '{key}' is not an option of '{current}'; put it below a line "
+        f"[{others[0].replace(' ', '.')}]"
     )
 
 
 def _unknown(path: Path, key: str, known: Iterable[str], what: str) -> UsageError:
     near = get_close_matches(key, list(known), n=1)
     hint = f"; did you mean '{near[0]}'?" if near else f" (known: {', '.join(sorted(known))})"
-    return UsageError(f"config file {path}: '{key}' is no {what}{hint}")
+    return UsageError(f"config file {path}: '{key}' is not {what}{hint}")

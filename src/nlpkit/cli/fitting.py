@@ -51,9 +51,7 @@ def fit_mixture(
             )
         )  # fmt: skip
         if exactly is None:
-            reporting.note(
-                f"the time is that of one fit: `k={model.k}` makes one or more for each number that it tries"
-            )
+            reporting.note(f"the time is for one fit; `k={model.k}` needs at least one fit for each number it tries")
         return
     fitted = fit_topics(
         kind, corpus, model, terms=terms, tokens=tokens, execution=run, checkpoints=checkpoints,

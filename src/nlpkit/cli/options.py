@@ -41,17 +41,17 @@ Inputs = Annotated[
 
 @options
 class RunFlags(Execution):
-    """How a command runs and what it says."""
+    """How a command runs and what it prints."""
 
     PANEL: ClassVar[str] = "Run"
 
     dry_run: Annotated[
-        bool, Param("Estimate rows, tokens, memory, time and disk, and write nothing.", ("dry_run", "n"))
+        bool, Param("Estimate rows, tokens, memory, time and disk space, and write nothing.", ("dry_run", "n"))
     ] = False
     json: Annotated[bool, Param("Print one JSON object on stdout instead of tables.")] = False
     quiet: Annotated[bool, Param("Print only errors on stderr.", ("quiet", "q"))] = False
     verbose: Annotated[bool, Param("Print more on stderr.", ("verbose", "v"))] = False
-    progress: Annotated[bool | None, Param("Draw bars on stderr; default: on a terminal.")] = None
+    progress: Annotated[bool | None, Param("Show progress bars on stderr. Default: only in a terminal.")] = None
     debug: Annotated[bool, Param("Show the traceback of an error.")] = False
     config: Annotated[
         Path | None,
@@ -60,7 +60,8 @@ class RunFlags(Execution):
             metavar="FILE",
             is_eager=True,
             callback=config.load_config,
-            help="TOML file with options as keys; options given here win over the environment (NLPKIT_SEED=1), that over the file.",
+            help="TOML file with options as keys. Command-line options override environment variables (NLPKIT_SEED=1), "
+            "which override the file.",
             show_default=False,
             show_envvar=False,
             rich_help_panel="Run",
@@ -77,7 +78,8 @@ class OutputFlags:
     output: Annotated[
         str | None,
         Param(
-            "File, directory or - (stdout) to write; the suffix of a table is its format: .parquet .csv .tsv .jsonl .xlsx .arrow.",
+            "File, directory or - (stdout) to write. The file extension sets the format of a table: .parquet .csv "
+            ".tsv .jsonl .xlsx .arrow.",
             ("output", "o"),
             metavar="PATH",
         ),
@@ -92,7 +94,7 @@ class OutputFlags:
             UsageError: it was not.
         """
         if self.output is None:
-            raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
+            raise UsageError(f"no output is named; add -o {example}, or -o - for JSON lines on stdout")
         return self.table_target(example)
 
     def run_target(self, inputs: Sequence[str], suffix: str) -> Path:
@@ -117,7 +119,7 @@ class OutputFlags:
             )
         if self.output is not None:
             if Path(self.output).name in ("", ".."):
-                raise UsageError(f"-o {self.output} is no name of a new directory; give one, such as -o run/")
+                raise UsageError(f"-o {self.output} is not the name of a new directory; name one, such as -o run/")
             ending = Path(self.output).suffix.lower()
             if ending in FORMATS or ending in MATRICES:
                 raise UsageError(
@@ -142,7 +144,7 @@ class OutputFlags:
                 raise UsageError("-o - and --json both write to stdout; give -o FILE, or leave --json out")
             return output
         if output.endswith("/"):
-            raise UsageError(f"output {output} is a directory, a file was needed, such as -o {output}{example}")
+            raise UsageError(f"output {output} is a directory, but a file is needed, such as -o {output}{example}")
         check_table(output, force=self.force)
         return output
 
@@ -160,7 +162,7 @@ class OutputFlags:
         path = Path(self.output)
         if self.output == "-":
             raise UsageError(
-                "the scores go to stdout with --json and --markdown; -o takes a file, such as -o metrics.json"
+                "the scores go to stdout with --json and --markdown; with -o, name a file such as -o metrics.json"
             )
         if path.suffix.lower() != ".json":  # all there is to say, for --baseline; a table has a row for each score
             table_format(path)
@@ -175,7 +177,7 @@ class OutputFlags:
 Show = Annotated[
     str,
     Param(
-        "Number of rows of a table on the screen, such as topics or classes; 0 = no table.",
+        "Number of table rows to show on the screen, such as topics or classes; 0 = no table.",
         ("show",),
         metavar="N|all",
         panel="Output",
@@ -313,7 +315,7 @@ def _check_side_files(parameters: Sequence[inspect.Parameter], values: Mapping[s
         if str(path) == "-":
             raise UsageError(f"{option} -: only the output itself goes to stdout; give a file")
         if path.absolute() in taken:
-            raise UsageError(f"{option} {path}: {taken[path.absolute()]} goes there already; give another file")
+            raise UsageError(f"{option} {path}: {taken[path.absolute()]} is already written there; name another file")
         taken[path.absolute()] = option
         if files.written == "table":
             table_format(path)

@@ -23,13 +23,19 @@ class AttentionOptions:
     PANEL: ClassVar[str] = "Attention"
 
     max_tokens: Annotated[
-        int, Param("Most tokens of the text, special ones included; the rest is cut.", metavar="N", min=3, max=LONGEST)
+        int,
+        Param(
+            "Maximum number of tokens of the text, including special tokens. The rest is cut off.",
+            metavar="N",
+            min=3,
+            max=LONGEST,
+        ),
     ] = 64
     base: Annotated[
         str | None,
-        Param("Fine-tuned adapters: the model they were trained on; default: the one they name.", metavar="MODEL"),
+        Param("For fine-tuned adapters: the base model. Default: the model recorded in the adapter.", metavar="MODEL"),
     ] = None
-    offline: Annotated[bool, Param("Never ask the hub for a model.")] = False
+    offline: Annotated[bool, Param("Never contact the Hugging Face hub.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +143,8 @@ def attention_maps(model: Any, tokenizer: Any, text: str, *, max_tokens: int, na
         raise InputError(f"{name} is of type '{model.config.model_type}', which has no attention to show")
     if any(a.shape[-2:] != (T, T) for a in layers):
         raise InputError(
-            f"{name} does not attend from all tokens to all (its maps have {layers[0].shape[-2]} × {layers[0].shape[-1]} "
-            f"cells for {T} tokens), as models with windows or with vectors before the text do"
+            f"{name} does not attend from every token to every token (its maps have {layers[0].shape[-2]} × "
+            f"{layers[0].shape[-1]} cells for {T} tokens), as models with windows or with vectors before the text do"
         )
     weights = np.stack([a[0].float().numpy() for a in layers]).astype(np.float32)
     causal = not np.triu(weights.max(axis=(0, 1)), 1).any() and T > 1

@@ -78,7 +78,9 @@ class LocalModel:
                 )
             except TemplateError as error:
                 reason = first_line(error)
-        raise MissingError(f"the chat template of {self._folder} takes no question ({reason})", parameter="llm_model")
+        raise MissingError(
+            f"the chat template of {self._folder} does not accept a question ({reason})", parameter="llm_model"
+        )
 
     def _load(self) -> None:
         if self._model is not None:
@@ -94,6 +96,6 @@ class LocalModel:
             ).eval()
         except (OSError, ValueError, KeyError) as error:
             raise MissingError(
-                f"{self._folder} is no causal language model that transformers loads ({first_line(error)})",
+                f"{self._folder} is not a causal language model that transformers loads ({first_line(error)})",
                 parameter="llm_model",
             ) from None

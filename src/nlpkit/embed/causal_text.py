@@ -19,7 +19,7 @@ from nlpkit.types import FloatArray, LongArray
 class CausalText:
     """A causal language model of transformers that goes on with a text. name: of the folder in messages."""
 
-    LOADER, WHAT, TRAINED = "AutoModelForCausalLM", "causal language model", "to go on with a text"
+    LOADER, WHAT, TRAINED = "AutoModelForCausalLM", "causal language model", "to continue with a text"
 
     def __init__(self, folder: Path, name: str) -> None:
         """Load the model on the CPU, in fp32.
@@ -45,14 +45,16 @@ class CausalText:
                     output_loading_info=True,
                 )  # fmt: skip
             except Exception as error:  # every model fails in its own way
-                raise MissingError(f"{name} is no {self.WHAT} that transformers loads: {first_line(error)}") from None
+                raise MissingError(
+                    f"{name} is not a {self.WHAT} that transformers loads: {first_line(error)}"
+                ) from None
         if model.config.model_type == MODEL_TYPE and not model.config.causal:
-            raise MissingError(f"{name} reads texts in both directions: it is no causal language model")
+            raise MissingError(f"{name} reads texts in both directions, so it is not a causal language model")
         kinds = model.config.architectures or [type(model).__name__]
         missing = sorted(map(str, info.get("missing_keys") or ()))
         if missing or type(model).__name__ not in kinds:
             lacks = f"'{missing[0]}' is missing" if missing else f"it is a {kinds[0]}"
-            raise MissingError(f"{name} is no {self.WHAT} ({lacks}); give one that was trained {self.TRAINED}")
+            raise MissingError(f"{name} is not a {self.WHAT} ({lacks}); give one that was trained {self.TRAINED}")
         self._model, self._tokenizer = model.eval(), load_tokenizer(folder, words=False)
 
     @property
@@ -84,12 +86,12 @@ class CausalText:
         room = options.max_words if window is None else min(options.max_words, self._room(prompt, window))
         if room < 1:
             raise UsageError(
-                f"the prompt has {len(prompt):,} tokens, the window of {self.name} {window:,}; a shorter prompt is needed",
+                f"the prompt has {len(prompt):,} tokens, the window of {self.name} {window:,}; shorten the prompt",
                 parameter="prompt",
             )
         if room < options.max_words:
             reporting.note(
-                f"the window of {self.name} has {window:,} tokens: texts end after {room:,} tokens behind the prompt"
+                f"the window of {self.name} has {window:,} tokens: texts end {room:,} tokens after the prompt"
             )
         top_k, top_p = options.bounds
         chosen: dict[str, Any] = {"do_sample": options.drawn, "num_beams": 1}
@@ -243,14 +245,14 @@ class Seq2SeqText(CausalText):
         known = (getattr(c, name, None) for name in ("decoder_start_token_id", "bos_token_id") for c in configs)
         first = next((i for i in known if isinstance(i, int)), None)
         if first is None:
-            raise MissingError(f"{self.name} does not say which token begins a text (decoder_start_token_id)")
+            raise MissingError(f"{self.name} does not define which token begins a text (decoder_start_token_id)")
         return {"decoder_start_token_id": first}
 
     def _written(self, prompt: list[int], tokens: list[int]) -> str:
         return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
 
     def _beginning(self) -> list[int]:
-        raise UsageError(f"{self.name} writes a text for another one; give it as the `prompt`", parameter="prompt")
+        raise UsageError(f"{self.name} writes a text for an input text; give the input as `prompt`", parameter="prompt")
 
     def _without_end(self, ids: list[int], special: list[int]) -> list[int]:
         return ids

@@ -66,14 +66,14 @@ def choose_engine(
     static = static_folder(path)
     if static is None and engine == "static":
         raise UsageError(
-            f"`engine=static`: {path} is no static encoder; nlpkit sbert-embed and nlpkit bertopic tune one to it on their "
-            "documents, nlpkit train-encoder `objective=static` makes one for all commands",
+            f"`engine=static`: {path} is not a static encoder; nlpkit sbert-embed and nlpkit bertopic tune one on "
+            "their documents; nlpkit train-encoder `objective=static` makes one for all commands",
             parameter="engine",
         )
     if static is not None:
         if engine not in ("auto", "static"):
             raise UsageError(
-                f"`engine={engine}`: {path} is a static encoder, which has no other engine", parameter="engine"
+                f"`engine={engine}`: {path} is a static encoder and has no other engine", parameter="engine"
             )
         return StaticEngine.from_folder(static, max_tokens=max_tokens), 1.0
     layout = None if use.is_use(path) else read_layout(path)

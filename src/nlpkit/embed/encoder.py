@@ -260,13 +260,14 @@ class Encoder:
         tokenizer = getattr(self._engine, "tokenizer", None)
         if tokenizer is None:
             raise UsageError(
-                f"`long={self.long}`: {self.name} has no tokenizer that tells where tokens begin; use `long=truncate`"
+                f"`long={self.long}`: {self.name} has no tokenizer with token positions; use `long=truncate`"
             )
         prompt = len(tokenizer.encode(self.prompt, add_special_tokens=False).ids) if self.prompt else 0
         size = self.max_tokens - sum(map(len, special_ids(tokenizer))) - prompt
         if size < 1:
             raise UsageError(
-                f"`prompt`: its {prompt} tokens leave no room for a text in the {self.max_tokens} that the model reads"
+                f"`prompt`: its {prompt} tokens leave no room for a text, because the model reads {self.max_tokens} "
+                "tokens"
             )
         return [self.prompt + part for part in windows(tokenizer, text[len(self.prompt) :], size)]
 
@@ -386,8 +387,8 @@ class Encoder:
                 raise
             raise OutOfMemoryError(
                 f"no memory on {self.device} to embed {len(batch.rows)} documents of up to {batch.groups[0][1]} "
-                f"tokens with {self.name}; lower batch_tokens (now {self.batch_tokens}), max_tokens or the number of "
-                "threads, or take a smaller model"
+                f"tokens with {self.name}; lower batch_tokens (now {self.batch_tokens}), max_tokens or the number "
+                "of threads, or use a smaller model"
             ) from None
 
 

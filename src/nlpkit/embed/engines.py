@@ -87,7 +87,7 @@ def several(
     if devices and not isinstance(engine, DirectEngine):
         kinds = ", ".join(bert.MODEL_TYPES)
         raise UsageError(
-            f"several devices are for transformers with plain pooling ({kinds}); give one", parameter="device"
+            f"several devices need a transformer with plain pooling ({kinds}); name one device", parameter="device"
         )
     return [load_engine(path, device=device, precision=engine.precision, max_tokens=max_tokens) for device in devices]
 

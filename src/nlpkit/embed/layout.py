@@ -96,8 +96,8 @@ def read_modules(path: Path) -> tuple[list[str], list[Path]]:
     for kind, place in zip(kinds, places, strict=True):
         if kind in _CONFIGURED and not (place / "config.json").is_file():
             raise MissingError(
-                f"{path / 'modules.json'} names {place.relative_to(path)}/config.json, which is not there: how the model makes one "
-                "vector of a text is not known; download the model again"
+                f"{path / 'modules.json'} names {place.relative_to(path)}/config.json, which is missing, so the "
+                "pooling of the model is unknown; download the model again"
             )
     return kinds, places
 

@@ -91,7 +91,7 @@ def load_encoder(
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        raise OutOfMemoryError(f"no memory on {where} to load {files.name}; take a smaller model") from None
+        raise OutOfMemoryError(f"no memory on {where} to load {files.name}; use a smaller model") from None
     if truncate_dim is not None and truncate_dim > loaded.dim:
         raise UsageError(f"`truncate_dim={truncate_dim}`: the vectors of {files.name} have {loaded.dim} numbers")
     if long is None:

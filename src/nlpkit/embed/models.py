@@ -147,7 +147,7 @@ def folder_problem(folder: Path) -> str | None:
     if not _has_model(folder):
         if (folder / "manifest.json").is_file() and (folder / "model").is_dir():
             return _problem_of_run(folder)
-        return "is no model: it has neither modules.json nor config.json"
+        return "is not a model: it has neither modules.json nor config.json"
     code = _foreign_code(folder)
     if code:
         return code

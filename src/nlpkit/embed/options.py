@@ -27,59 +27,61 @@ class EncoderOptions:
     encoder: Annotated[
         str | None,
         Param(
-            "A sentence-transformers model: folder, or name on the hub; multilingual is one of 16 languages that comes as a package. "
-            "When it is given, a column 'embedding' that another model made is made anew; default: that column, else "
-            f"{DEFAULT_ENCODER}."
+            'Embedding model: a folder or a Hugging Face name. "multilingual": bundled, 16 languages. Default: the embedding '
+            f"column if present, otherwise {DEFAULT_ENCODER}. A column made by another model is computed again."
         ),
         READ,
     ] = None
     device: Annotated[
         str | None,
-        Param("Device of the model: cpu, cuda, mps, or several GPUs (cuda:0,cuda:1); default: the best there is."),
+        Param("Device of the model: cpu, cuda, mps, or several GPUs (cuda:0,cuda:1). Default: the fastest available."),
     ] = None
     engine: Annotated[
         str,
         Param(
-            "Engine of the encoder: torch, openvino, onnx, or auto (the fastest here with a cosine to fp32 of at least 0.9999: torch); "
-            "in sbert-embed and bertopic also static(sample=20000): token vectors tuned on a sample of the documents.",
+            "Inference engine: torch, openvino, onnx, or auto (the fastest with a cosine of at least 0.9999 to "
+            "fp32; today torch). sbert-embed and bertopic also take static(sample=20000): token vectors tuned on a "
+            "sample of the documents.",
             metavar="NAME",
         ),
     ] = "auto"
     precision: Annotated[
         str,
         Param(
-            "Precision of the encoder: fp32, bf16, fp16, int8 (on a CPU; faster, less exact), or auto (bf16 where the device has it)."
+            "Precision: fp32, bf16, fp16, int8 (CPU only; faster, less exact), or auto (bf16 where the device "
+            "supports it)."
         ),
     ] = "auto"
     max_tokens: Annotated[
         int | None,
         Param(
-            "Tokens that the model reads at once; longer texts are then cut, unless --long says otherwise. Default: the model's own.",
+            "Maximum number of tokens per window. Default: the model's own limit.",
             min=2,
         ),
     ] = None
-    offline: Annotated[bool, Param("Never ask the hub.")] = False
+    offline: Annotated[bool, Param("Never contact the Hugging Face hub.")] = False
     long: Annotated[
         str | None,
         Param(
-            "Texts longer than the model reads: truncate, or windows whose vectors are averaged (mean, by tokens) or maximised (max); "
-            "default: mean, with --max-tokens truncate.",
+            "Texts longer than the window: mean (average over windows, weighted by tokens), max, or truncate. "
+            "Default: mean; truncate if `max_tokens` is set.",
             metavar="HOW",
         ),
     ] = None
     prompt: Annotated[
         str | None,
         Param(
-            "Put this before every text, as some models need it: 'query: ' (e5). Default: the model's own, where it has one.",
+            "Text to put before each document, such as 'query: ' for e5 models. Default: the model's own prompt, "
+            "if it has one.",
             metavar="TEXT",
         ),
     ] = None
     truncate_dim: Annotated[
-        int | None, Param("Keep the first N numbers of each vector (of a Matryoshka model).", metavar="N", min=1)
+        int | None, Param("Keep only the first N numbers of each vector (for Matryoshka models).", metavar="N", min=1)
     ] = None
     cache: Annotated[
         Path | None,
-        Param("Folder where embeddings are kept by text and model, and found again in later runs.", metavar="DIR"),
+        Param("Folder for cached embeddings, reused by later runs.", metavar="DIR"),
         FOLDER_WRITTEN,
     ] = None
 
@@ -143,7 +145,7 @@ class SbertOptions(EncoderOptions):
     encoder: Annotated[
         str,
         Param(
-            "A sentence-transformers model: folder, or name on the hub; multilingual is one of 16 languages that comes as a package.",
+            'Embedding model: a folder or a Hugging Face name. "multilingual": bundled, 16 languages.',
             ("model", "encoder"),
         ),
         READ,
@@ -163,15 +165,16 @@ class DocumentMethodOptions:
     method: Annotated[
         str,
         Param(
-            "Method: sbert, mean-words (mean of the word vectors of --vectors), or doc2vec (learned from these documents; with "
-            "--vectors RUN, the vectors of the documents that the run learned from, of no others).",
+            "Method: sbert, mean-words (mean of the word vectors in `vectors`), or doc2vec. doc2vec learns from "
+            "these documents; with `vectors` RUN it uses the document vectors of that run.",
             metavar="METHOD",
         ),
     ] = "sbert"
     vectors: Annotated[
         Path | None,
         Param(
-            "Word vectors of mean-words (run of embed-words, or file), or a run of doc2vec that has these documents.",
+            "Word vectors for mean-words (run of embed-words or a file), or a doc2vec run that contains these "
+            "documents.",
             metavar="VECTORS",
         ),
         READ,
@@ -179,7 +182,8 @@ class DocumentMethodOptions:
     dtype: Annotated[
         str,
         Param(
-            "Numbers as they are stored: float32, float16, int8, or binary (one bit each); the last two hold directions alone.",
+            "How to store numbers: float32, float16, int8, or binary (one bit each). int8 and binary keep "
+            "directions only, not lengths.",
             metavar="TYPE",
         ),
     ] = "float32"
@@ -195,17 +199,18 @@ class DocumentMethodOptions:
             raise unknown_value("dtype", self.dtype, DTYPES)
         if self.dtype in ("int8", "binary") and not normalize:
             raise UsageError(
-                f"`dtype={self.dtype}` keeps the directions of vectors and not their lengths; leave `normalize=False` out"
+                f"`dtype={self.dtype}` keeps the directions of vectors but not their lengths; leave "
+                "`normalize=False` out"
             )
         if self.dtype == "binary" and self.method != "sbert":
             raise UsageError(
-                "`dtype=binary` has no vector of zeros, which a document without known words gets; take int8"
+                "`dtype=binary` cannot store a vector of zeros, which a document without known words needs; use int8"
             )
         if self.method not in METHODS:
             raise unknown_value("method", self.method, METHODS)
         if self.method == "mean-words" and self.vectors is None:
             raise UsageError("`method=mean-words` needs word vectors: give `vectors`", parameter="vectors")
         if self.method == "sbert" and self.vectors is not None:
-            raise UsageError("`vectors` go with `method=mean-words` or `method=doc2vec`", parameter="vectors")
+            raise UsageError("`vectors` needs `method=mean-words` or `method=doc2vec`", parameter="vectors")
         if self.method != "sbert" and (encoder.name != DEFAULT_ENCODER or len(encoder.requested()) > 1):
-            raise UsageError(f"options of a model are for `method=sbert`, not {self.method}", parameter="method")
+            raise UsageError(f"model options need `method=sbert`, not {self.method}", parameter="method")

@@ -314,7 +314,8 @@ def static_tokenizer(teacher: Encoder) -> Tokenizer:
 
     if teacher.tokenizer is None:
         raise MissingError(
-            f"{teacher.name} has no fast tokenizer, which a static encoder needs; take another model, such as all-MiniLM-L6-v2"
+            f"{teacher.name} has no fast tokenizer, which a static encoder needs; use another model, such as "
+            "all-MiniLM-L6-v2"
         )
     return Tokenizer.from_str(teacher.tokenizer.to_str())
 

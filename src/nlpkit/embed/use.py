@@ -153,7 +153,7 @@ def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
             continue
         size, at = _varint(data, at) if kind == 2 else ({1: 8, 5: 4}.get(kind, 0), at)
         if (not size and kind != 2) or at + size > len(data):
-            raise ValueError("it is no message of protocol buffers")
+            raise ValueError("it is not a message of protocol buffers")
         yield key >> 3, data[at : at + size]
         at += size
 

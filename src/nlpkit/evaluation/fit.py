@@ -58,8 +58,8 @@ def compare_perplexity(
         same = np.array_equal(other.scores.documents, first.scores.documents)
         if not same or other.scores.n_tokens != first.scores.n_tokens:
             reporting.warn(
-                f"{results[0].name} and {result.name} know different words: their perplexities are of different tokens "
-                "and cannot be compared"
+                f"{results[0].name} and {result.name} have different vocabularies, so their perplexities cannot be "
+                "compared"
             )
             continue
         units = np.ones(int(first.groups.max()) + 1, np.int64)

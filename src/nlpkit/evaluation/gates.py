@@ -73,11 +73,11 @@ def gate_rules(options: GateOptions, metrics: Sequence[str] = ()) -> GateRules:
     drops = _pairs("max_drop", "0" if options.max_drop is None else options.max_drop, [])
     if any(drop < 0 for _, drop, _ in drops):
         raise UsageError(
-            f"`max_drop={options.max_drop}`: how much worse a score may be, 0 or more", parameter="max_drop"
+            f"`max_drop={options.max_drop}`: it must be 0 or more (how much worse a score may be)", parameter="max_drop"
         )
     if options.max_drop is not None and options.baseline is None:
         raise UsageError(
-            "`max_drop` is against earlier scores; give them with `baseline=metrics.json`", parameter="max_drop"
+            "`max_drop` compares with earlier scores; name them with `baseline=metrics.json`", parameter="max_drop"
         )
     asked = [*metrics, *(b.metric for b in bounds if b.metric not in metrics)] if metrics else []
     return GateRules(tuple(bounds), tuple(drops), None, tuple(asked))
@@ -92,12 +92,12 @@ def _bounds(
             raise UsageError(f"`{option}={text}`: a score is needed, not a percentage", parameter=option)
         if name is None:
             example = f"`{option}={metrics[0] if metrics else 'npmi'}={text}`"
-            raise UsageError(f"`{option}={text}`: of which score? Say {example}", parameter=option)
+            raise UsageError(f"`{option}={text}`: no score is named; write {example}", parameter=option)
         better = _better(name)
         if (kind, better) in (("under", "low"), ("over", "high")):
             other = "fail_over" if kind == "under" else "fail_under"
             raise UsageError(
-                f"`{option}` {name}: {better}er is better here, so the bar is `{other}={name}={value:g}`",
+                f"`{option}` {name}: {better}er is better here, so use `{other}={name}={value:g}`",
                 parameter=option,
             )
         _check_missable(option, name, value)
@@ -139,7 +139,9 @@ def _check_missable(option: str, name: str, value: float) -> None:
     if value < low if option == "fail_under" else value > high:
         percent = f"; {value:g} % is {value / 100:g}" if 1 < value <= 100 and high == 1 else ""
         end = f"never under {low:g}" if value < low else f"never over {high:g}"
-        raise UsageError(f"`{option}={name}={value:g}`: every {name} passes, it is {end}{percent}", parameter=option)
+        raise UsageError(
+            f"`{option}={name}={value:g}`: every {name} passes, because it is {end}{percent}", parameter=option
+        )
 
 
 def _better(name: str) -> str:
@@ -164,14 +166,14 @@ def _check_made(
     if not places:
         present = sorted({metric for of_target in scores.values() for metric in of_target})
         raise InputError(
-            f"the gate on {bound.metric} cannot be checked: the score was not made (made: {', '.join(present)}); "
-            f"ask for it: `metrics={bound.metric}`"
+            f"the gate on {bound.metric} cannot be checked, because the score was not computed (computed: "
+            f"{', '.join(present)}); add it: `metrics={bound.metric}`"
         )
     without = [target.name for target in evaluation.targets if target.name not in places]
     if without and bound.metric not in evaluation.shared:
         raise InputError(
-            f"the gate on {bound.metric} cannot be checked for {without[0]}: that score was not made of it; give what it needs "
-            "(a corpus: `reference=DOCS`), or evaluate it apart"
+            f"the gate on {bound.metric} cannot be checked for {without[0]}: that score was not computed; give what "
+            "it needs (a corpus: `reference=DOCS`), or evaluate it separately"
         )
 
 
@@ -217,8 +219,8 @@ def _compare(
             lost.remove(metric)
         if lost:
             raise InputError(
-                f"the baseline {baseline.name} has {lost[0]} of {name}, which was not made now; make it, or name those to "
-                f"compare with the baseline: `metrics={','.join(m for m in now if m in before)}`"
+                f"the baseline {baseline.name} has {lost[0]} of {name}, which was not computed now; compute it, or "
+                f"name the scores to compare: `metrics={','.join(m for m in now if m in before)}`"
             )
         for metric, score in now.items():
             drop = special.get(metric) or (general[0] if general else None)
@@ -229,7 +231,7 @@ def _compare(
             gates.append(_fall(baseline, name, score, before[metric], Bound(metric, drop[1], "drop", drop[2])))
         unmade = [m for m in special if not any(m in present for present in scores.values())]
         if unmade:
-            raise InputError(f"`max_drop` {unmade[0]}: the score was not made; ask for it: `metrics={unmade[0]}`")
+            raise InputError(f"`max_drop` {unmade[0]}: the score was not computed; add it: `metrics={unmade[0]}`")
         missing = [m for m in (*special, *rules.metrics) if m in now and m not in before]
         if missing:
             raise InputError(
@@ -237,7 +239,8 @@ def _compare(
             )
     if not gates:
         raise InputError(
-            f"the baseline {baseline.name} has no score of those made now; make it with the same metrics and `output=metrics.json`"
+            f"the baseline {baseline.name} has none of the scores computed now; make it with the same metrics "
+            "and `output=metrics.json`"
         )
     return gates
 
@@ -257,9 +260,7 @@ def _warn_of_corpus(baseline: Baseline, evaluation: Evaluation) -> None:
     now = [t.facts.get("reference") for t in evaluation.targets]
     then = baseline.references
     if len(then) == len(now) and [_hashes(r) for r in then] != [_hashes(r) for r in now]:
-        reporting.warn(
-            f"the scores of {baseline.name} were counted in another corpus, or in the same one cut into other words"
-        )
+        reporting.warn(f"the scores of {baseline.name} used another corpus, or the same corpus with other tokens")
 
 
 def _warn_of_documents(baseline: Baseline, before: Mapping[str, Any], scores: Mapping[str, Score]) -> None:
@@ -270,8 +271,8 @@ def _warn_of_documents(baseline: Baseline, before: Mapping[str, Any], scores: Ma
         for what in ("documents", "classes"):
             if then and what in then and what in now and then[what] != now[what]:
                 reporting.warn(
-                    f"the scores of {baseline.name} are of {then[what]:,} {what}, those made now of {now[what]:,}: another test, "
-                    "so a difference may be due to it"
+                    f"the scores of {baseline.name} cover {then[what]:,} {what}, and the scores computed now "
+                    f"{now[what]:,}; a difference may come from the other test"
                 )
                 return
 
@@ -315,8 +316,8 @@ def _check_definition(baseline: Baseline, where: str, score: Score, then: Mappin
     heldout = [[i.get("sha256") for i in (p.get("heldout") or {}).get("inputs", [])] for p in (then, now)]
     if heldout[0] != heldout[1]:
         raise InputError(
-            f"{where} was measured on other held-out documents in the baseline {baseline.name}; give the same, or make a new "
-            "baseline"
+            f"{where} was measured on other held-out documents in the baseline {baseline.name}; use the same "
+            "documents, or make a new baseline"
         )
     for key in DEFINITION:
         if then.get(key) != now.get(key) and (key in then or key in now):

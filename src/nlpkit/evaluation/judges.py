@@ -58,7 +58,7 @@ def read_judgement(text: str, task: Task, i: int) -> Judgement:
         return Judgement(problem="it is the number of one option and the text of another; answer with a JSON number")
     if isinstance(value, str) and len(by_text) == 1:
         return Judgement(by_text[0])
-    return Judgement(problem=f"it is no number from 1 to {len(options)}")
+    return Judgement(problem=f"it is not a number from 1 to {len(options)}")
 
 
 def read_rating(answer: Answer, task: Task, i: int) -> Judgement:
@@ -75,7 +75,7 @@ def read_rating(answer: Answer, task: Task, i: int) -> Judgement:
     start = written.rfind("</think>") + 1
     place = _FIELD.search(written, start) or _DIGIT.search(written, start)
     if place is None or int(place[1]) != judgement.choice + 1:  # the text of an option
-        return Judgement(problem=f"it is no number from 1 to {n}")
+        return Judgement(problem=f"it is not a number from 1 to {n}")
     ends = accumulate(len(token) for token, _ in answer.tokens)
     likely = next(likely for (_, likely), end in zip(answer.tokens, ends, strict=True) if end > place.start(1))
     weights = [0.0] * n

@@ -119,7 +119,8 @@ def _class_prob(
         p = np.full((1, 1), np.nan)
     if not (np.abs(p.sum(axis=1) - 1) < 1e-3).all() or p.min() < 0:
         reporting.warn(
-            f"{name}: the column '{PROBABILITIES}' is left out: it does not hold a probability of every class, 1 in sum"
+            f"{name}: the column '{PROBABILITIES}' is ignored, because its values are not one probability per "
+            "class with sum 1"
         )
         return None
     values, codes = np.full((len(true), len(names)), np.nan), np.full(len(true), -1, np.int32)
@@ -153,13 +154,13 @@ def _numbers(name: str, values: Sequence[Any] | None) -> FloatArray | None:
         numbers = np.array([np.nan if v is None else float(v) for v in values])
     except (TypeError, ValueError):
         raise InputError(
-            f"{name}: the probabilities of predictions are not numbers; name their column with `prob_col`"
+            f"{name}: the probabilities of predictions are not numbers; name the right column with `prob_col`"
         ) from None
     finite = numbers[np.isfinite(numbers)]
     if len(finite) and not 0 <= finite.min() <= finite.max() <= 1:
         raise InputError(
-            f"{name}: probabilities of predictions from {finite.min():g} to {finite.max():g}, 0 to 1 was needed; name their column "
-            "with `prob_col`"
+            f"{name}: probabilities of predictions from {finite.min():g} to {finite.max():g}, but 0 to 1 is needed; "
+            "name the right column with `prob_col`"
         )
     return numbers
 

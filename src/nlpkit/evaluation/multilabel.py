@@ -128,8 +128,8 @@ def are_multilabel(columns: Sequence[PredictionTable]) -> bool:
     if any(lists) and not all(lists):
         sets, single = columns[lists.index(True)], columns[lists.index(False)]
         raise UsageError(
-            f"{sets.name} holds lists of labels and {single.name} one label of each document: they have no score in common; "
-            "evaluate them apart"
+            f"{sets.name} holds lists of labels and {single.name} one label per document. They have no score in "
+            "common; evaluate them separately"
         )
     return lists[0]
 
@@ -141,16 +141,17 @@ def _holds_sets(columns: PredictionTable) -> bool:
     if not columns.predictions:
         listed = columns.label_col if true else columns.assigned_col
         raise InputError(
-            f"{columns.name}: '{listed}' holds lists; topics are compared with one label of each document: name another column "
-            "with `label_col` or `topic_col`, or one of predicted lists with `prediction_col`"
+            f"{columns.name}: '{listed}' holds lists; topics are compared with one label per document. Name another "
+            "column with `label_col` or `topic_col`, or a column of predicted lists with `prediction_col`"
         )
     count_unlabelled(columns, columns.labels, columns.assigned)
     if true and predicted:
         return True
     listed, single = (columns.label_col, columns.assigned_col) if true else (columns.assigned_col, columns.label_col)
     raise InputError(
-        f"{columns.name}: '{listed}' holds lists of labels and '{single}' does not; both need lists, or both one label a row; "
-        f"split them with `label_sep='{_likely_separator(columns.assigned if true else columns.labels)}'`, or name the columns with "
+        f"{columns.name}: '{listed}' holds lists of labels and '{single}' does not; both need lists, or both one "
+        "label per row; split them with "
+        f"`label_sep='{_likely_separator(columns.assigned if true else columns.labels)}'`, or name the columns with "
         "`label_col` and `prediction_col`"
     )
 
@@ -174,7 +175,8 @@ def label_sets(columns: PredictionTable) -> LabelSets:
     names = sorted({v for cells in (true, predicted) for v in pc.unique(cells.flatten()).to_pylist() if v is not None})
     if not names:
         raise InputError(
-            f"{columns.name}: all lists of '{columns.label_col}' and '{columns.assigned_col}' are empty: there is no label to score"
+            f"{columns.name}: all lists of '{columns.label_col}' and '{columns.assigned_col}' are empty, so "
+            "there is no label to score"
         )
     return LabelSets(
         None if columns.ids is None else [columns.ids[i] for i in rows],

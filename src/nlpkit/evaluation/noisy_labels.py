@@ -195,7 +195,7 @@ def _matrix(confusion: Confusion, classes: Sequence[str]) -> FloatArray:
             matrix[i, place[label]] = share
         if not matrix[i].sum() > 0 or matrix[i].min() < 0:
             raise InputError(
-                f"the confusion says nothing of the right label '{name}'; a row with label, given and share was needed",
+                f"the confusion table has no row for the true label '{name}'; add one with label, given and share",
                 parameter="label_noise",
             )
     shares: FloatArray = matrix / matrix.sum(axis=1, keepdims=True)

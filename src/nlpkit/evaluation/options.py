@@ -17,8 +17,8 @@ LABELLINGS = (VOTES, DAWID_SKENE)
 AnnotatorsBy = Annotated[
     str,
     Param(
-        "What the labels of `annotators` come to: their shares (votes), or the probabilities of the true label, in which reliable "
-        "coders count for more (dawid-skene).",
+        "How to combine the labels of `annotators`: votes (shares), or dawid-skene (probabilities of the true "
+        "label; reliable coders count more).",
         metavar="votes|dawid-skene",
     ),
 ]
@@ -31,7 +31,7 @@ def check_annotators_by(by: str, annotators: object) -> None:
         raise unknown_value("annotators_by", by, LABELLINGS)
     if by != VOTES and annotators is None:
         raise UsageError(
-            "`annotators_by` is of the labels of several coders; name their columns: `annotators=a,b,c`",
+            "`annotators_by` combines the labels of several coders; name their columns: `annotators=a,b,c`",
             parameter="annotators_by",
         )
 
@@ -42,7 +42,7 @@ class IntervalOptions:
 
     PANEL: ClassVar[str] = "Scores"
 
-    ci: Annotated[float, Param("Level of the intervals of scores; 0 for none.")] = 0.95
+    ci: Annotated[float, Param("Confidence level of the intervals; 0 = no intervals.")] = 0.95
 
     def level(self) -> float | None:
         """Return the level, None for no intervals. Raises UsageError when it is none."""
@@ -67,44 +67,44 @@ class EvaluationOptions(IntervalOptions):
     metrics: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Names or groups of scores: npmi,c_v,diversity, coherence, distinctness, fit, clustering, all; see docs/guides/evaluate.md.",
+            "Scores or groups of scores: npmi,c_v,diversity, coherence, distinctness, fit, clustering, all. The "
+            "evaluate guide lists them.",
             metavar="NAMES",
         ),
     ] = None
-    npmi: Annotated[bool, Param("Score the coherence of topics by NPMI.")] = False
-    pmi: Annotated[bool, Param("Score the coherence of topics by PMI (C_UCI).", ("pmi", "c_uci"))] = False
-    umass: Annotated[
-        bool, Param("Score the coherence of topics by UMass (Mimno et al. 2011).", ("umass", "u_mass"))
-    ] = False
-    c_v: Annotated[bool, Param("Score the coherence of topics by C_V (Röder et al. 2015).")] = False
-    c_p: Annotated[bool, Param("Score the coherence of topics by C_P (Röder et al. 2015).")] = False
-    diversity: Annotated[bool, Param("Score the share of different words among the top words of all topics.")] = False
-    perplexity: Annotated[bool, Param("Score the perplexity of the documents of `heldout`.")] = False
-    stability: Annotated[bool, Param("Score how far the topics of several models agree.")] = False
+    npmi: Annotated[bool, Param("Compute topic coherence by NPMI.")] = False
+    pmi: Annotated[bool, Param("Compute topic coherence by PMI (C_UCI).", ("pmi", "c_uci"))] = False
+    umass: Annotated[bool, Param("Compute topic coherence by UMass (Mimno et al. 2011).", ("umass", "u_mass"))] = False
+    c_v: Annotated[bool, Param("Compute topic coherence by C_V (Röder et al. 2015).")] = False
+    c_p: Annotated[bool, Param("Compute topic coherence by C_P (Röder et al. 2015).")] = False
+    diversity: Annotated[bool, Param("Compute the share of different words among the top words of all topics.")] = False
+    perplexity: Annotated[bool, Param("Compute the perplexity of the documents in `heldout`.")] = False
+    stability: Annotated[bool, Param("Measure how well the topics of several models agree.")] = False
     ci_over: Annotated[
-        str, Param("Intervals of coherence are over topics (another sample of topics) or documents (another corpus).")
+        str, Param("Intervals of coherence over topics (another sample of topics) or documents (another corpus).")
     ] = "topics"
     window: Annotated[
         int | str,
         Param(
-            "Window of coherence: document, a number of tokens, or own: that of each measure's paper.", panel=DEFINITION
+            "Window for coherence: document, a number of tokens, or own (the window in the paper of each measure).",
+            panel=DEFINITION,
         ),
     ] = "own"
     top_n: Annotated[
         int | str | tuple[int, ...],
         Param(
-            "Number of top words of a topic; 5,10,20: coherence is the mean of the three, other scores take 20.",
+            "Top words per topic. A list (5,10,20) averages coherence over the values; other scores use the largest.",
             ("top_n", "topn"),
             panel=DEFINITION,
         ),
     ] = "10"
     compat: Annotated[
         str | None,
-        Param("Coherence as another program computes it: gensim, octis, tomotopy, palmetto.", panel=DEFINITION),
+        Param("Compute coherence as another program does: gensim, octis, tomotopy, palmetto.", panel=DEFINITION),
     ] = None
     absent: Annotated[
         str,
-        Param("Top words that the reference lacks: worst (they never meet another word) or skip.", panel=DEFINITION),
+        Param("Top words missing from the reference: worst (count as never co-occurring) or skip.", panel=DEFINITION),
     ] = "worst"
     vectors: Annotated[
         str | None,
@@ -118,14 +118,16 @@ class EvaluationOptions(IntervalOptions):
     method: Annotated[str, Param("Estimator of perplexity: completion or left-to-right.", panel=DEFINITION)] = (
         "completion"
     )
-    particles: Annotated[
-        int, Param("Number of particles of the left-to-right estimator of perplexity.", min=1, panel=DEFINITION)
-    ] = 100
-    beta: Annotated[float, Param("Weight of recall against precision in F scores.", panel=DEFINITION, above=0)] = 1.0
+    particles: Annotated[int, Param("Number of particles of the left-to-right estimator.", min=1, panel=DEFINITION)] = (
+        100
+    )
+    beta: Annotated[float, Param("Weight of recall relative to precision in F scores.", panel=DEFINITION, above=0)] = (
+        1.0
+    )
     label_noise: Annotated[
         str | float | None,
         Param(
-            "Errors of the labels that scores are corrected for: a rate such as 0.05, or a table with label, given and share.",
+            "Label errors to correct scores for: a rate such as 0.05, or a table with label, given and share.",
             metavar="RATE|FILE",
             panel=TARGETS,
         ),
@@ -134,33 +136,33 @@ class EvaluationOptions(IntervalOptions):
     annotators: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Columns of several annotators instead of one of labels: a,b,c; intervals are over them, too.",
+            "Columns of several annotators (a,b,c) instead of one label column. Intervals then also cover the "
+            "annotators.",
             metavar="NAMES",
             panel=TARGETS,
         ),
     ] = None
     layer: Annotated[
         int | None,
-        Param("Layer of `encoder` whose token vectors bertscore compares; default: the last.", min=0, panel=DEFINITION),
+        Param("Layer of `encoder` whose token vectors bertscore compares. Default: the last.", min=0, panel=DEFINITION),
     ] = None
     token_idf: Annotated[
         bool,
-        Param("Weigh tokens of bertscore by their inverse frequency in the texts that should be.", panel=DEFINITION),
+        Param("Weight bertscore tokens by inverse frequency in the reference texts.", panel=DEFINITION),
     ] = False
     target_format: Annotated[
         str,
         Param(
-            "Format of the targets: auto, run, table; or of topics: lines json mallet csv tsv parquet.", panel=TARGETS
+            "Format of the targets: auto, run, table, or a format of topic files (lines json mallet csv tsv parquet).",
+            panel=TARGETS,
         ),
     ] = "auto"
-    prediction_col: Annotated[str, Param("Column of a table with the predicted label.", panel=TARGETS)] = "prediction"
-    prob_col: Annotated[str, Param("Column of a table with the probability of the prediction.", panel=TARGETS)] = (
-        "prediction_prob"
-    )
-    topic_col: Annotated[str, Param("Column of a table with the topic or cluster.", panel=TARGETS)] = "topic"
+    prediction_col: Annotated[str, Param("Column with the predicted label.", panel=TARGETS)] = "prediction"
+    prob_col: Annotated[str, Param("Column with the probability of the prediction.", panel=TARGETS)] = "prediction_prob"
+    topic_col: Annotated[str, Param("Column with the topic or cluster.", panel=TARGETS)] = "topic"
     label_sep: Annotated[
         str | None,
-        Param("Text between several labels in a cell of a table, such as ';'.", metavar="TEXT", panel=TARGETS),
+        Param("Separator of several labels in one cell, such as ';'.", metavar="TEXT", panel=TARGETS),
     ] = None
 
     def __post_init__(self) -> None:
@@ -172,7 +174,10 @@ class EvaluationOptions(IntervalOptions):
         if self.method not in ("completion", "left-to-right"):
             raise unknown_value("method", self.method, ("completion", "left-to-right"))
         if self.compat is not None and self.absent != "worst":
-            raise UsageError("`absent` is ours, `compat` theirs; leave one of them out", parameter="absent")
+            raise UsageError(
+                "`absent` is an option of nlpkit's own coherence, and `compat` follows another program; leave one out",
+                parameter="absent",
+            )
         if self.ci_over not in ("topics", "documents"):
             raise unknown_value("ci_over", self.ci_over, ("topics", "documents"))
         if self.label_sep == "":
@@ -266,7 +271,7 @@ class EvaluationOptions(IntervalOptions):
         """Raise UsageError where there are no predictions and labels, of which alone noise can be told."""
         for name in ("label_noise", "annotators"):
             if getattr(self, name) is not None:
-                raise UsageError(f"`{name}` is for tables with predictions; leave it out", parameter=name)
+                raise UsageError(f"`{name}` only applies to tables with predictions; leave it out", parameter=name)
 
     def refuse_token_options(self) -> None:
         """Raise UsageError for options of BERTScore where it is not made."""
@@ -291,12 +296,11 @@ class AgreementOptions:
 
     measurement: Annotated[
         str | None,
-        Param(
-            "Level of measurement of the labels: nominal (default), ordinal, interval or ratio; ratings are ordinal."
-        ),
+        Param("Scale of the labels: nominal (default), ordinal, interval or ratio. Ratings are ordinal."),
     ] = None
     order: Annotated[
-        str | tuple[str, ...] | None, Param("Ordinal labels from low to high: low,mid,high.", metavar="LABELS")
+        str | tuple[str, ...] | None,
+        Param("Ordinal labels from lowest to highest, such as low,mid,high.", metavar="LABELS"),
     ] = None
 
     def labels(self) -> list[str]:
@@ -317,7 +321,8 @@ class JudgeOptions(LlmOptions):
     judges: Annotated[
         int,
         Param(
-            "Number of coders that the model stands for; several are asked at temperature 1 (one: 0), each with its own seed.",
+            "Number of coders that the model plays. Several are sampled at temperature 1, each with its own seed; "
+            "a single one at temperature 0.",
             metavar="N",
             min=1,
         ),
@@ -325,18 +330,18 @@ class JudgeOptions(LlmOptions):
     expected: Annotated[
         bool,
         Param(
-            "Ask for the probabilities of ratings, too, and add their expected value, which tells topics apart that a model rates alike "
-            "(G-Eval, Liu et al. 2023)."
+            "Also ask for the probabilities of ratings and add their expected value, which separates topics with "
+            "equal ratings (G-Eval, Liu et al. 2023)."
         ),
     ] = False
 
     def __post_init__(self) -> None:
         """Check that there is a model that can be what is wanted."""
         if self.llm is None:
-            raise UsageError("say who judges: `llm=URL` with its `llm_model`", parameter="llm")
+            raise UsageError("no language model is named; add `llm=URL` and `llm_model`", parameter="llm")
         LlmOptions.__post_init__(self)
         if self.llm == LOCAL and self.judges > 1:
-            raise UsageError("`llm=local` always answers alike; leave `judges` out", parameter="judges")
+            raise UsageError("`llm=local` always gives the same answer; leave `judges` out", parameter="judges")
 
 
 @options
@@ -346,24 +351,24 @@ class GateOptions:
     PANEL: ClassVar[str] = "Gates"
 
     fail_under: Annotated[
-        str | None, Param("Exit 1 when a score is lower than this: npmi=0.05,diversity=0.7.", metavar="SCORES")
+        str | None, Param("Exit with 1 if a score is lower than this: npmi=0.05,diversity=0.7.", metavar="SCORES")
     ] = None
     fail_over: Annotated[
-        str | None, Param("Exit 1 when a score is higher than this: perplexity=900.", metavar="SCORES")
+        str | None, Param("Exit with 1 if a score is higher than this: perplexity=900.", metavar="SCORES")
     ] = None
     baseline: Annotated[
         Path | None,
         Param(
-            "Scores of an earlier evaluation (`output=metrics.json`) that must not fall; see `max_drop`.",
+            "Scores of an earlier evaluation (`output=metrics.json`) that must not get worse (see `max_drop`).",
             metavar="FILE",
         ),
     ] = None
     max_drop: Annotated[
         str | None,
         Param(
-            "Exit 1 when a score is worse than in `baseline` by more than this: 0.02, 2%, npmi=0.02,perplexity=1%.",
+            "Exit with 1 if a score is worse than in `baseline` by more than this: 0.02, 2%, npmi=0.02,perplexity=1%.",
             metavar="DROP",
         ),
     ] = None
     markdown: Annotated[bool, Param("Print Markdown on stdout, for the summary of a CI job.")] = False
-    junit: Annotated[Path | None, Param("Write the gates as JUnit XML.", metavar="FILE"), WRITTEN] = None
+    junit: Annotated[Path | None, Param("Write the results of the gates as JUnit XML.", metavar="FILE"), WRITTEN] = None

@@ -57,7 +57,8 @@ def numbers_of(table: PredictionTable) -> tuple[FloatArray, FloatArray]:
             "" if len(wrong) == n_labels else f" (row {wrong[0] + 1:,}; {len(wrong):,} of {n_labels:,} labels are none)"
         )
         raise InputError(
-            f"{table.name}: label {first!r:.60} is no number{some}, predictions are; name the column with `label_col`"
+            f"{table.name}: label {first!r:.60} is not a number{some}, but the predictions are numbers; name "
+            "the column with `label_col`"
         )
     predicted = np.array([_number(v) for v in table.assigned], np.float64)
     beyond = np.flatnonzero((np.abs(true) > LARGEST) | (np.abs(predicted) > LARGEST))

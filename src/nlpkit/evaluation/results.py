@@ -186,7 +186,7 @@ class Evaluation(Tabular, Mapping[str, Score]):
         if key in self.scores:
             return self.scores[key]
         if len(self.targets) > 1 and any(key in target.scores for target in self.targets):
-            raise KeyError(f"there are {len(self.targets)} targets; take evaluation.targets[0].scores['{key}']")
+            raise KeyError(f"there are {len(self.targets)} targets; use evaluation.targets[0].scores['{key}']")
         raise KeyError(f"no score '{name}' (scores: {', '.join(self.scores) or 'none'})")
 
     def __iter__(self) -> Iterator[str]:

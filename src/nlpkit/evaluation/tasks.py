@@ -144,7 +144,7 @@ def design_task(
         return design_ratings(topics, seed=seed, n_items=n_items)
     if not documents:
         raise InputError(
-            "a topic intrusion shows documents with their topics, and there are none here; it takes a run directory"
+            "a topic intrusion shows documents with their topics, which this target does not have; name a run directory"
         )
     shown = [Document(id_, text, probs) for id_, text, probs in documents]
     return design_topic_intrusion(topics, shown, seed=seed, n_items=n_items)

@@ -214,7 +214,7 @@ def compare_topics(
         seen = {c.reference for c in counted if c is not None}
         if len(seen) > 1:
             reporting.warn(
-                "the words of the targets were counted in different corpora, or the same one cut into other words: their coherences cannot "
-                "be compared; give one `reference` with a column tokens (nlpkit preprocess)"
+                "the targets use different corpora, or the same corpus with other tokens, so their coherences "
+                "cannot be compared; give one `reference` with a column tokens (nlpkit preprocess)"
             )
     return out

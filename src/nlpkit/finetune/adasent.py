@@ -150,8 +150,8 @@ def sept_folder(path: str) -> Path:
     )
     if folder is None:
         raise UsageError(
-            f"adasent(sept={path}): there is no adapter of peft; its folder has adapter_config.json. Train one: nlpkit train-encoder "
-            "PAIRS `objective=mnrl` `method=lora`",
+            f"adasent(sept={path}): no peft adapter found (a folder with adapter_config.json); train one: nlpkit "
+            "train-encoder PAIRS `objective=mnrl` `method=lora`",
             parameter="method",
         )
     try:
@@ -162,7 +162,8 @@ def sept_folder(path: str) -> Path:
         ) from None
     if kind not in ("LORA", "IA3"):
         raise UsageError(
-            f"adasent(sept={path}): an adapter is needed that can be added to the weights, lora, dora or ia3; this is {kind}",
+            f"adasent(sept={path}): the adapter must be lora, dora or ia3, which can be merged into the "
+            f"weights; this is {kind}",
             parameter="method",
         )
     return folder

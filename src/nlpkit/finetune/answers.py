@@ -56,7 +56,7 @@ def windows_to_learn(inputs: Inputs, spans: LongArray, targets: LongArray, rows:
     learned = rows[whole[rows] | (spans[rows, 0] < 0)]
     windows = np.flatnonzero(np.isin(inputs.documents, learned))
     if not len(windows):
-        raise InputError("no answer of a training document fits into the window of the model; take more `max_tokens`")
+        raise InputError("no answer of a training document fits into the model's window; raise `max_tokens`")
     return windows, len(rows) - len(learned)
 
 

@@ -248,8 +248,8 @@ def check_attention(architecture: Architecture) -> None:
     """Raise UsageError where a prefix has no keys and values that it could stand before."""
     if not architecture.attention:
         raise UsageError(
-            f"a prefix stands before keys and values, and a {architecture.model_type} has no attention; choose lora, prompt, pfeiffer or "
-            "parallel",
+            f"a prefix comes before keys and values, but a {architecture.model_type} has no attention; choose lora, "
+            "prompt, pfeiffer or parallel",
             parameter="method",
         )
 

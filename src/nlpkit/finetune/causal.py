@@ -120,7 +120,7 @@ def check_method(method: Method) -> None:
         )
     if method.name == "lora" and method.options["targets"] != DEFAULTS["lora"]["targets"]:
         raise UsageError(
-            "`method=lora(targets=…)` is for encoders; of causal models peft knows the places", parameter="method"
+            "`method=lora(targets=…)` is for encoders; leave targets out for causal models", parameter="method"
         )
 
 
@@ -141,7 +141,7 @@ def load_causal(
     model = load_whole(AutoModelForCausalLM, folder)
     for name, parameter in model.named_parameters():
         if not torch.isfinite(parameter).all():
-            raise InputError(f"the base has a weight that is no finite number ({name}); take another `base`")
+            raise InputError(f"the base has a weight that is not a finite number ({name}); use another `base`")
     positions = positions_of(model.config)
     if max_tokens is not None and max_tokens > positions:
         raise UsageError(f"`max_tokens={max_tokens}`: this model takes up to {positions} tokens of a text")

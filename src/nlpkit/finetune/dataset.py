@@ -114,7 +114,7 @@ class FinetuneDataset(LabelledDataset):
             return self
         if self.kind not in CLASSES and not self.by_total:
             raise UsageError(
-                "`shots` counts documents of classes; of numbers and of words there are none: use `totals`",
+                "`shots` counts documents per class, and numbers and words have no classes; use `totals`",
                 parameter="shots",
             )
         if (size, seed) not in self._draws:
@@ -224,7 +224,9 @@ def deal(dataset: FinetuneDataset, options: DatasetOptions, *, seed: int) -> Non
         dataset.split = split
     elif not has_test:
         if len(rows) < 2:
-            raise InputError(f"{wording.counted(len(rows), 'document')} with a label: too few to train and test on")
+            raise InputError(
+                f"{wording.counted(len(rows), 'document')} with a label: this is too few to train and test"
+            )
         dataset.split[rows[held_out(strata, options.holdout, seed=seed)]] = TEST
 
 
@@ -254,8 +256,8 @@ def reject_singleton_classes(dataset: FinetuneDataset, rows: LongArray) -> None:
     if single:
         noun, has = ("label", "has") if len(single) == 1 else ("labels", "have")
         raise InputError(
-            f"{noun} {first_names(single)} {has} one document, which cannot be in training and test; "
-            "add documents, take the label out, or give the test with `test`"
+            f"{noun} {first_names(single)} {has} one document, which cannot be in both training and test; add "
+            "documents, remove the label, or name test documents with `test`"
         )
 
 

@@ -33,14 +33,16 @@ def _check_rounds(dataset: FinetuneDataset, size: int | None, options: DatasetOp
     for train, test in dataset.rounds:
         if not len(train):
             raise InputError(
-                f"no document is left to learn from, {len(test):,} are the test; take a smaller `holdout`, or name it with `test`"
+                f"no document is left for training, because {len(test):,} are test documents; use a smaller "
+                "`holdout`, or name test documents with `test`"
             )
         if len(dataset.labelled(test)):
             continue
         if size is not None and not len(test):
             least = "there are no more" if options.by_total else "no class has more"
             raise InputError(
-                f"`{options.size_name}={size}` leaves no document to test on: {least}; take fewer, or name the test with `test`"
+                f"`{options.size_name}={size}` leaves no document to test on: {least}; use fewer, or name test "
+                "documents with `test`"
             )
         raise InputError(
             f"{_test_name(options)}: none of {wording.counted(len(test), 'document')} has a label, so nothing can be scored; "
@@ -54,8 +56,8 @@ def _check_labels(dataset: FinetuneDataset, options: DatasetOptions) -> None:
     unseen = Counter({label: n for label, n in _label_counts(dataset, dev).items() if label not in dataset.names})
     if unseen:
         raise InputError(
-            f"{where}: labels that no training document has: {with_counts(unseen.most_common())}; spell them alike, or add such "
-            "documents to training"
+            f"{where}: labels that no training document has: {with_counts(unseen.most_common())}; use the same "
+            "spelling, or add such documents to training"
         )
     _reject_unknown_test(dataset, options)
     if len(dev) and not len(dataset.dev):
@@ -75,8 +77,8 @@ def _reject_unknown_test(dataset: FinetuneDataset, options: DatasetOptions) -> N
     labels = _label_counts(dataset, test)
     if labels and not set(dataset.names) & labels.keys():
         raise InputError(
-            f"{_test_name(options)}: no label of a document is one of training's: {first_names(list(labels))}, in training "
-            f"{first_names(sorted(dataset.names))}; spell them alike, or name the column with `label_col`"
+            f"{_test_name(options)}: no label occurs in training: {first_names(list(labels))}; training has "
+            f"{first_names(sorted(dataset.names))}. Use the same spelling, or name the column with `label_col`"
         )
 
 
@@ -92,7 +94,9 @@ def check_sequences(dataset: FinetuneDataset) -> None:
     """
     if not are_bio(dataset.tag_names):
         other = next((name for name in dataset.tag_names if name != "O" and name[:2] not in ("B-", "I-")), "")
-        reporting.note(f"labels are no BIO scheme (such as '{other}'): the CRF may put any label after any other")
+        reporting.note(
+            f"labels do not follow the BIO scheme (such as '{other}'), so the CRF allows any label after any other"
+        )
         return
     assert dataset.tags is not None
     for d in dataset.train.tolist():
@@ -101,8 +105,9 @@ def check_sequences(dataset: FinetuneDataset) -> None:
         if i is not None:
             before = f"after '{labels[i - 1]}'" if i else "at the start"
             raise InputError(
-                f"document {dataset.table.column('id')[d].as_py()}, word {i + 1}: the label '{labels[i]}' {before} is no BIO scheme, in "
-                f"which a span starts with 'B-{str(labels[i])[2:]}'; write it so, or leave `crf` out"
+                f"document {dataset.table.column('id')[d].as_py()}, word {i + 1}: the label '{labels[i]}' {before} "
+                f"does not follow the BIO scheme, where a span starts with 'B-{str(labels[i])[2:]}'; write it so, "
+                "or leave `crf` out"
             )
 
 
@@ -139,12 +144,16 @@ def note_dataset(dataset: FinetuneDataset) -> None:
         known = {dataset.texts[d] for d in train.tolist()}
         shared = sum(dataset.texts[d] in known for d in test.tolist())
         if shared:
-            reporting.note(f"{wording.counted(shared, 'test document')} with a text of training: other questions to it")
+            reporting.note(
+                f"{wording.counted(shared, 'test document')} with the same text as a training document, but another "
+                "question"
+            )
     if dataset.kind in (*CLASSES, "tokens"):
         unseen = dataset.unseen_labels(dataset.tag_names)
         if unseen:
             reporting.warn(
-                f"labels of test documents that no training document has: {with_counts(list(unseen.items()))}; always wrong"
+                f"labels of test documents that no training document has: {with_counts(list(unseen.items()))}; "
+                "these are always counted as wrong"
             )
     empty = dataset.empty & (split == TEST)
     if empty.any() and not dataset.n_folds:
@@ -159,7 +168,7 @@ def warn_small_classes(dataset: FinetuneDataset, sizes: Sequence[int | None], *,
         if dataset.by_total:
             n = len(dataset.drawn(shots, seed=seed).train)
             if n < shots:
-                reporting.warn(f"{wording.counted(n, 'training document')}, fewer than `totals={shots}`: all are taken")
+                reporting.warn(f"{wording.counted(n, 'training document')}, fewer than `totals={shots}`: all are used")
             continue
         drawn = dataset.drawn(shots, seed=seed)
         n_drawn = drawn.labels.sizes(drawn.train).tolist()

@@ -28,20 +28,21 @@ class TrainEncoderOptions:
     objective: Annotated[
         str,
         Param(
-            "Objective of the training: mlm, sbert-softmax, triplet, mnrl, cosine or static (fast token vectors that stand for the base); "
-            "of causal language models sft (answers) or dpo (better and worse answers); with options as in triplet(margin=1).",
+            "Training objective: mlm, sbert-softmax, triplet, mnrl, cosine or static (fast token vectors that "
+            "replace the base). For causal language models: sft (answers) or dpo (better and worse answers). "
+            "Options go in brackets: triplet(margin=1).",
             metavar="NAME",
         ),
     ] = "mlm"
     base: Annotated[
         str,
-        Param("Encoder that is trained: a folder, or a name on the hub.", ("base", "model"), metavar="MODEL"),
+        Param("Encoder to train: a folder or a Hugging Face name.", ("base", "model"), metavar="MODEL"),
         READ,
     ] = DEFAULT_ENCODER
     method: Annotated[
         str,
         Param(
-            "What is trained: full, or lora as in lora(r=8,alpha=16); of encoders also dora and ia3.",
+            "Weights to train: full, or lora, as in lora(r=8,alpha=16). For encoders also dora and ia3.",
             metavar="NAME(…)",
         ),
     ] = "full"

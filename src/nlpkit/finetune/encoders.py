@@ -199,7 +199,7 @@ def train_on_pairs(
         unknown = sorted(set(dev.labels or ()) - set(names)) if names else []
         if unknown:
             raise InputError(
-                f"`dev` has the class '{unknown[0]}', which the training data have not ({', '.join(names)})"
+                f"`dev` has the class '{unknown[0]}', which the training data do not have ({', '.join(names)})"
             )
     distinct, columns = _distinct(data, objective)
     weight = None
@@ -304,11 +304,9 @@ def check(data: EncoderData, objective: str, where: str) -> None:
     columns = [data.texts_a, data.texts_b] + ([data.texts_c] if data.texts_c is not None else [])
     if not len(data) or len({len(column) for column in columns}) > 1:
         sizes = ", ".join(str(len(column)) for column in columns)
-        raise InputError(f"{where}: as many texts in each column were needed, at least one; there are {sizes}")
+        raise InputError(f"{where}: each column needs the same number of texts, at least one; found {sizes}")
     if objective == "triplet" and data.texts_c is None:
-        raise InputError(
-            f"{where}: triplet needs an anchor, a positive and a negative text; there are only two columns"
-        )
+        raise InputError(f"{where}: triplet needs an anchor, a positive and a negative text; found only two columns")
     if objective == "sbert-softmax":
         if data.labels is None or len(data.labels) != len(data):
             raise InputError(f"{where}: sbert-softmax needs a class for each pair; name its column with `label_col`")

@@ -327,7 +327,8 @@ class Engine:
         if not is_out_of_memory(error):
             return error
         return OutOfMemoryError(
-            f"no memory on {self.device} to train with {rows} rows at once; lower `batch_size` or `max_tokens`, or take a smaller model"
+            f"no memory on {self.device} to train with {rows} rows at once; lower `batch_size` or `max_tokens`, "
+            "or use a smaller model"
         )
 
 

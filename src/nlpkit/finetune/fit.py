@@ -169,7 +169,7 @@ def fit_setfit(
         MissingError, UsageError, InputError: see `load_embedder` and `train_setfit`.
     """
     if not text_inputs.plain:
-        raise UsageError("setfit reads one text a document; for pairs, context and words take another `method`")
+        raise UsageError("setfit reads one text per document; for pairs, context and words use another `method`")
     callbacks = callbacks or TrainingCallbacks()
     embedder = embedder or load_embedder(folder, max_tokens=training.max_tokens, device=engine.device)
     plan = training.schedule(method, len(train_rows))

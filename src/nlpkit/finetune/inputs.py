@@ -276,7 +276,7 @@ def spread(words: IntArray, y: Sequence[int] | LongArray, ignored: int) -> LongA
 
 def _check_room(room: int, max_tokens: int) -> None:
     if room < 1:
-        raise UsageError(f"`max_tokens={max_tokens}` has no room for a text beside the special tokens; take more")
+        raise UsageError(f"`max_tokens={max_tokens}` leaves no room for a text beside the special tokens; raise it")
 
 
 def share_room(a: int, b: int, room: int) -> tuple[int, int]:

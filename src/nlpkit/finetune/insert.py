@@ -77,8 +77,8 @@ class Inserted:
                 f"{name}: {_shape(parameters, name)} here, {_shape(state, name)} there" for name in wrong[:3]
             )
             raise InputError(
-                f"these weights are not of {self.method} in this model ({shapes}). Load them with the base and options "
-                "they were trained with"
+                f"these weights do not fit {self.method} in this model ({shapes}). Load them with the base and "
+                "options of their training"
             )
         with torch.no_grad():
             for name, p in parameters.items():
@@ -140,7 +140,7 @@ def insert(
     chosen = resolve(method, options or {})
     architecture = describe(model) if head else without_head(describe(model))
     if hasattr(model, _ROOT):
-        raise UsageError("this model has adapters already; remove() them first")
+        raise UsageError("this model already has adapters; remove() them first")
     d = architecture.hidden_size
     for name, most in {"r": 4 * d, "n": d, "lora_r": d, "prefix_length": MOST_PREFIX}.items():
         value = chosen.get(name, 0)

@@ -181,7 +181,8 @@ def load_prompt(
     masks = [place for place, token in enumerate([*head, *tail]) if token == network.mask_id]
     if len(masks) != 1:
         raise UsageError(
-            f"the tokenizer in {folder} reads {len(masks)} masks in the template, one was needed", parameter="template"
+            f"the tokenizer in {folder} reads {len(masks)} masks in the template, but exactly one is needed",
+            parameter="template",
         )
     room = network.max_tokens - network.frame.single - len(head) - len(tail)
     if room < LEAST_ROOM:
@@ -202,13 +203,14 @@ def _tokens(network: MlmNetwork, words: Sequence[str], *, spaced: bool, folder: 
         if len(ids) != 1:
             pieces = " ".join(network.tokenizer.convert_ids_to_tokens(list(ids)))
             raise UsageError(
-                f"`labels`: '{word}' is {len(ids)} tokens of the model in {folder} ({pieces or 'none'}), one was needed; "
-                "give the label words of one token, as in 'politics: government | election; …'",
+                f"`labels`: '{word}' is {len(ids)} tokens of the model in {folder} ({pieces or 'none'}), but label "
+                "words need one token; give such words, as in 'politics: government | election; …'",
                 parameter="labels",
             )
         if ids[0] == network.tokenizer.unk_token_id:
             raise UsageError(
-                f"`labels`: the model in {folder} does not know the word '{word}'; give the label another, as in 'politics: government; …'",
+                f"`labels`: the model in {folder} has no token for the word '{word}'; give the label another word, "
+                "as in 'politics: government; …'",
                 parameter="labels",
             )
         if ids[0] in tokens:

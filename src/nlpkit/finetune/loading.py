@@ -61,8 +61,8 @@ def load_model(place: Path, task: FinetuneTask, *, whole: bool, mean: bool) -> t
     lost = sorted(name for name in missing if name not in head)
     if lost and all("decoder." in name for name in lost):
         raise UsageError(
-            f"the model in {place} is the encoder of a {model.config.model_type} alone, and this task needs its decoder, too; take the "
-            "whole model, or a base such as BERT that is an encoder",
+            f"the model in {place} is only the encoder of a {model.config.model_type}, and this task also needs its "
+            "decoder; use the whole model, or an encoder such as BERT as base",
             parameter="base",
         )
     if lost:

@@ -37,7 +37,7 @@ def pooling_of(folder: Path, wanted: str, kind: TaskKind) -> str:
     of_words = kind in ("tokens", "answer")
     encoder = read_json(transformer_folder(folder) / "config.json", {}).get("model_type") in MODEL_TYPES
     if wanted == "mean" and (of_words or not encoder):
-        why = "the head reads each word" if of_words else f"the base is no encoder of type {', '.join(MODEL_TYPES)}"
+        why = "the head reads each word" if of_words else f"the base is not an encoder of type {', '.join(MODEL_TYPES)}"
         raise UsageError(f"`pooling=mean`: {why}; leave it out", parameter="pooling")
     if wanted != "auto":
         return wanted

@@ -215,9 +215,9 @@ def _options(text: str | None, usual: Mapping[str, Value], what: str, name: str)
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals or key not in values:
             known = ", ".join(f"{k}={_spell(v)}" for k, v in usual.items()) or "none"
-            raise UsageError(f"{what}: '{item.strip()}' is no option of {name} (its options: {known})")
+            raise UsageError(f"{what}: '{item.strip()}' is not an option of {name} (its options: {known})")
         if key in seen:
-            raise UsageError(f"{what}: {key} is there twice")
+            raise UsageError(f"{what}: {key} occurs twice")
         seen.add(key)
         values[key] = _value(value, usual[key], f"{what}: {key}")
     return values
@@ -232,7 +232,7 @@ def parse_methods(text: str) -> list[Method]:
     spelled = [method.spelling for method in methods]
     twice = next((s for s in spelled if spelled.count(s) > 1), None)
     if twice is not None:
-        raise UsageError(f"`method`: {twice} is there twice")
+        raise UsageError(f"`method`: {twice} occurs twice")
     return methods
 
 

@@ -380,7 +380,7 @@ def _tokenizer(place: Path) -> Any:
     tokenizer = load_tokenizer(place, words=False)
     if tokenizer.mask_token_id is None:
         raise UsageError(
-            f"the tokenizer in {place} has no mask token, so nothing can be masked; take another `base`",
+            f"the tokenizer in {place} has no mask token, so nothing can be masked; use another `base`",
             parameter="base",
         )
     return tokenizer

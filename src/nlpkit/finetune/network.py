@@ -257,7 +257,7 @@ def load_network(
     network = dress(model, tokenizer, task, method, seed=seed, max_tokens=window, quantization=quantization)
     if max_tokens is not None and network.max_tokens < max_tokens:
         raise UsageError(
-            f"`max_tokens={max_tokens}`: beside the vectors of {method.spelling} this model takes up to "
+            f"`max_tokens={max_tokens}`: with the vectors of {method.spelling}, this model reads up to "
             f"{network.max_tokens} tokens of a text"
         )
     network.made_up = made_up
@@ -298,7 +298,7 @@ def dress(
     elif family == "full":
         _sparse_embeddings(model)
     else:
-        raise UsageError(f"{method.name} trains a sentence encoder, no network with a head")
+        raise UsageError(f"{method.name} trains a sentence encoder, not a network with a head")
     model.to(device)
     if inserted is not None:
         trained = dict(inserted.parameters())
@@ -323,7 +323,7 @@ def beside_virtual(model: Any, max_tokens: int) -> tuple[int, int]:
     room = positions_of(model.config) - taken
     if room < 8:
         raise UsageError(
-            f"{taken} vectors before the text leave {max(room, 0)} tokens of the model's window; take fewer"
+            f"{taken} vectors before the text leave {max(room, 0)} tokens of the model's window; use fewer"
         )
     return min(max_tokens, room), virtual_tokens(model)
 

@@ -33,15 +33,15 @@ class HeldOutOptions:
 
     PANEL: ClassVar[str] = "Data"
 
-    test: Annotated[Path | Any | None, Param("Labelled documents that the model is scored on.", metavar="FILE")] = None
+    test: Annotated[Path | Any | None, Param("Labelled documents to score the model on.", metavar="FILE")] = None
     dev: Annotated[Path | Any | None, Param("Labelled documents that decide when training stops.", metavar="FILE")] = (
         None
     )
-    split: Annotated[str | None, Param("Column whose values are train, dev and test.", metavar="COL")] = None
+    split: Annotated[str | None, Param("Column with the values train, dev and test.", metavar="COL")] = None
     holdout: Annotated[
         float,
         Param(
-            "Share of documents held out for testing when nothing else says what the model is scored on.",
+            "Share of documents held out for testing if no other test is chosen.",
             metavar="SHARE",
         ),
     ] = 0.2
@@ -51,13 +51,15 @@ class HeldOutOptions:
         """Raise UsageError for options that contradict each other."""
         sources = self.scored_on()
         if len(sources) > 1:
-            raise UsageError(f"{' and '.join(sources)} each say what the model is scored on; keep one")
+            raise UsageError(f"{' and '.join(sources)} each choose the test documents; keep one")
         if self.split is not None and self.dev is not None:
-            raise UsageError("`split` and `dev` both say which documents are dev; keep one", parameter="dev")
+            raise UsageError("`split` and `dev` both choose the dev documents; keep one", parameter="dev")
         if not 0 < self.holdout < 1:
             raise UsageError(f"`holdout={self.holdout:g}`: a share between 0 and 1 is needed", parameter="holdout")
         if sources and self.holdout != HeldOutOptions().holdout:
-            raise UsageError(f"{sources[0]} says what the model is scored on; leave `holdout` out", parameter="holdout")
+            raise UsageError(
+                f"{sources[0]} already chooses the test documents; leave `holdout` out", parameter="holdout"
+            )
 
     def scored_on(self) -> list[str]:
         """Return the options that say what the model is scored on, as messages name them."""
@@ -77,65 +79,68 @@ class HeldOutOptions:
 class DatasetOptions(HeldOutOptions):
     """Documents that are learned from, their labels, and the documents the model is scored on."""
 
-    cv: Annotated[int | None, Param("Number of folds of cross-validation.", metavar="K", min=2)] = None
+    cv: Annotated[int | None, Param("Number of cross-validation folds.", metavar="K", min=2)] = None
     shots: Annotated[
         Shots,
-        Param("Number of training documents of each class; several, such as 8,64,all, are compared.", metavar="N,…"),
+        Param("Number of training documents per class. A list such as 8,64,all is compared.", metavar="N,…"),
     ] = None
     totals: Annotated[
         Shots,
         Param(
-            "Number of training documents in all, each class with its share; several, such as 10,100, are compared.",
+            "Total number of training documents, with the classes in proportion. A list such as 10,100 is compared.",
             metavar="N,…",
         ),
     ] = None
     task: Annotated[
         str,
         Param(
-            "Kind of the labels: classes, labels (several for each document), ordinal (classes in an order), regression, words (one "
-            "label for each word) or answers (to the question of `pair_col`); auto takes the kind from the labels."
+            "Kind of labels: classes, labels (several per document), ordinal (ordered classes), regression, words "
+            "(a label for each word) or answers (to the question in `pair_col`). auto looks at the labels."
         ),
     ] = "auto"
     order: Annotated[
         str | tuple[str, ...] | None,
-        Param("All labels of `task=ordinal`, the lowest first: bad,ok,good; numbers need no order.", metavar="LABEL,…"),
+        Param(
+            "All labels of `task=ordinal` from lowest to highest, such as bad,ok,good. Numbers need no order.",
+            metavar="LABEL,…",
+        ),
     ] = None
     annotators: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Columns of several coders, such as anna,ben,chiara: the shares of their labels are learned (soft labels) instead of one label "
-            "for each text.",
+            "Columns with the labels of several coders (anna,ben,chiara). The model learns the shares of their "
+            "labels (soft labels) instead of one label for each text.",
             metavar="COLS",
         ),
     ] = None
     annotators_by: AnnotatorsBy = VOTES
     unlabelled: Annotated[
         Path | Any | None,
-        Param("Texts without labels that pet, ipet and adasent also learn from.", metavar="FILE"),
+        Param("Unlabelled texts, from which pet, ipet and adasent also learn.", metavar="FILE"),
     ] = None
     words_col: Annotated[
         str,
-        Param(
-            "Column with lists of words that each have a label; without it the text is split at spaces.", metavar="COL"
-        ),
+        Param("Column with lists of words, one label per word. Default: the text, split at spaces.", metavar="COL"),
     ] = DEFAULT_WORDS
     context: Annotated[
         int,
-        Param("Number of documents before and after each one that the model reads with it.", metavar="N", min=0),
+        Param("Number of documents before and after each document that the model also reads.", metavar="N", min=0),
     ] = 0
-    context_by: Annotated[str | None, Param("Column at whose changes the context ends.", metavar="COL")] = None
+    context_by: Annotated[
+        str | None, Param("Column whose change ends the context (such as a dialogue number).", metavar="COL")
+    ] = None
     answer_start_col: Annotated[
         str | None,
         Param(
-            "Column with the character at which the answer starts, from 0; default: where it first occurs.",
+            "Column with the character position at which the answer starts, from 0. Default: its first occurrence.",
             metavar="COL",
         ),
     ] = None
-    answer_tokens: Annotated[int, Param("Number of tokens of an answer at most.", metavar="N", min=1)] = 30
+    answer_tokens: Annotated[int, Param("Maximum number of tokens of an answer.", metavar="N", min=1)] = 30
     overlap: Annotated[
         int,
         Param(
-            "Number of tokens that two windows of a long text have in common, with answers and words.",
+            "Number of tokens shared by neighbouring windows of a long text, for answers and words.",
             metavar="N",
             min=0,
         ),
@@ -143,13 +148,17 @@ class DatasetOptions(HeldOutOptions):
     label_sep: Annotated[
         str | None,
         Param(
-            "Text between several labels in one cell, such as ';'; a column of lists needs no separator.",
+            "Separator of several labels in one cell, such as ';'. A column of lists needs none.",
             metavar="TEXT",
         ),
     ] = None
-    twins: Annotated[
+    near_duplicates: Annotated[
         float,
-        Param("Similarity from which test documents are reported as near-duplicates of training documents; 0: never."),
+        Param(
+            "Similarity from which a test document is reported as a near-duplicate of a training document; 0 = "
+            "no search.",
+            ("near_duplicates", "twins"),
+        ),
     ] = 0.9
 
     def check(self) -> None:
@@ -157,15 +166,16 @@ class DatasetOptions(HeldOutOptions):
         HeldOutOptions.check(self)
         if self.shots is not None and self.totals is not None:
             raise UsageError(
-                "`shots` and `totals` both say how many documents are learned from; keep one", parameter="totals"
+                "`shots` and `totals` both set the number of training documents; keep one", parameter="totals"
             )
         if self.cv is not None and (self.dev is not None or self.shots is not None or self.totals is not None):
             raise UsageError(
-                "`cv` deals all documents into folds; leave `dev`, `shots` and `totals` out", parameter="cv"
+                "`cv` divides all documents into folds; leave `dev`, `shots` and `totals` out", parameter="cv"
             )
-        if self.twins and not 0.3 <= self.twins <= 1:
+        if self.near_duplicates and not 0.3 <= self.near_duplicates <= 1:
             raise UsageError(
-                f"`twins={self.twins:g}`: a similarity from 0.3 to 1 is needed, or 0 for none", parameter="twins"
+                f"`near_duplicates={self.near_duplicates:g}`: it must be a similarity from 0.3 to 1, or 0 for no search",
+                parameter="near_duplicates",
             )
         if self.label_sep == "":
             raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
@@ -174,29 +184,29 @@ class DatasetOptions(HeldOutOptions):
         check_annotators_by(self.annotators_by, self.annotators)
         if self.annotators is not None and (self.task not in ("auto", "classes") or self.label_sep is not None):
             raise UsageError(
-                "`annotators` make soft labels of classes; leave `task` and `label_sep` out, or write one label for each text with nlpkit "
-                "annotate majority",
+                "`annotators` give soft labels of classes; leave `task` and `label_sep` out, or write one label "
+                "per text with nlpkit annotate majority",
                 parameter="annotators",
             )
         if self.order is not None and self.task != "ordinal":
             raise UsageError(
-                "`order` is of the labels of `task=ordinal`; leave it out, or give `task=ordinal`", parameter="order"
+                "`order` only applies to `task=ordinal`; leave it out, or add `task=ordinal`", parameter="order"
             )
         usual = DatasetOptions()
         for name in ("answer_start_col", "answer_tokens"):
             if self.task != "answers" and getattr(self, name) != getattr(usual, name):
-                raise UsageError(f"`{name}` is of `task=answers`; leave it out, or give `task=answers`", parameter=name)
+                raise UsageError(
+                    f"`{name}` only applies to `task=answers`; leave it out, or add `task=answers`", parameter=name
+                )
         if self.task == "answers" and self.pair_col is None:
             raise UsageError(
                 "`task=answers` needs the questions to the texts; name their column with `pair_col`",
                 parameter="pair_col",
             )
         if self.context and self.pair_col is not None:
-            raise UsageError("`context` and `pair_col` each bring a second text; keep one", parameter="context")
+            raise UsageError("`context` and `pair_col` each add a second text; keep one", parameter="context")
         if self.context_by is not None and not self.context:
-            raise UsageError(
-                "`context_by` says where the context of `context` ends; add `context=1`", parameter="context_by"
-            )
+            raise UsageError("`context_by` limits the `context`; add `context=1`", parameter="context_by")
         self.sizes()
 
     @property
@@ -246,7 +256,7 @@ class DatasetOptions(HeldOutOptions):
                     parameter=name,
                 )
         if len(set(sizes)) < len(sizes):
-            raise UsageError(f"`{name}={shown}`: a number is there twice", parameter=name)
+            raise UsageError(f"`{name}={shown}`: a number occurs twice", parameter=name)
         return sizes
 
     def plain(self) -> dict[str, Any]:
@@ -255,7 +265,7 @@ class DatasetOptions(HeldOutOptions):
         return {
             **files, "split": self.split, "cv": self.cv, "holdout": self.holdout, "pair_col": self.pair_col, "negative_col": None,
             "words_col": self.words_col, "context": self.context, "context_by": self.context_by, "label_sep": self.label_sep,
-            "twins": self.twins, "order": self.labels_in_order,
+            "twins": self.near_duplicates, "order": self.labels_in_order,
             **({"annotators": self.coders, "annotators_by": self.annotators_by} if self.coders else {}),
             "answer_start_col": self.answer_start_col, "answer_tokens": self.answer_tokens, "overlap": self.overlap,
         }  # fmt: skip
@@ -270,57 +280,58 @@ class FinetuneOptions:
     method: Annotated[
         str,
         Param(
-            "Method of fine-tuning: full, head, bitfit, lora, dora, ia3, prefix, prompt, pfeiffer, houlsby, parallel, compacter, "
-            "compacter++, mam, unipelt, setfit, adasent, pet, ipet, petapter(lora) or tfew, with options as in lora(r=8,alpha=16); "
-            "several, or all, are compared; "
-            "auto: setfit for few documents (with many classes lora), else full.",
+            "Fine-tuning method: full, head, bitfit, lora, dora, ia3, prefix, prompt, pfeiffer, houlsby, parallel, "
+            "compacter, compacter++, mam, unipelt, setfit, adasent, pet, ipet, petapter(lora) or tfew. Options go "
+            "in brackets: lora(r=8,alpha=16). Several, or all, are compared. auto: setfit for few documents (lora "
+            "with many classes), otherwise full.",
             metavar="NAME(…),…",
         ),
     ] = "auto"
-    base: Annotated[str, Param("Model that is fine-tuned: a folder, or a name on the hub.", metavar="MODEL"), READ] = (
+    base: Annotated[str, Param("Model to fine-tune: a folder or a Hugging Face name.", metavar="MODEL"), READ] = (
         DEFAULT_ENCODER
     )
     quantize: Annotated[
         str | None,
         Param(
-            "Storage of the frozen base, with lora and other methods that add weights: nf4 (4 bits, QLoRA), or int8 (8 bits; faster "
-            "on processors with AVX-512 VNNI).",
+            "Precision of the frozen base for lora and other methods that add weights: nf4 (4 bits, QLoRA), or "
+            "int8 (8 bits; faster on processors with AVX-512 VNNI).",
             metavar="nf4|int8",
         ),
     ] = None
     double_quant: Annotated[
-        bool, Param("Store the scales of the blocks of nf4 in 8 bits as well: 0.13 instead of 0.5 bits a weight.")
+        bool, Param("Also store the nf4 block scales in 8 bits: 0.13 instead of 0.5 bits per weight.")
     ] = False
     crf: Annotated[
         bool,
         Param(
-            "Lay a linear-chain CRF over the labels of words: the most probable sequence, for BIO labels a valid one."
+            "Add a linear-chain CRF over the labels of words. It chooses the most probable sequence; with BIO "
+            "labels, only valid ones."
         ),
     ] = False
     patterns: Annotated[
         Path | Any | None,
-        Param("Patterns and words for the labels of pet, ipet, petapter and tfew (TOML).", metavar="FILE"),
+        Param("Patterns and label words for pet, ipet, petapter and tfew (TOML).", metavar="FILE"),
     ] = None
     seeds: Annotated[
-        int, Param("Number of trainings with consecutive seeds; scores get a mean and a deviation.", min=1)
+        int, Param("Number of trainings with consecutive seeds. Scores get a mean and a standard deviation.", min=1)
     ] = 1
     protocol: Annotated[
         str | None,
         Param(
-            "Protocol of a comparison: course, with 5 samples of documents, 5 trainings on each and their majority vote; as in "
-            "course(samples=5,repeats=5).",
+            "Protocol of a comparison: majority(samples=5,repeats=5) trains 5 times on each of 5 samples of documents and "
+            "takes the majority vote (Rieger et al. 2024).",
             metavar="NAME(…)",
         ),
     ] = None
     probabilities: Annotated[bool, Param("Add a column with the probability of each label.", panel="Output")] = False
-    ci: Annotated[float, Param("Level of the confidence intervals; 0: no intervals.", panel="Output")] = 0.95
+    ci: Annotated[float, Param("Confidence level of the intervals; 0 = no intervals.", panel="Output")] = 0.95
     merge: Annotated[
-        bool, Param("Also save the whole model with the updates of lora or dora added to its weights.", panel="Output")
+        bool, Param("Also save the whole model, with the lora or dora updates merged into its weights.", panel="Output")
     ] = False
     export: Annotated[
         Path | None,
         Param(
-            "Folder for the setfit library that is written as well; its head is a pickle.",
+            "Also write the model to this folder for the setfit library. Its head is a pickle.",
             metavar="DIR",
             panel="Output",
         ),
@@ -332,7 +343,7 @@ class FinetuneOptions:
         if self.quantize is not None and self.quantize not in CODES:
             raise unknown_value("quantize", self.quantize, CODES)
         if self.double_quant and self.quantize != "nf4":
-            raise UsageError("`double_quant` is for the blocks of nf4; add `quantize=nf4`", parameter="double_quant")
+            raise UsageError("`double_quant` only applies to nf4; add `quantize=nf4`", parameter="double_quant")
         return None if self.quantize is None else Quantization(self.quantize, self.double_quant)
 
     def methods(self) -> list[Method] | None:

@@ -132,7 +132,8 @@ def hold_out(dataset: PairDataset, share: float, *, seed: int) -> None:
         order = order[last[place[last] > 0]]
         if not len(order):
             raise InputError(
-                f"each of {len(rows):,} labels has one row, which cannot be in training and test; add rows, or give the test with `test`"
+                f"each of {len(rows):,} labels has one row, which cannot be in both training and test; add rows, or "
+                "name test rows with `test`"
             )
     dataset.split[order[:n]] = TEST
 
@@ -175,6 +176,7 @@ def check_classes(dataset: PairDataset, options: HeldOutOptions) -> None:
         labels = with_counts(unseen.most_common())
         if number == DEV:
             raise InputError(
-                f"{options.name_of(name)}: labels that no training row has: {labels}; spell them alike, or add such rows to training"
+                f"{options.name_of(name)}: labels that no training row has: {labels}; use the same spelling, or add "
+                "such rows to training"
             )
-        reporting.warn(f"labels of test rows that no training row has: {labels}; always wrong")
+        reporting.warn(f"labels of test rows that no training row has: {labels}; these are always counted as wrong")

@@ -80,8 +80,9 @@ def load_pattern_network(
     mlm = load_mlm(folder, device=device, seed=seed, max_tokens=max_tokens)
     if mlm.head_is_new:
         raise UsageError(
-            f"{method.name} needs a masked language model, and {folder} has no head that guesses masked words; take another `base`, or "
-            "train such a head on texts of your own: nlpkit train-encoder TEXTS.jsonl `objective=mlm`, then its model/transformers",
+            f"{method.name} needs a masked language model, and {folder} has no head for masked words; use another "
+            "`base`, or train a head on your own texts: nlpkit train-encoder TEXTS.jsonl `objective=mlm`, then its "
+            "model/transformers",
             parameter="base",
         )
     if method.name != "petapter":
@@ -138,8 +139,8 @@ def _of_base(mlm: MlmNetwork, tokens: LongArray, width: int) -> WordHead:
     weight, bias = mlm.output_words()
     if len(dense) != 1 or len(norms) != 1 or weight.shape[1] != width:
         raise UsageError(
-            f"`head=base` needs a head of one layer h → h, a norm and h → words, and a {mlm.model.config.model_type} model has "
-            "another; take head=new or head=frozen",
+            "`head=base` needs a head of one layer h → h, a norm and h → words, and a "
+            f"{mlm.model.config.model_type} model has another head; use head=new or head=frozen",
             parameter="method",
         )
     with torch.random.fork_rng(devices=[]):

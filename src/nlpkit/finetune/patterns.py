@@ -67,16 +67,16 @@ class Patterns:
         needed = " and ".join(f"[{slot}]" for slot in slots)
         for text in self.texts:
             if sorted(_SLOT.findall(text)) != sorted(slots):
-                raise InputError(f"{where}: the pattern '{text}' has to hold {needed} once", parameter="patterns")
+                raise InputError(f"{where}: the pattern '{text}' must contain {needed} once", parameter="patterns")
             if text.count(MASK) < masks[0]:
                 raise InputError(
-                    f"{where}: the pattern '{text}' has no {MASK}, the gap that words stand for", parameter="patterns"
+                    f"{where}: the pattern '{text}' has no {MASK}, the gap for the label word", parameter="patterns"
                 )
             if text.count(MASK) > masks[1]:
                 raise InputError(f"{where}: the pattern '{text}' has more than one {MASK}", parameter="patterns")
         if len(set(self.texts)) < len(self.texts):
             twice = next(text for text in self.texts if list(self.texts).count(text) > 1)
-            raise InputError(f"{where}: the pattern '{twice}' is there twice", parameter="patterns")
+            raise InputError(f"{where}: the pattern '{twice}' occurs twice", parameter="patterns")
         label_of: dict[str, str] = {}
         for label, words in self.words.items():
             if not words or any(not word.strip() for word in words):
@@ -134,8 +134,8 @@ def fill_pattern(
     room = network.max_tokens - network.frame.single - fixed
     if room < 1:
         raise UsageError(
-            f"the pattern '{pattern}' has {fixed} tokens, which leaves no room for a text in a window of {network.max_tokens}; "
-            "raise `max_tokens`, or shorten it",
+            f"the pattern '{pattern}' has {fixed} tokens, and leaves no room for a text in a window of "
+            f"{network.max_tokens}; raise `max_tokens`, or shorten it",
             parameter="patterns",
         )
     columns = {"text": texts, "text_a": texts, "text_b": seconds or ()}
@@ -247,8 +247,8 @@ def verbalizers_of(network: MlmNetwork, patterns: Patterns, labels: Sequence[str
                 )
             if len(ids) not in counts:
                 raise InputError(
-                    f"the word '{word}' of label '{label}' is {wording.counted(len(ids), 'piece')} ({shown}), and the patterns have "
-                    f"{masks} {MASK}; take another word, or a pattern with {len(ids)} {MASK}",
+                    f"the word '{word}' of label '{label}' is {wording.counted(len(ids), 'piece')} ({shown}), and "
+                    f"the patterns have {masks} {MASK}; use another word, or a pattern with {len(ids)} {MASK}",
                     parameter="patterns",
                 )
             if chosen[len(ids)].setdefault(tuple(ids), j) != j:
@@ -356,7 +356,7 @@ def search_words(
                 chosen[label].append(spelled[best])
     if not all(chosen.values()):
         raise InputError(
-            "the vocabulary of the base has not a word of one piece for each label; give words in `patterns`",
+            "the vocabulary of the base does not have a one-piece word for each label; give words in `patterns`",
             parameter="patterns",
         )
     return chosen

@@ -357,8 +357,8 @@ def _check_single_masks(patterns: Patterns, label: str) -> None:
     several = next((text for text in patterns.texts if text.count(MASK) > 1), None)
     if several is not None:
         raise InputError(
-            f"label '{label}' has no words, and they are searched for only with one {MASK}; give it words, or leave the pattern "
-            f"'{several}' out",
+            f"label '{label}' has no words, and words are only searched for patterns with one {MASK}; add words, or "
+            f"leave the pattern '{several}' out",
             parameter="patterns",
         )
 

@@ -13,7 +13,8 @@ from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.predictions import TaskPredictions
 from nlpkit.types import BoolArray, FloatArray, IntArray
 
-PROTOCOLS: dict[str, dict[str, Value]] = {"course": {"samples": 5, "repeats": 5}}
+PROTOCOLS: dict[str, dict[str, Value]] = {"majority": {"samples": 5, "repeats": 5}}
+_EARLIER_NAME = "course"  # of majority
 TOTALS = "10,100"  # where neither `shots` nor `totals` is given
 
 
@@ -21,7 +22,7 @@ TOTALS = "10,100"  # where neither `shots` nor `totals` is given
 class Protocol:
     """So many samples of the training documents, and so many trainings on each, which differ in their seeds.
 
-    The course's (Rieger et al. 2024, §5): 5 stratified samples of 10 and of 100 documents, 5 trainings on each, the whole test.
+    The defaults (Rieger et al. 2024, §5): 5 stratified samples of 10 and of 100 documents, 5 trainings on each, the whole test.
     """
 
     name: str
@@ -35,11 +36,13 @@ class Protocol:
 
 
 def parse_protocol(text: str) -> Protocol:
-    """Return the protocol that is spelled like `course` or `course(samples=3)`.
+    """Return the protocol that is spelled like `majority` or `majority(samples=3)`.
 
     Raises:
         UsageError: no such protocol or option, or fewer than one sample or training.
     """
+    if text == _EARLIER_NAME or text.startswith(f"{_EARLIER_NAME}("):
+        text = text.replace(_EARLIER_NAME, "majority", 1)
     name, options = parse_options(text, PROTOCOLS, "protocol")
     for option, value in options.items():
         if int(value) < 1:

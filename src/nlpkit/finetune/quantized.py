@@ -181,13 +181,13 @@ def quantize(model: Any, quantization: Quantization, *, keep: frozenset[str]) ->
     linear = [(n, m) for n, m in model.named_modules() if type(m) is nn.Linear and f"{n}.weight" not in keep]
     if not linear:
         raise UsageError(
-            f"the base, a {model.config.model_type}, has no linear layers that could be quantised: its matrices lie the other way round; "
-            "leave `quantize` out",
+            f"the base, a {model.config.model_type}, has no linear layers that could be quantised, because its "
+            "matrices are transposed; leave `quantize` out",
             parameter="quantize",
         )
     for name, layer in linear:
         if not torch.isfinite(layer.weight).all():
-            raise InputError(f"the base has a weight that is no finite number ({name}.weight); take another `base`")
+            raise InputError(f"the base has a weight that is not a finite number ({name}.weight); use another `base`")
         _replace(model, name, QuantizedLinear(layer, quantization))
         _trim()
     for parameter in model.parameters():  # those left are parts of a file in memory, which would stay there as a whole

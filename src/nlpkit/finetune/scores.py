@@ -137,7 +137,7 @@ def check_bounds(bounds: Sequence[Bound], dataset: FinetuneDataset) -> None:
     }[dataset.kind]  # fmt: skip
     for bound in bounds:
         if bound.metric and bound.metric not in possible:
-            raise UsageError(f"a gate on {bound.metric}: there are {', '.join(possible)}")
+            raise UsageError(f"a gate on {bound.metric}: possible are {', '.join(possible)}")
 
 
 def spread_over_seeds(by_seed: Mapping[int, ClassifierScores]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class SetFitModel:
         column = {name: j for j, name in enumerate(self.names)}
         unknown = next((name for name in names if name not in column), None)
         if unknown is not None:
-            raise InputError(f"'{unknown}' is no class of this model (its classes: {listed(self.names, 20)})")
+            raise InputError(f"'{unknown}' is not a class of this model (its classes: {listed(self.names, 20)})")
         return np.ascontiguousarray(scores[:, [column[name] for name in names]])
 
     def probabilities(self, embeddings: Float32Array, names: Sequence[str] | None = None) -> FloatArray:
@@ -268,18 +268,19 @@ def check_options(values: Mapping[str, Any]) -> None:
         )
     if values["head"] not in HEADS:
         raise UsageError(
-            f"setfit(head={values['head']}): the head was to be one of {', '.join(HEADS)}", parameter="method"
+            f"setfit(head={values['head']}): the head must be one of {', '.join(HEADS)}", parameter="method"
         )
     for name, least in {"R": 1, "epochs": 0, "max_pairs": 0, "head_epochs": 1, "head_batch": 1}.items():
         if values[name] < least:
-            raise UsageError(f"setfit({name}={values[name]}): {name} was to be at least {least}", parameter="method")
+            raise UsageError(f"setfit({name}={values[name]}): {name} must be at least {least}", parameter="method")
     if values["C"] < 0:
         raise UsageError(
-            f"setfit(C={values['C']}): C was to be above 0, or 0 for one by the number of classes", parameter="method"
+            f"setfit(C={values['C']}): C must be above 0, or 0 to choose it by the number of classes",
+            parameter="method",
         )
     for name in ("head_rate", "body_rate"):
         if not values[name] > 0:
-            raise UsageError(f"setfit({name}={values[name]}): {name} was to be above 0", parameter="method")
+            raise UsageError(f"setfit({name}={values[name]}): {name} must be above 0", parameter="method")
     if values["head"] == "differentiable":
         unread = {"C": "head=logistic"}
     else:

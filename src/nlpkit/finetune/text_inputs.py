@@ -123,7 +123,7 @@ def words_of(table: pa.Table | pa.RecordBatch, column: str) -> list[list[str]]:
     values = table.column(column).to_pylist()
     if any(v is not None and not isinstance(v, list) for v in values):
         raise ColumnError(
-            f"column '{column}' has to hold lists of words; name another one with `words_col`", parameter="words_col"
+            f"column '{column}' must hold lists of words; name another column with `words_col`", parameter="words_col"
         )
     return [[str(w) for w in words or ()] for words in values]
 

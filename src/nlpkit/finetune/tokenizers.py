@@ -20,7 +20,7 @@ def transformer_folder(folder: Path) -> Path:
         return folder
     listed = json.loads(modules.read_text(encoding="utf-8"))
     if not listed or not str(listed[0].get("type", "")).endswith("Transformer"):
-        raise MissingError(f"{folder}: its first module is no transformer, so there is nothing to fine-tune")
+        raise MissingError(f"{folder}: its first module is not a transformer, so there is nothing to fine-tune")
     return folder / str(listed[0].get("path", ""))
 
 
@@ -40,7 +40,7 @@ def check_padding(model: Any, tokenizer: Any) -> None:
             tokenizer.padding_side, model.config.pad_token_id = "right", tokenizer.pad_token_id
     if kind not in MODEL_TYPES and (tokenizer.pad_token_id is None or tokenizer.padding_side != "right"):
         raise UsageError(
-            f"the base is of type '{kind}', which reads no texts padded at their end; choose another `base`",
+            f"the base is of type '{kind}', which cannot read texts padded at the end; choose another `base`",
             parameter="base",
         )
 
@@ -100,7 +100,7 @@ def load_tokenizer(place: Path, *, words: bool) -> Any:
         except Exception as error:  # every tokenizer fails in its own way
             raise MissingError(f"{place} has no tokenizer that can be read: {first_line(error)}") from None
     if not any((place / name).is_file() for name in {*tokenizer.vocab_files_names.values(), "tokenizer.json"}):
-        raise MissingError(f"{place} has no tokenizer: neither tokenizer.json nor a vocabulary is there")
+        raise MissingError(f"{place} has no tokenizer: no tokenizer.json and no vocabulary")
     if not getattr(tokenizer, "is_fast", False):
         raise MissingError(f"the tokenizer in {place} is not a fast one (tokenizer.json); convert it first")
     if _lowers(place):

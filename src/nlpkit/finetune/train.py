@@ -175,7 +175,7 @@ def train(
                     if keep_best and current.best:
                         diverged = current.step + 1
                         break
-                    raise InputError(f"the loss of step {current.step + 1:,} is no number any more; lower `lr`")
+                    raise InputError(f"the loss of step {current.step + 1:,} is no longer a number; lower `lr`")
                 whole = False
                 if engine.unscale(parameters):
                     _clip(parameters, plan.clip)

@@ -34,23 +34,24 @@ class ScheduleOptions:
 
     epochs: Annotated[
         int | None,
-        Param("Passes over the training documents; default: set by the method or objective.", min=1),
+        Param("Passes over the training documents. Default: set by the method or objective.", min=1),
     ] = None
-    max_steps: Annotated[int | None, Param("Number of training steps after which training ends.", min=1)] = None
+    max_steps: Annotated[int | None, Param("Maximum number of training steps.", min=1)] = None
     batch_size: Annotated[
-        int | None, Param("Documents per training step; default: 16, with the objectives mlm and mnrl 32.", min=1)
+        int | None, Param("Documents per training step. Default: 16; 32 for the objectives mlm and mnrl.", min=1)
     ] = None
-    lr: Annotated[float | None, Param("Learning rate; default: set by the method or objective.")] = None
+    lr: Annotated[float | None, Param("Learning rate. Default: set by the method or objective.")] = None
     warmup: Annotated[
         float | None,
-        Param("Share of the steps during which the learning rate grows; default: 0.1, with the objective mlm 0.06."),
+        Param("Share of the steps in which the learning rate rises. Default: 0.1; 0.06 for the objective mlm."),
     ] = None
-    weight_decay: Annotated[float | None, Param("Weight decay of AdamW; default: 0.01, and 0 for setfit.")] = None
+    weight_decay: Annotated[float | None, Param("Weight decay of AdamW. Default: 0.01; 0 for setfit.")] = None
     patience: Annotated[
-        int, Param("Number of scores on dev documents without a gain after which training ends; 0: never.", min=0)
+        int, Param("Stop after this many scores on the dev documents without improvement; 0 = never.", min=0)
     ] = 3
     max_tokens: Annotated[
-        int | None, Param("Number of tokens of a text that the model sees; default: the model's window.", min=4)
+        int | None,
+        Param("Maximum number of tokens of a text that the model reads. Default: the model's window.", min=4),
     ] = None
 
     def check(self) -> None:
@@ -71,7 +72,7 @@ class ScheduleOptions:
         """Raise UsageError for a `patience` that was given, and is not 0, without dev documents."""
         if self.patience not in (0, ScheduleOptions().patience) and not dev:
             raise UsageError(
-                "`patience` ends training by its scores on dev documents; give them with `dev`, or leave it out",
+                "`patience` stops training by the scores on dev documents; name them with `dev`, or leave it out",
                 parameter="patience",
             )
 
@@ -91,28 +92,29 @@ class TrainingOptions(ScheduleOptions):
     head_lr: Annotated[
         float | None,
         Param(
-            "Learning rate of the new classification head; default: set by the method, 2e-3 if there are more classes than "
-            "documents in a batch."
+            "Learning rate of the new classification head. Default: set by the method; 2e-3 if there are more "
+            "classes than documents in a batch."
         ),
     ] = None
     class_weight: Annotated[
         str,
         Param(
-            "Weighting of the classes: none, or balanced (every class weighs the same, as in setfit by itself where documents are few).",
+            "Class weights: none, or balanced (all classes count equally). setfit is balanced in any case if "
+            "documents are few.",
             metavar="none|balanced",
         ),
     ] = "none"
     pooling: Annotated[
         str,
         Param(
-            "What the new head reads: mean (of all tokens), or transformers (as its classifiers do; of BERT the first token); auto: mean "
-            "on a sentence encoder that was trained with it.",
+            "Input of the new head: mean (of all tokens), or transformers (as in its classifiers; for BERT the "
+            "first token). auto: mean if the base is a sentence encoder trained with it.",
             metavar="auto|mean|transformers",
         ),
     ] = "auto"
-    calibrate: Annotated[
-        bool, Param("Fit a temperature on the dev documents, so that probabilities are as often right as they say.")
-    ] = False
+    calibrate: Annotated[bool, Param("Calibrate the probabilities with a temperature fitted on the dev documents.")] = (
+        False
+    )
 
     def check(self) -> None:
         """Raise UsageError for values that are out of range."""
@@ -188,11 +190,14 @@ class HardwareOptions:
 
     PANEL: ClassVar[str] = "Run"
 
-    device: Annotated[str | None, Param("Device: cpu, cuda or mps; default: the best there is.")] = None
+    device: Annotated[str | None, Param("Device: cpu, cuda or mps. Default: the fastest available.")] = None
     precision: Annotated[
-        str, Param("Precision of products: fp32, bf16 or fp16; auto: bf16 on a GPU that has it, else fp32.")
+        str,
+        Param(
+            "Precision of matrix products: fp32, bf16 or fp16. auto: bf16 on a GPU that supports it, otherwise fp32."
+        ),
     ] = "auto"
-    offline: Annotated[bool, Param("Never ask the hub for a model.")] = False
+    offline: Annotated[bool, Param("Never contact the Hugging Face hub.")] = False
 
     def check(self) -> None:
         """Raise UsageError for a precision there is not."""

@@ -184,7 +184,7 @@ class TrialRunner:
             facts, arrays = done
             if not np.array_equal(arrays["rows"], rows):
                 raise InputError(
-                    f"checkpoint {self.store.path} is of other documents; `force` without `resume` drops it"
+                    f"checkpoint {self.store.path} belongs to other documents; `force` without `resume` deletes it"
                 )
             reporting.note(f"{title}: taken from the checkpoint")
             curve = [LogPoint(**p) for p in facts.pop("curve")]
@@ -232,15 +232,15 @@ class TrialRunner:
         facts = _facts(config, dataset, trained, len(train_rows), len(dev_rows))
         if trained.unfit:
             reporting.warn(
-                f"{config.title}: {wording.counted(trained.unfit, 'answer')} in no window whole, so not learned from; take more "
-                "`max_tokens` or `overlap`"
+                f"{config.title}: {wording.counted(trained.unfit, 'answer')} do not fit into a window and are not "
+                "learned; raise `max_tokens` or `overlap`"
             )
         if self.options.calibrate:
             facts["temperature"] = trained.temperature
             if trained.temperature is None:
                 reporting.warn(
-                    f"{config.title}: no error among {wording.counted(len(dev_rows), 'dev document')}, so no temperature is the best; "
-                    "probabilities stay as they are: give more dev documents"
+                    f"{config.title}: no error among {wording.counted(len(dev_rows), 'dev document')}, so no "
+                    "temperature can be fitted and probabilities are unchanged; give more dev documents"
                 )
         facts["bytes"] = self.write_model(config.method, trained, task, keep=keep)
         curve = list(trained.outcome.curve)
@@ -260,7 +260,7 @@ def load_resume_state(store: TrialStore, key: str, title: str) -> State | None:
     """Return the state of a training that was interrupted, and say so; None when there is none."""
     state = store.state(key)
     if state is not None:
-        reporting.note(f"{title}: going on after step {state.step:,}")
+        reporting.note(f"{title}: continuing after step {state.step:,}")
     return state
 
 
@@ -268,8 +268,8 @@ def warn_truncation(n: int, share: float, noun: str) -> None:
     """Warn of texts that are longer than the window; noun: what has such a text."""
     if n:
         reporting.warn(
-            f"{wording.counted(n, noun)} longer than the window of the model: {wording.percent(share)} of all tokens are not seen; "
-            "see `max_tokens`, or cut them with nlpkit preprocess `unit`"
+            f"{wording.counted(n, noun)} longer than the window of the model: {wording.percent(share)} of all "
+            "tokens are not read; see `max_tokens`, or split the documents with nlpkit preprocess `unit`"
         )
 
 

@@ -60,7 +60,7 @@ def read_wide(
         )
     twice = next((c for i, c in enumerate(coders) if c in coders[:i]), None)
     if twice is not None:
-        raise UsageError(f"the column '{twice}' is named twice; a coder agrees with himself", parameter="annotators")
+        raise UsageError(f"the column '{twice}' is named twice; name each coder once", parameter="annotators")
     rows = read_rows(path, encoding=encoding, hint=coders[0])
     cells = [rows.column(name) for name in coders]
     ids = rows.columns.get(id_col, [])
@@ -101,12 +101,14 @@ def read_long(
     for i, (u, c) in enumerate(zip(columns[0], columns[1], strict=True)):
         for name, cell in ((unit, u), (coder, c)):
             if not text_of(cell):
-                raise InputError(f"{rows.places[i]}: column '{name}' is empty; every judgement has a unit and a coder")
+                raise InputError(
+                    f"{rows.places[i]}: column '{name}' is empty; every judgement needs a unit and a coder"
+                )
         key = units.setdefault(text_of(u), len(units)), coders.setdefault(text_of(c), len(coders))
         if key in at:
             raise InputError(
-                f"{rows.places[i]}: '{text_of(c)}' judged '{text_of(u)}' before, at {rows.places[at[key]]}; "
-                "leave one of the two out"
+                f"{rows.places[i]}: '{text_of(c)}' already judged '{text_of(u)}' at {rows.places[at[key]]}; remove "
+                "one of the two"
             )
         at[key] = i
     judgements: list[list[Any]] = [[None] * len(coders) for _ in units]

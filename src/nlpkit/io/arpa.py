@@ -74,7 +74,7 @@ def read_arpa(path: Path) -> list[ArpaLevel]:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path} is no ARPA file: it is not UTF-8 text") from None
+        raise InputError(f"{path} is not an ARPA file: it is not UTF-8 text") from None
     except (OSError, EOFError) as error:
         raise InputError(f"cannot read {path}: {error}") from None
 
@@ -94,7 +94,7 @@ def _levels(path: Path, lines: Iterator[tuple[int, str]]) -> list[ArpaLevel]:
         if line.strip() == "\\data\\":
             break
     else:
-        raise InputError(f"{path} is no ARPA file: it has no line \\data\\")
+        raise InputError(f"{path} is not an ARPA file: it has no line \\data\\")
     sizes: list[int] = []
     levels: list[ArpaLevel] = []
     for number, line in lines:
@@ -117,12 +117,12 @@ def _levels(path: Path, lines: Iterator[tuple[int, str]]) -> list[ArpaLevel]:
         else:
             _read_ngram(path, number, text, len(levels), levels[-1])
     else:
-        raise InputError(f"{path} has no line \\end\\: it is cut off")
+        raise InputError(f"{path} has no line \\end\\: the file is incomplete")
     for m, (announced, level) in enumerate(zip(sizes, levels, strict=False), 1):
         if announced != len(level.ngrams):
-            raise InputError(f"{path} says that it has {announced:,} {m}-grams and has {len(level.ngrams):,}")
+            raise InputError(f"{path} announces {announced:,} {m}-grams but has {len(level.ngrams):,}")
     if not sizes or len(levels) != len(sizes):
-        raise InputError(f"{path} has n-grams of {len(levels)} lengths and announces {len(sizes)}")
+        raise InputError(f"{path} has n-grams of {len(levels)} lengths but announces {len(sizes)}")
     return levels
 
 

@@ -65,7 +65,7 @@ def read_footer(path: Path) -> dict[str, Any] | None:
     except ValueError:
         block = None
     if not isinstance(block, dict):
-        raise SchemaError(f"{path}: the footer block 'nlpkit' is not a JSON object; write the file anew")
+        raise SchemaError(f"{path}: the footer block 'nlpkit' is not a JSON object; write the file again")
     return block
 
 

@@ -47,7 +47,7 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
     try:
         str(path).encode()
     except UnicodeEncodeError:  # Arrow takes no other name, and no manifest could have it
-        raise UsageError(f"cannot write {path}: the name is no UTF-8; give another -o") from None
+        raise UsageError(f"cannot write {path}: the name is not valid UTF-8; give another -o") from None
     if not parent.is_dir():
         if parent.exists():
             raise InputError(f"cannot write {path}: {parent} is a file, not a directory; give another -o")
@@ -57,17 +57,17 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
     try:
         TemporaryFile(dir=parent).close()  # permissions alone do not tell, as of /proc
     except OSError as error:
-        raise InputError(f"cannot write {path}: no file can be made in {parent} ({error.strerror})") from None
+        raise InputError(f"cannot write {path}: no file can be created in {parent} ({error.strerror})") from None
     if not path.exists():
         return
     if path.is_dir() != directory:
         wanted, actual = ("directory", "file") if directory else ("file", "directory")
-        raise UsageError(f"output {path} is a {actual}, a {wanted} was needed; give another -o")
+        raise UsageError(f"output {path} is a {actual}, but a {wanted} is needed; give another -o")
     if not directory and not path.is_file():
         raise UsageError(f"output {path} is a device or pipe; give the name of a file, or - for stdout")
     check_not_input(path, directory=directory)
     if not force:
-        raise OutputExistsError(f"output {path} exists; give `force` to replace it, or another -o")
+        raise OutputExistsError(f"output {path} exists; add `force` to replace it, or name another -o")
     if directory:
         _check_replaceable(path)
 
@@ -94,7 +94,7 @@ def check_not_input(path: Path, *, directory: bool) -> None:
         what = f"holds the input {name}"
     else:
         what = f"is the input {name} under another name"
-    raise UsageError(f"output {path} {what}, and an input is never overwritten; write to another place")
+    raise UsageError(f"output {path} {what}, and inputs are never overwritten; name another -o")
 
 
 def _check_replaceable(path: Path) -> None:
@@ -165,7 +165,8 @@ def _put(part: Path, path: Path) -> None:
         path.hardlink_to(part)
     except FileExistsError:
         raise OutputExistsError(
-            f"output {path} was written by another program meanwhile; give `force` to replace it, or another -o"
+            f"output {path} was written by another program in the meantime; add `force` to replace it, or name "
+            "another -o"
         ) from None
     except OSError as error:
         if error.errno not in _NO_LINKS:

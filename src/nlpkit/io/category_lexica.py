@@ -57,7 +57,9 @@ def read_categories(path: Path, name: str | None = None) -> CategoryLexicon:
     if repeated:
         word, category = next(iter(repeated))
         n = wording.counted(len(repeated), "word")
-        reporting.note(f"{path} has {n} more than once in a category, such as '{word}' in {category}; each counts once")
+        reporting.note(
+            f"{path} has {n} more than once in a category, such as '{word}' in {category}; each is counted once"
+        )
     frozen = {word: frozenset(categories) for word, categories in entries.items()}
     return CategoryLexicon(name or stem, frozen, tuple(order), str(path))
 
@@ -85,7 +87,7 @@ def _pairs(path: Path, stem: str) -> Iterator[tuple[str, str]]:
     )
     places = [f"{path}:{number}" for number, _ in lines]
     if len(rows) != len(places):
-        raise InputError(f"{path}: has a cell that goes over several lines; write a row on each line")
+        raise InputError(f"{path}: has a cell that spans several lines; write each row on one line")
     if len(rows[0]) in (2, 3) and all(len(row) == len(rows[0]) for row in rows[:100]) and not _has_header(rows):
         yield from _of_long(rows, places)
         return
@@ -142,11 +144,11 @@ def _of_dic(path: Path, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[str,
             for one in (part for text in numbers for part in text.split()):
                 if one not in names:
                     raise InputError(
-                        f"{path}:{number}: '{word.strip()}' has the category {one}, which the head does not name"
+                        f"{path}:{number}: '{word.strip()}' has the category {one}, which the header does not list"
                     )
                 yield word.strip(), names[one]
     if inside:
-        raise InputError(f"{path}: the head of a .dic ends with a line %, which is not there")
+        raise InputError(f"{path}: the header of a .dic file must end with a line %, which is missing")
 
 
 def _of_table(path: str, columns: dict[str, list[Any]]) -> Iterator[tuple[str, str]]:

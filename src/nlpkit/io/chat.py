@@ -43,7 +43,7 @@ def chat_address(url: str) -> str:
     """Return the address of the chat completions of a server. Raises UsageError when it is no web address."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise UsageError(f"`llm={url}` is no address; give one such as http://localhost:11434/v1", parameter="llm")
+        raise UsageError(f"`llm={url}` is not an address; give one such as http://localhost:11434/v1", parameter="llm")
     path = url.rstrip("/")
     if path.endswith("/chat/completions"):
         return path
@@ -256,8 +256,8 @@ class ChatModel:
         if 300 <= error.code < 400:
             place = _without_key(str(error.headers.get("Location")))
             return MissingError(
-                f"{self.url} sends on to {place} ({error.code}), which is not followed, since it would get the key and the texts; give "
-                "that address itself if you trust it",
+                f"{self.url} redirects to {place} ({error.code}). nlpkit does not follow it, because it would "
+                "receive the key and the texts; name that address if you trust it",
                 parameter="llm",
             )
         reply = _without_key(error.reply)

@@ -46,7 +46,9 @@ def check_unfinished(path: Path, *, resume: bool, force: bool) -> None:
     """
     check_not_input(path, directory=path.is_dir())
     if path.exists() and not (resume or force):
-        raise OutputExistsError(f"{path} is of a run that was not finished: `resume` goes on with it, `force` drops it")
+        raise OutputExistsError(
+            f"{path} belongs to a run that was not finished; `resume` continues it, `force` deletes it"
+        )
 
 
 def write_steps(path: Path, state: StepState, identity: Mapping[str, Any]) -> None:
@@ -94,13 +96,14 @@ def read_steps(path: Path, identity: Mapping[str, Any], *, what: str = "fit") ->
         state = None if changed else StepState(int(facts["step"]), arrays, facts["rng"], trace)
     except _UNREADABLE as error:
         raise InputError(
-            f"checkpoint {path} is damaged, or not a checkpoint of such a {what} ({error}); `force` without `resume` drops it"
+            f"checkpoint {path} is damaged, or not the checkpoint of a {what} ({error}); `force` without "
+            "`resume` deletes it"
         ) from None
     if state is None:
         raise InputError(
-            f"checkpoint {path} is of another {what}: {changed[0].replace('_', ' ')} {theirs.get(changed[0])}, "
-            f"now {mine[changed[0]]}{_FOLLOWS.get(changed[0], '')}; give the same input and options, or `force` without `resume`, "
-            "which drops it"
+            f"checkpoint {path} belongs to another {what}: {changed[0].replace('_', ' ')} {theirs.get(changed[0])}, "
+            f"now {mine[changed[0]]}{_FOLLOWS.get(changed[0], '')}; give the same input and options, or use `force` "
+            "without `resume`, which deletes it"
         )
     return state
 
@@ -133,13 +136,13 @@ def read_scores(path: Path, identity: Mapping[str, Any]) -> dict[tuple[int, int]
         head = json.loads(lines[0])["identity"]
     except (ValueError, KeyError, IndexError, TypeError):
         raise InputError(
-            f"{path} does not hold the scores of a comparison; `force` without `resume` drops it"
+            f"{path} does not hold the scores of a comparison; `force` without `resume` deletes it"
         ) from None
     changed = [key for key in mine if head.get(key) != mine[key]]
     if changed:
         raise InputError(
             f"{path} was made with another {changed[0].replace('_', ' ')} ({head.get(changed[0])}, now "
-            f"{mine[changed[0]]}); give the same options, or `force` without `resume`, which drops it"
+            f"{mine[changed[0]]}); give the same options, or use `force` without `resume`, which deletes it"
         )
     known = {}
     for line in lines[1:]:

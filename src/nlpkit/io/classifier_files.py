@@ -117,7 +117,7 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
         if features.sees != "embedding" and len(features.names) != config["model"]["n_features"]:
             raise ValueError(f"{len(features.names)} features for a model of {config['model']['n_features']}")
         if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-            raise ValueError("names of classes that are no strings, or one twice")
+            raise ValueError("names of classes that are not strings, or one twice")
         scale = tuple(config.get("order", ()))
         if (model.kind == "ordinal") != bool(scale) or (
             scale and [name for name in scale if name in names] != list(names)
@@ -129,7 +129,7 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
         costs = config.get("costs")
         if costs is not None:
             if np.array(costs, np.float64).shape != (len(names), len(names)) or not np.isfinite(costs).all():
-                raise ValueError(f"costs that are no numbers for {len(names)} classes")
+                raise ValueError(f"costs that are not numbers for {len(names)} classes")
             costs = tuple(tuple(row) for row in costs)
         return TextClassifier(
             names, bool(config["multiple"]), present, features, model, calibrator, phrases,

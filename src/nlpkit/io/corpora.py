@@ -156,7 +156,8 @@ class DocumentStream:
                 yield pa.RecordBatch.from_arrays([_one(array) for array in arrays], schema=self.schema)
             if not n_joined:
                 raise InputError(
-                    f"no document of the corpus has an id that is in {where}; read it as then, with the same `id_col` and `text_col`"
+                    f"no document of the corpus has an id that is in {where}; read it as for the fit, with the same "
+                    "`id_col` and `text_col`"
                 )
 
         self._batches = joined()
@@ -296,7 +297,8 @@ def open_documents(
     if options.shard is not None:
         if STDIN in inputs:
             raise UsageError(
-                "`shard`: stdin can be read once, and a share is known at its end; give a file", parameter="shard"
+                "`shard`: stdin can only be read once, and a part needs the length of the input; give a file",
+                parameter="shard",
             )
         scan = scan or scan_documents(inputs, options)
         return _shared(lambda: _open_whole(inputs, options, stdin), options.shard, scan)
@@ -370,7 +372,7 @@ def open_table(
 
 
 def _not_copied(where: str) -> pa.RecordBatch:
-    raise InputError(f"this is the copy of a stream, without its documents; open {where} again")
+    raise InputError(f"this copy of a stream has no documents; open {where} again")
 
 
 def open_batches(

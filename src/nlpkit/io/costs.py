@@ -51,5 +51,5 @@ def _table(path: Path, text: str, delimiter: str) -> dict[str, dict[str, float]]
             try:
                 costs[true][predicted] = float(cell)
             except ValueError:
-                raise InputError(f"costs {path}: row {number}: {cell!r} is no number", parameter="costs") from None
+                raise InputError(f"costs {path}: row {number}: {cell!r} is not a number", parameter="costs") from None
     return costs

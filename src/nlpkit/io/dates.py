@@ -64,7 +64,7 @@ def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return column
     raise ColumnError(
-        f"column '{name}' holds {kind}, dates were needed, such as 2008-07-03; name another with `date_col`"
+        f"column '{name}' holds {kind}, but dates such as 2008-07-03 are needed; name another column with `date_col`"
     )
 
 

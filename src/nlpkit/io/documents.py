@@ -64,7 +64,8 @@ def vocabulary_of(schema: pa.Schema) -> tuple[str, ...] | None:
         return tuple(map(str, json.loads(zlib.decompress(base64.b64decode(packed)))))
     except (ValueError, TypeError, zlib.error):
         raise ColumnError(
-            "column 'tokens' carries a vocabulary that cannot be read; make the column again with: nlpkit preprocess `vocab`"
+            "column 'tokens' has a vocabulary that cannot be read; compute the column again with: nlpkit "
+            "preprocess `vocab`"
         ) from None
 
 
@@ -93,7 +94,7 @@ def token_ids(column: pa.Array, known: dict[str, int]) -> tuple[LongArray, IntAr
     """
     if not pa.types.is_list(column.type) and not pa.types.is_large_list(column.type):
         raise ColumnError(
-            f"column 'tokens' holds {column.type}, lists of strings were needed; make it with: nlpkit preprocess"
+            f"column 'tokens' holds {column.type}, but lists of strings are needed; compute it with: nlpkit preprocess"
         )
     lengths = np.asarray(column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), np.int64)
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
@@ -102,10 +103,10 @@ def token_ids(column: pa.Array, known: dict[str, int]) -> tuple[LongArray, IntAr
         flat = flat.cast(pa.string())
     if not pa.types.is_dictionary(flat.type):
         if not pa.types.is_string(flat.type) and not pa.types.is_large_string(flat.type):
-            raise ColumnError(f"column 'tokens' holds lists of {flat.type}, lists of strings were needed")
+            raise ColumnError(f"column 'tokens' holds lists of {flat.type}, but lists of strings are needed")
         flat = flat.dictionary_encode()
     if flat.null_count:
-        raise ColumnError("column 'tokens' holds null terms; make it again with: nlpkit preprocess")
+        raise ColumnError("column 'tokens' holds null terms; compute it again with: nlpkit preprocess")
     codes = flat.indices.to_numpy(zero_copy_only=False)
     used, first = np.unique(codes, return_index=True)
     in_order = used[np.argsort(first)]
@@ -129,7 +130,8 @@ def embedding_column(embeddings: Float32Array, dtype: str = "float32") -> pa.Arr
     if dtype == "binary":
         if dim % 8:
             raise UsageError(
-                f"`dtype=binary` packs 8 dimensions in a byte, and there are {dim}; give a `truncate_dim` of {dim // 8 * 8}"
+                f"`dtype=binary` stores 8 dimensions per byte, and there are {dim}; set `truncate_dim` to "
+                f"{dim // 8 * 8}"
             )
         packed = np.packbits(embeddings > 0, axis=1)
         return pa.Array.from_buffers(pa.binary(dim // 8), n, [None, pa.py_buffer(packed)])
@@ -152,7 +154,7 @@ def embedding_matrix(column: pa.ChunkedArray, *, unit: bool = True) -> Float32Ar
     lists = pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
     if not packed and not (lists and (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))):
         raise ColumnError(
-            f"column 'embedding' holds {kind}, lists of numbers were needed; make it with: nlpkit sbert-embed"
+            f"column 'embedding' holds {kind}, but lists of numbers are needed; compute it with: nlpkit sbert-embed"
         )
     # chunk by chunk: together their values may be more than 32 bits count
     chunks = column.chunks
@@ -163,7 +165,8 @@ def embedding_matrix(column: pa.ChunkedArray, *, unit: bool = True) -> Float32Ar
     )
     if column.null_count or len(lengths) > 1:
         raise ColumnError(
-            "column 'embedding' has rows without a vector or of different lengths; make it again with: nlpkit sbert-embed"
+            "column 'embedding' has rows without a vector, or vectors of different lengths; compute it again "
+            "with: nlpkit sbert-embed"
         )
     size = lengths.pop() if lengths else 0
     if packed:
@@ -179,7 +182,7 @@ def embedding_matrix(column: pa.ChunkedArray, *, unit: bool = True) -> Float32Ar
     for block in _blocks(matrix):
         if not np.isfinite(block).all():
             raise ColumnError(
-                "column 'embedding' has values that are not finite; make it again with: nlpkit sbert-embed"
+                "column 'embedding' has values that are not finite; compute it again with: nlpkit sbert-embed"
             )
         if unit or pa.types.is_int8(kind.value_type):
             norms = np.linalg.norm(block.astype(np.float64), axis=1, keepdims=True)

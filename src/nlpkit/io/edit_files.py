@@ -83,7 +83,7 @@ def edits_from(text: str, where: str) -> Edits:
     )
     if edits == Edits(topics=edits.topics):
         raise InputError(
-            f"edits {where}: there is no edit in it; take the # from a line, such as {_EXAMPLES['merge']}",
+            f"edits {where}: it contains no edits; remove the # from a line, such as {_EXAMPLES['merge']}",
             parameter="edits",
         )
     return edits

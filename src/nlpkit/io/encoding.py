@@ -133,10 +133,10 @@ def _decide(sample: bytes, path: str, *, whole: bool, declared: bool) -> tuple[s
         if wide is None and b"\0" not in text:
             where = f"from byte {len(text):,} on, it holds" if text else "holds"
             raise InputError(
-                f"{path}: {where} nothing but NUL bytes, as after a broken download or on a full disk; fetch it again"
+                f"{path}: {where} only NUL bytes, as after a broken download or on a full disk; download it again"
             )
         if wide is None:
-            raise InputError(f"{path}: looks binary (NUL bytes), not text; if it is text, name its `encoding`")
+            raise InputError(f"{path}: looks binary (NUL bytes), not text; if it is text, set its `encoding`")
         return wide, True
     if declared and (match := _XML_DECLARED.match(sample[:1024])):
         named = _known(match[1].decode("ascii"))
@@ -229,8 +229,8 @@ def _text(pieces: Iterator[bytes], path: str, name: str, errors: str, *, start: 
         except UnicodeDecodeError as error:
             offset = done - waiting + error.start
             raise EncodingError(
-                f"{path}: byte {offset} (0x{error.object[error.start]:02x}) is not {name}; "
-                "say `encoding=latin-1` (or the encoding it is in), or `encoding_errors=replace`"
+                f"{path}: byte {offset} (0x{error.object[error.start]:02x}) is not {name}; use `encoding=latin-1` "
+                "(or its actual encoding), or `encoding_errors=replace`"
             ) from error
         done += len(piece)
         if text and not begun:

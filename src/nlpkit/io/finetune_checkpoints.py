@@ -52,8 +52,8 @@ class Checkpoint:
             changed = _changed(theirs, mine)
             if changed is not None:
                 raise InputError(
-                    f"checkpoint {self.path} is of another training: {_change(*changed)}{_because(changed[0])}; give the same input and "
-                    "options, or `force` without `resume`, which drops it"
+                    f"checkpoint {self.path} is of another training: {_change(*changed)}{_because(changed[0])}; "
+                    "give the same input and options, or use `force` without `resume`, which deletes it"
                 )
         self._identity = mine
 
@@ -67,7 +67,7 @@ class Checkpoint:
                 return _read(facts), {name: arrays[name] for name in arrays.files}
         except Exception as error:  # of OSError, ValueError, EOFError, BadZipFile, zlib.error
             raise InputError(
-                f"checkpoint {self.path} is damaged ({error}); `force` without `resume` drops it"
+                f"checkpoint {self.path} is damaged ({error}); `force` without `resume` deletes it"
             ) from None
 
     def finish(self, key: str, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
@@ -119,7 +119,7 @@ class Checkpoint:
             return State(**facts, curve=curve, **parts)  # type: ignore[arg-type]
         except Exception as error:  # safetensors has an error of its own
             raise InputError(
-                f"checkpoint {self.path} is damaged ({error}); `force` without `resume` drops it"
+                f"checkpoint {self.path} is damaged ({error}); `force` without `resume` deletes it"
             ) from None
 
     def remove(self) -> None:
@@ -137,7 +137,7 @@ class Checkpoint:
 
     def _clear(self) -> None:
         if not (self.path / IDENTITY).exists() and any(self.path.iterdir()):
-            raise InputError(f"{self.path} is no checkpoint of nlpkit, and in its place; move it away")
+            raise InputError(f"{self.path} is not a checkpoint of nlpkit, but it has the same name; move it away")
         shutil.rmtree(self.path)
 
 
@@ -179,7 +179,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"checkpoint {path.parent} is damaged ({error}); `force` without `resume` drops it") from None
+        raise InputError(
+            f"checkpoint {path.parent} is damaged ({error}); `force` without `resume` deletes it"
+        ) from None
     return value if isinstance(value, dict) else {}
 
 

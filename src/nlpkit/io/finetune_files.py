@@ -192,8 +192,8 @@ def find_base(config: TunedConfig, *, base: str | None, offline: bool) -> ModelF
     fingerprint = weights_fingerprint(files.path)
     if config.base_sha256 and fingerprint != config.base_sha256:
         raise MissingError(
-            f"{files.name} has weights {fingerprint[:12]}…, the model was trained on {config.base} with {config.base_sha256[:12]}…; "
-            "name that one with `base`"
+            f"{files.name} has weights {fingerprint[:12]}…, but the model was trained on {config.base} with "
+            f"{config.base_sha256[:12]}…; name that model with `base`"
         )
     return files
 
@@ -272,7 +272,8 @@ def load_peft(
     lost = sorted(name for name in plain.made_up if not any(key.endswith(f".{name}") for key in theirs))
     if lost:
         raise InputError(
-            f"{folder} has no weights for {lost[0]}, nor has its base: they were not saved with it (modules_to_save)"
+            f"{folder} has no weights for {lost[0]}, and its base has none either: they were not saved with the "
+            "adapter (modules_to_save)"
         )
     model.to(device).eval()
     most, n_virtual = beside_virtual(model, plain.max_tokens)

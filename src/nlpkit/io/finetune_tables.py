@@ -49,7 +49,7 @@ def run_tables(
     labelled = dataset.labelled(tested)
     for name in ADDED:
         if name in dataset.table.column_names:
-            reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
+            reporting.warn(f"the column '{name}' of the input is dropped, because the run has a column with this name")
     if dataset.kind in CLASSES:
         assert predictions.predicted is not None
         tables = {

@@ -162,7 +162,7 @@ def open_model(run_or_folder: Path, *, verify: bool) -> tuple[Path, TunedConfig 
         if run.manifest["kind"] == "finetune-comparison":
             line = run.manifest["results"].get("train_best")
             raise SchemaError(
-                f"{folder} is a comparison, which keeps no model; train the best one: {line or 'nlpkit finetune'}"
+                f"{folder} is a comparison, which has no model; train the best one: {line or 'nlpkit finetune'}"
             )
         folder = run.folder(f"model/{run.model_config('format')['format']}")
     if not folder.is_dir():
@@ -177,18 +177,18 @@ def check_not_named(folder: Path, task: FinetuneTask, labels: list[str] | None, 
     if labels is not None:
         names = f": {', '.join(task.names[:10])}{', …' if len(task.names) > 10 else ''}" if task.names else ", a number"
         raise UsageError(
-            f"{folder} was trained by nlpkit and says what it predicts{names}; leave `labels` out", parameter="labels"
+            f"{folder} was trained by nlpkit and records its labels{names}; leave `labels` out", parameter="labels"
         )
     if kind is not None:
         raise UsageError(
-            f"{folder} was trained by nlpkit and says its task: {TASK_NAMES[task.kind]}; leave `task` out",
+            f"{folder} was trained by nlpkit and records its task: {TASK_NAMES[task.kind]}; leave `task` out",
             parameter="task",
         )
 
 
 def _refuse_base(folder: Path, base: str | None) -> None:
     if base is not None:
-        raise UsageError(f"{folder} is a whole model and needs no `base`; leave it out", parameter="base")
+        raise UsageError(f"{folder} is a complete model and needs no `base`; leave it out", parameter="base")
 
 
 def _load_setfit(folder: Path, config: TunedConfig, device: Any) -> Predictor:

@@ -61,7 +61,7 @@ def check_footer(block: dict[str, Any] | None, kinds: Sequence[str], where: str)
         return
     version = block.get("schema_version")
     if not isinstance(version, int):
-        raise SchemaError(f"{where}: the footer block 'nlpkit' has no schema version; write the file anew")
+        raise SchemaError(f"{where}: the footer block 'nlpkit' has no schema version; write the file again")
     if version > SCHEMA_VERSION:
         raise SchemaError(
             f"{where} has schema version {version}, this nlpkit ({__version__}) reads up to {SCHEMA_VERSION}; "
@@ -69,9 +69,7 @@ def check_footer(block: dict[str, Any] | None, kinds: Sequence[str], where: str)
         )
     if block.get("kind") not in kinds:
         if SHARD in block:
-            raise SchemaError(
-                f"{where} is one part of a table; put the parts together with: nlpkit merge PARTS -o WHOLE"
-            )
+            raise SchemaError(f"{where} is one part of a table; combine the parts with: nlpkit merge PARTS -o WHOLE")
         commands = " or ".join(dict.fromkeys(_WHAT_TO_RUN[k] for k in kinds if k in _WHAT_TO_RUN))
         raise SchemaError(
             f"{where} is a table of kind '{block.get('kind')}', but {' or '.join(repr(k) for k in kinds)} was needed"

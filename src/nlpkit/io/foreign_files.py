@@ -31,8 +31,8 @@ def foreign_task(
     """
     if (folder / SETFIT_HEAD).is_file():
         raise InputError(
-            f"the classifier of {folder} is a pickle ({SETFIT_HEAD}), which can run any code when it is read: predict with the setfit "
-            "library, or train it again with nlpkit finetune `method=setfit`"
+            f"the classifier of {folder} is a pickle ({SETFIT_HEAD}), which can run any code when it is opened; "
+            "predict with the setfit library, or train it again with nlpkit finetune `method=setfit`"
         )
     if (folder / "adapter_config.json").is_file():
         return "peft", _peft_task(folder, labels, kind)
@@ -40,11 +40,12 @@ def foreign_task(
         task = _transformers_task(folder, labels)
         if kind is not None:
             raise UsageError(
-                f"the config.json of {folder} says its task (problem_type); leave `task` out", parameter="task"
+                f"the config.json of {folder} records its task (problem_type); leave `task` out", parameter="task"
             )
         return "transformers", task
     raise InputError(
-        f"{folder} is no model: neither a run of nlpkit (no manifest.json), nor a model folder of transformers or peft"
+        f"{folder} is not a model: neither a run of nlpkit (no manifest.json), nor a model folder of "
+        "transformers or peft"
     )
 
 
@@ -143,7 +144,7 @@ def load_foreign(
         return load_network(folder, task, parse_method("full"), seed=0, device=device, whole=True)
     name = base or str(_json(folder / "adapter_config.json").get("base_model_name_or_path") or "")
     if not name:
-        raise MissingError(f"{folder} does not say which model it was trained on; name it with `base`")
+        raise MissingError(f"{folder} does not record its base model; name it with `base`")
     try:
         files = find_model(name, offline=offline)
     except MissingError as error:

@@ -106,8 +106,8 @@ def check_arpa(options: NgramModelOptions) -> None:
     """Raise UsageError for smoothing that has no ARPA form."""
     if options.smoothing in ("add-k", "mle"):
         raise UsageError(
-            f"`smoothing={options.smoothing}` has no ARPA form: what it gives to unseen words is no multiple of a shorter "
-            "n-gram's probability; take kneser-ney, witten-bell or backoff"
+            f"`smoothing={options.smoothing}` cannot be written as ARPA: the probability of an unseen word is not a "
+            "multiple of a shorter n-gram's; use kneser-ney, witten-bell or backoff"
         )
 
 
@@ -123,7 +123,7 @@ def save_arpa(model: NgramModel, path: Path, *, force: bool = False) -> None:
     blank = next((word for word in model.words if len(word.split()) != 1), None)
     if blank is not None:
         raise UsageError(
-            f"'{blank}' is a word with a blank, and an ARPA file has words between blanks; cut texts without phrases"
+            f"'{blank}' contains a space, and an ARPA file separates words by spaces; tokenise without phrases"
         )
     contexts = trie.contexts()
     sizes = [trie.level(m).stop - trie.level(m).start for m in range(1, trie.order + 1)]

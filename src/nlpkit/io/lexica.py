@@ -96,15 +96,15 @@ def read_lexicon(paths: Sequence[Path], columns: Mapping[str, str] | None = None
                 intensifiers[row.word] = _factor(row)
             elif row.kind not in _SENTIMENT:
                 raise InputError(
-                    f"{row.place}: kind '{row.kind}' of '{row.word}' is not known; there are negation, intensifier, and nothing "
-                    "for a word with sentiment"
+                    f"{row.place}: kind '{row.kind}' of '{row.word}' is not known; known are negation, intensifier, "
+                    "and an empty cell for a word with sentiment"
                 )
             else:
                 words.append(row.word)
                 places.append(row.place)
                 weights.append(_weight(row, sign if len(paths) == 2 else None))
         if len(words) == before:
-            raise InputError(f"{path}: has no word with a weight; a word and its weight on a line were needed")
+            raise InputError(f"{path}: has no word with a weight; each line needs a word and its weight")
     name = ",".join(str(path) for path in paths)
     if check:
         _check_repeated(name, words, weights, places)
@@ -128,8 +128,8 @@ def _check_repeated(name: str, words: Sequence[str], weights: Sequence[float], p
     )
     if len(apart) > _MANY * len(first):
         raise InputError(
-            f"lexicon {name}: {len(apart):,} of {len(first):,} words have several weights ({shown}); is there a row for each emotion or "
-            "sense? Keep the rows of one"
+            f"lexicon {name}: {len(apart):,} of {len(first):,} words have several weights ({shown}). If there is a "
+            "row for each emotion or sense, keep the rows of one"
         )
     others = f", and {len(apart) - 1:,} more words" if len(apart) > 1 else ""
     log.warning("lexicon %s: %s%s; the mean of their weights is taken", name, shown, others)
@@ -141,7 +141,7 @@ def read_negations(path: Path) -> tuple[str, ...]:
         raise MissingFileError(missing_path(path))
     words = tuple(dict.fromkeys(line for _, line in lexicon_lines(path)))
     if not words:
-        raise InputError(f"{path}: has no words; a negation on each line was needed")
+        raise InputError(f"{path}: has no words; each line needs one negation")
     return words
 
 
@@ -152,8 +152,9 @@ def opinion_lexicon() -> Lexicon:
         if all(path.is_file() for path in paths):
             return read_lexicon(paths, check=False)
     raise MissingError(
-        "the opinion lexicon of Hu & Liu is not among NLTK's data (searched: NLTK_DATA, ~/nltk_data, the environment of Python and "
-        "/usr): python -m nltk.downloader opinion_lexicon, or give its two lists: `lexicon=positive-words.txt,negative-words.txt`"
+        "the opinion lexicon of Hu & Liu is not installed in NLTK's data (searched: NLTK_DATA, ~/nltk_data, the "
+        "environment of Python and /usr); run: python -m nltk.downloader opinion_lexicon, or give its two lists: "
+        "`lexicon=positive-words.txt,negative-words.txt`"
     )
 
 
@@ -219,7 +220,7 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[_LexiconRow]:
             (n for (n, line), row in zip(lines, parsed, strict=False) if "\n" in "".join(row) or line.count('"') % 2), 1
         )
         raise InputError(
-            f"{path}:{first}: a cell goes over several lines; write a row on each line, and double quotation marks"
+            f"{path}:{first}: a cell spans several lines; write each row on one line, and double the quotation marks"
         )
     cells = [(f"{path}:{number}", row) for (number, _), row in zip(lines, parsed, strict=True)]
     head = [cell.strip() for cell in cells[0][1]]
@@ -308,12 +309,12 @@ def _weight(row: _LexiconRow, sign: str | None) -> float:
     if value is None:
         if not row.weight:
             raise InputError(
-                f"{row.place}: '{row.word}' has no weight; a word and its weight on a line were needed, or two lists: "
+                f"{row.place}: '{row.word}' has no weight; each line needs a word and its weight, or two lists: "
                 "`lexicon=positive.txt,negative.txt`"
             )
         raise InputError(
-            f"{row.place}: weight '{row.weight}' of '{row.word}' is no number, nor positive, negative or neutral; "
-            "name the column with `lexicon_cols=weight=…`"
+            f"{row.place}: weight '{row.weight}' of '{row.word}' is neither a number nor positive, negative or "
+            "neutral; name the column with `lexicon_cols=weight=…`"
         )
     return value
 

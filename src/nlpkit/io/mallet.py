@@ -218,7 +218,7 @@ class _Tokens:
     def finish(self) -> tuple[TokenTable, list[str | None]]:
         """Return the tokens and the source of each document, None where it is not known."""
         if not self._docs:
-            raise InputError(f"{self.path} has no line of a token; is it the state of a model that was trained?")
+            raise InputError(f"{self.path} has no line of a token; is it the state of a trained model?")
         D = self._last + 1
         lengths = np.bincount(np.concatenate(self._docs), np.concatenate(self._lengths), D).astype(np.int64)
         used = np.array(sorted(self._type_of), np.int32)
@@ -273,7 +273,7 @@ def _six(where: str, line: str) -> tuple[np.int32, str, np.int32, str, np.int32]
     if len(readings) != 1:
         problem = "can be read in two ways" if readings else f"has {len(fields)} fields"
         raise InputError(
-            f"{where} {problem}, a MALLET state has doc, source, pos, typeindex, type, topic with a blank between them: "
+            f"{where} {problem}, a MALLET state has doc, source, pos, typeindex, type, topic separated by spaces: "
             f"'{line[:80]}'"
         )
     (doc, source, _, type_id, term, topic) = readings.pop()
@@ -303,7 +303,8 @@ def _check_words(what: str, words: Sequence[str], remedy: str) -> None:
     for word in words:
         if not word or any(sign in word for sign in " \r\n"):
             raise InputError(
-                f"the {what} '{word}' holds a blank, a line break or nothing, which a MALLET state cannot; {remedy}"
+                f"the {what} '{word}' is empty or contains a space or line break, which a MALLET state does not "
+                f"allow; {remedy}"
             )
 
 

@@ -60,7 +60,7 @@ def nlpkit_file_facts(path: Path) -> dict[str, Any] | None:
         if suffix in _BY_BEGINNING:
             return None  # the reader of corpora reports what is wrong with it
         error_lines = str(error).splitlines() or [type(error).__name__]
-        raise InputError(f"{path} is not what its name says, or damaged: {error_lines[0]}") from None
+        raise InputError(f"{path} is damaged, or its content does not fit its name: {error_lines[0]}") from None
     return None if facts is None else {"path": str(path), **facts, "bytes": file_size(path)}
 
 

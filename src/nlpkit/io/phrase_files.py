@@ -97,7 +97,8 @@ def _of_lines(path: Path, lines: Sequence[str], split: Callable[[str], Sequence[
     phrases = PhraseTable.from_words(word_lists)
     if not len(phrases):
         raise InputError(
-            f"{path}: none of its {len(word_lists)} lines is a phrase of two words or more; write one a line: san francisco"
+            f"{path}: none of its {len(word_lists)} lines is a phrase of two words or more; write one per line: "
+            "san francisco"
         )
     return phrases
 

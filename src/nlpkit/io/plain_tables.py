@@ -57,7 +57,7 @@ def table_format(path: Path) -> str | None:
 def refuse_spreadsheet(path: Path) -> None:
     """Raise InputError for a file of LibreOffice or an old one of Excel, by its suffix."""
     if path.suffix.lower() in _SPREADSHEETS:
-        raise InputError(f"{path} is a spreadsheet; save it there as CSV (UTF-8) or xlsx and name that file")
+        raise InputError(f"{path} is a spreadsheet; save it as CSV (UTF-8) or xlsx and name that file")
 
 
 def column_names(path: Path, *, encoding: str | None = None) -> list[str]:
@@ -134,7 +134,7 @@ def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) 
     format = table_format(path)
     refuse_spreadsheet(path)
     if format not in TABLE_FORMATS:
-        raise InputError(f"{path} is not a table by its suffix; needed is one of .{' .'.join(TABLE_FORMATS)}")
+        raise InputError(f"{path} is not a table by its file name; it must end in one of .{' .'.join(TABLE_FORMATS)}")
     source = Source(str(path), path.name, format)
     if format == "parquet":
         return ParquetInput(source, StoredBytes(source))

@@ -35,25 +35,29 @@ class ReadOptions:
     text_col: Annotated[
         str,
         Param(
-            "Column of the text, which is called text in what is written; several are joined (title,text), and JSON has places "
+            "Column with the text. Combine columns with a comma (title,text); reach into JSON with a path "
             "(body.text, paragraphs[].text).",
             metavar="COLUMN",
         ),
     ] = "text"
     id_col: Annotated[
-        str, Param("Column of the id; it stays, with a copy called id; 'none' numbers the rows.", metavar="COLUMN")
+        str,
+        Param(
+            "Column with the document ID ('none': number the rows). The output also has it as column id.",
+            metavar="COLUMN",
+        ),
     ] = "id"
     label_col: Annotated[
-        str, Param("Column of the label; it stays, with a copy that is called label.", metavar="COLUMN")
+        str, Param("Column with the label. The output also has it as column label.", metavar="COLUMN")
     ] = "label"
     date_col: Annotated[
-        str, Param("Column of the date; it stays, with a copy that is called date.", metavar="COLUMN")
+        str, Param("Column with the date. The output also has it as column date.", metavar="COLUMN")
     ] = "date"
     date_format: Annotated[
         str | None,
         Param(
-            "How dates are written, such as %d/%m/%Y; default: 2011-12-25, 25.12.2011, and 25/12/2011 where the column tells "
-            "whether day or month comes first.",
+            "Format of dates, such as %d/%m/%Y. Default: 2011-12-25 and 25.12.2011; 25/12/2011 if the column shows "
+            "whether the day or the month comes first.",
             metavar="FORMAT",
             panel="More",
         ),
@@ -61,22 +65,22 @@ class ReadOptions:
     format: Annotated[
         str | None,
         Param(
-            "Format of the input: jsonl, json, csv, tsv, xlsx, parquet, txt, xml, sgml, html, pdf, docx, eml, mbox, srt, vtt, "
-            "conllu, vertical, chat, dta, sav, por, sas7bdat, rds or rdata; default: that of the suffix.",
+            "Input format: jsonl, json, csv, tsv, xlsx, parquet, txt, xml, sgml, html, pdf, docx, eml, mbox, srt, vtt, conllu, "
+            "vertical, chat, dta, sav, por, sas7bdat, rds or rdata. Default: from the file name.",
             metavar="NAME",
         ),
     ] = None
-    encoding: Annotated[str | None, Param("Encoding of the input; default: UTF-8, else detected.", metavar="NAME")] = (
-        None
-    )
+    encoding: Annotated[
+        str | None, Param("Input encoding. Default: UTF-8; if that fails, detected.", metavar="NAME")
+    ] = None
     encoding_errors: Annotated[
         str,
-        Param("What becomes of bytes that are not text: strict (an error) or replace.", metavar="HOW", panel="More"),
+        Param("Bytes that are not valid text: strict (stop with an error) or replace.", metavar="HOW", panel="More"),
     ] = "strict"
     na_values: Annotated[
         str,
         Param(
-            "Cells of CSV and TSV that are no value, with commas; default: NA, as R writes it; '' for none.",
+            "Comma-separated values to treat as missing in CSV and TSV. Default: NA, as R writes it; '' for none.",
             metavar="CELLS",
             panel="More",
         ),
@@ -174,7 +178,9 @@ class ReadOptions:
     txt_docs: Annotated[
         str,
         Param(
-            "What is a document of .txt: line, file, or auto (lines of a single file).", metavar="UNIT", panel="More"
+            "What one document of a .txt file is: line, file, or auto (lines if there is a single file).",
+            metavar="UNIT",
+            panel="More",
         ),
     ] = "auto"
     json_record: Annotated[
@@ -186,12 +192,12 @@ class ReadOptions:
         ),
     ] = None
     xml_record: Annotated[
-        str | None, Param("Element of XML or SGML that is one document.", metavar="NAME", panel="More")
+        str | None, Param("Name of the XML or SGML element that holds one document.", metavar="NAME", panel="More")
     ] = None
     xml_fields: Annotated[
         Pairs,
         Param(
-            "Column of XML and where it stands in an element, such as text=revision/text, id=@id or text=p|l.",
+            "Column of XML and its path in an element, such as text=revision/text, id=@id or text=p|l.",
             ("xml_field",),
             metavar="COL=PATH",
             panel="More",
@@ -207,21 +213,20 @@ class ReadOptions:
     keep_if: Annotated[
         str | None,
         Param(
-            "Use only documents with, say, \"label == 'pos' and rating >= 7\"; there are also in, contains, matches, is null, not, or.",
+            "Use only documents that meet a condition, such as \"label == 'pos' and rating >= 7\". Also: in, "
+            "contains, matches, is null, not, or.",
             metavar="CONDITION",
         ),
     ] = None
     sample: Annotated[
         int | None,
         Param(
-            "Use N documents by chance, the same ones each time and on each machine, in their order.",
+            "Use a random sample of N documents. The sample is always the same.",
             metavar="N",
             min=1,
         ),
     ] = None
-    limit: Annotated[
-        int | None, Param("Use only the first N documents, of those that are left.", metavar="N", min=1)
-    ] = None
+    limit: Annotated[int | None, Param("Use the first N documents after filtering.", metavar="N", min=1)] = None
     words_col: str | None = None
     text_needed: bool = True
     columns: tuple[str, ...] | None = None

@@ -236,7 +236,7 @@ def read_state(run: Run, options: RollingOptions, seed: int) -> RollingState:
         terms, ids = tuple(strings(vocab, "term")), strings(names, "id")
         at, dates = numbers(documents, "document"), documents.column("date")
         if not all(pa.types.is_integer(tokens.column(name).type) for name in ("chain_topic", "term_id")):
-            raise ValueError("topics and terms of tokens that are no whole numbers")
+            raise ValueError("topics and terms of tokens that are not whole numbers")
         z = numbers(tokens, "chain_topic", least=0, most=options.n_topics - 1)
         term_ids = numbers(tokens, "term_id", least=0, most=len(terms) - 1)
         fits = (

@@ -62,7 +62,7 @@ def read_rule_list(path: Path) -> RuleList:
 def _rule(values: dict[str, Any], name: str, place: str) -> Rule:
     unknown = sorted(set(values) - set(_KEYS))
     if unknown:
-        raise InputError(f"{place}: '{unknown[0]}' is no part of a rule; known are {', '.join(_KEYS)}")
+        raise InputError(f"{place}: '{unknown[0]}' is not a key of a rule; known keys are {', '.join(_KEYS)}")
     kinds: dict[str, Any] = {"name": str, "label": str, "regex": str, "where": str, "priority": int}
     for key, kind in kinds.items():
         if key in values and (not isinstance(values[key], kind) or isinstance(values[key], bool)):
@@ -92,6 +92,6 @@ def _check_names(rules: list[Rule]) -> None:
     for rule in rules:
         if rule.name in places:
             raise InputError(
-                f"{rule.place}: a rule called '{rule.name}' is in {places[rule.name]}, too; give each its own name"
+                f"{rule.place}: a rule called '{rule.name}' is also in {places[rule.name]}; give each rule its own name"
             )
         places[rule.name] = rule.place

@@ -30,9 +30,9 @@ def read_rules(path: Path, *, ignore_case: bool = False, encoding: str | None = 
         what, *by = line.split("\t")
         what, where = what.strip(), f"{path}:{number}"
         if len(by) > 1:
-            raise InputError(f"{where}: {len(by)} tabs; a rule is what is replaced, one tab, and what by")
+            raise InputError(f"{where}: {len(by)} tabs; a rule is the text to replace, one tab, and the replacement")
         if not what:
-            raise InputError(f"{where}: nothing stands before the tab; it takes what is to be replaced")
+            raise InputError(f"{where}: nothing before the tab; write the text to replace there")
         replacement = by[0] if by else ""
         if len(what) > 2 and what.startswith("/") and what.endswith("/"):
             try:

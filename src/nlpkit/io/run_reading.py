@@ -37,7 +37,7 @@ def numbers(table: pa.Table, name: str, *, least: float = -math.inf, most: float
         raise ValueError(f"column '{name}' holds {column.type} with gaps or other than numbers")
     values: np.ndarray = column.to_numpy()
     if not np.all((values >= least) & (values <= most) & (np.abs(values) < math.inf)):
-        raise ValueError(f"column '{name}' has a value that is no number from {least:,g} to {most:,g}")
+        raise ValueError(f"column '{name}' has a value that is not a number from {least:,g} to {most:,g}")
     return values
 
 
@@ -76,8 +76,8 @@ def read_as_then(run: Run, options: ReadOptions) -> ReadOptions:
             for i in (0, other)
         )
         raise InputError(
-            f"the files of {run.path} were read in different ways ({' and '.join(ways)}) and are not read at once; put its "
-            "documents into one file"
+            f"the files of {run.path} were read with different options ({' and '.join(ways)}) and cannot be read "
+            "together; put the documents into one file"
         )
     return options.again(readings[0])
 
@@ -98,7 +98,7 @@ def _found_input(run: Run, typed: str, sha256: str) -> str:
     if typed in ("-", IN_MEMORY):
         source = "stdin" if typed == "-" else "documents in memory"
         raise InputError(
-            f"{run.path} was fitted to {source}, which it does not hold; write the documents to a file and fit to that"
+            f"{run.path} was fitted to {source}, which is not stored; write the documents to a file and fit again"
         )
     made_in = run.manifest.get("made_in") or {}
     folders = [run.path / made_in["from_run"], Path(made_in["folder"])] if made_in else []
@@ -112,9 +112,10 @@ def _found_input(run: Run, typed: str, sha256: str) -> str:
             changed = changed or place
     if changed is not None:
         raise InputError(
-            f"{os.path.normpath(changed)} has changed since {run.path} was made from it; its texts are read there: put it back"
+            f"{os.path.normpath(changed)} has changed since {run.path} was made from it, and its texts are "
+            "needed; restore the file"
         )
     raise InputError(
-        f"the corpus of {run.path} is not at {typed} any more (seen from here, from where the run was made, and beside the run); "
-        "its texts are read there: put it back"
+        f"the corpus of {run.path} is no longer at {typed} (relative to this folder, to the folder of the fit, and "
+        "next to the run), and its texts are needed; restore it"
     )

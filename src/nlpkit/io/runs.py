@@ -261,7 +261,7 @@ class Run:
             if problem and name in EDITABLE:
                 logger.warning("%s %s", file, problem)
             elif problem:
-                raise InputError(f"{file} {problem}; make the run again, or read it as it is with `verify=False`")
+                raise InputError(f"{file} {problem}; make the run again, or read it anyway with `verify=False`")
         return file
 
     def folder(self, name: str) -> Path:
@@ -334,7 +334,7 @@ def open_run(path: Path, kinds: Sequence[str] | None = None, *, command: str = "
     if not path.exists():
         raise InputError(f"run directory {path} does not exist; make one with: {make}")
     if is_comparison(path):
-        raise InputError(f"{path} is a comparison of models, whose runs are in {path / 'runs'}: name one of these")
+        raise InputError(f"{path} is a comparison of models; name one of its runs in {path / 'runs'}")
     if not (path / MANIFEST).is_file():
         raise InputError(f"{path} is not a run directory (no {MANIFEST}); make one with: {make}")
     manifest = _read_json(path / MANIFEST)
@@ -352,7 +352,7 @@ def open_run(path: Path, kinds: Sequence[str] | None = None, *, command: str = "
         needed = f"{', '.join(most)} or {last}" if most else last
         if set(MIXTURES) <= set(kinds):
             needed = "a topic model, such as bertopic or lda-gibbs,"
-        raise SchemaError(f"{path} is a run of kind '{manifest.get('kind')}', but a run of {needed} was needed")
+        raise SchemaError(f"{path} is a run of kind '{manifest.get('kind')}', but a run of {needed} is needed")
     _check_values(path / MANIFEST, manifest)
     return Run(path, manifest, verify)
 
@@ -368,7 +368,7 @@ def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
         "outputs": dict,
     }.items():
         if not isinstance(manifest[key], kind):
-            raise InputError(f"{path} is damaged: '{key}' is no {kind.__name__}; make the run again")
+            raise InputError(f"{path} is damaged: '{key}' is not of type {kind.__name__}; make the run again")
     for name in manifest["outputs"]:
         _check_inside(path.parent, name)
     needed = {"path": str, "rows": int, "sha256": str}
@@ -379,7 +379,7 @@ def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
     if made_in is not None and not (
         isinstance(made_in, dict) and all(isinstance(made_in.get(k), str) for k in ("folder", "from_run"))
     ):
-        raise InputError(f"{path} is damaged: 'made_in' is no folder; make the run again")
+        raise InputError(f"{path} is damaged: 'made_in' is not a folder; make the run again")
 
 
 def _check_inside(run: Path, name: str) -> None:

@@ -41,7 +41,7 @@ def check_gates(evaluation: Evaluation | None, options: GateOptions, rules: Gate
     if evaluation is not None:
         evaluation.gates = rules.check(evaluation)
     elif options != GateOptions():
-        raise InputError("the gates cannot be checked: the documents have no labels to score against; see `label_col`")
+        raise InputError("the gates cannot be checked, because the documents have no labels; see `label_col`")
 
 
 def read_baseline(path: Path) -> Baseline:

@@ -50,9 +50,7 @@ def _scikit_head(model: SetFitModel) -> Any:
             return regression(coef, intercept, J)
         return regression(coef[:, 1:] - coef[:, :1], intercept[1:] - intercept[:1], 2)
     if J < 2:
-        raise UsageError(
-            f"setfit's format has no place for a single label ('{model.names[0]}') that documents may lack"
-        )
+        raise UsageError(f"setfit's format cannot store a single label ('{model.names[0]}') that documents may lack")
     head = OneVsRestClassifier(LogisticRegression())
     head.estimators_ = [regression(coef[:, j : j + 1], intercept[j : j + 1], 2) for j in range(J)]
     head.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(np.eye(J, dtype=np.int64))

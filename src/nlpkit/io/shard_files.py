@@ -106,7 +106,8 @@ def read_shard(path: Path) -> ShardFile | None:
     details = None if block is None else block.get(SHARD)
     if block is None or details is None:
         raise InputError(
-            f"{path} is no part of a table: it was not written with `shard`; leave it out, or make it with `shard=1/2`"
+            f"{path} is not a part of a table: it was not written with `shard`; leave it out, or make it with "
+            "`shard=1/2`"
         )
     try:
         share = Share(int(details["index"]), int(details["of"]))
@@ -117,7 +118,7 @@ def read_shard(path: Path) -> ShardFile | None:
             raise KeyError
     except (KeyError, TypeError, ValueError):
         raise SchemaError(
-            f"{path}: the footer block 'nlpkit' does not say which part it is; make the part again"
+            f"{path}: the footer block 'nlpkit' does not record which part it is; make the part again"
         ) from None
     return ShardFile(path, share, counts, n_dropped, details, plain, _written_schema(path))
 
@@ -131,7 +132,7 @@ def read_shards(paths: Sequence[str | Path]) -> list[ShardFile]:
     """
     shards = [shard for path in _files(paths) if (shard := read_shard(path)) is not None]
     if not shards:
-        raise InputError("there are no parts to merge; name the files that `shard` wrote")
+        raise InputError("found no parts to merge; name the files written with `shard`")
     first = shards[0]
     for shard in shards[1:]:
         _check_alike(first, shard)
@@ -139,7 +140,7 @@ def read_shards(paths: Sequence[str | Path]) -> list[ShardFile]:
     for shard in shards:
         other = by_index.setdefault(shard.share.index, shard)
         if other is not shard:
-            raise InputError(f"part {shard.share} is there twice: {other.path} and {shard.path}; leave one out")
+            raise InputError(f"part {shard.share} occurs twice: {other.path} and {shard.path}; leave one out")
     missing = [str(Share(i, first.share.total)) for i in range(1, first.share.total + 1) if i not in by_index]
     if missing:
         raise InputError(
@@ -211,13 +212,14 @@ def _check_alike(first: ShardFile, other: ShardFile) -> None:
     for one, two, what in differences:
         if one != two:
             raise InputError(
-                f"the parts are not of one table: {what} {one} in {first.path}, {two} in {other.path}; merge those that belong together"
+                f"the parts belong to different tables: {what} {one} in {first.path}, {two} in {other.path}; merge "
+                "parts of the same table"
             )
     if differing or a != b or not first.schema.equals(other.schema):
         names = listed([f"`{name}`" for name in differing], 5) or ("seed or steps" if a != b else "columns")
         raise InputError(
-            f"the parts are not of one table: {first.path} and {other.path} differ in {names}; make one of them again with the "
-            "options of the other"
+            f"the parts belong to different tables: {first.path} and {other.path} differ in {names}; make one of "
+            "them again with the other's options"
         )
 
 

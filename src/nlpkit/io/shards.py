@@ -42,8 +42,9 @@ class Share:
         """
         if n_batches < self.total:
             raise UsageError(
-                f"`shard={self}`: the input has {counted(n_batches, 'batch', 'batches')} of 10,000 documents (fewer of long ones), and a "
-                f"share is one of them at least; {f'divide it into {n_batches:,} at most' if n_batches > 1 else 'leave it whole'}",
+                f"`shard={self}`: the input has {counted(n_batches, 'batch', 'batches')} of 10,000 documents (fewer "
+                "if they are long), and a part needs at least one batch; "
+                f"{f'divide it into {n_batches:,} at most' if n_batches > 1 else 'leave it whole'}",
                 parameter=SHARD,
             )
         return range((self.index - 1) * n_batches // self.total, self.index * n_batches // self.total)
@@ -71,26 +72,26 @@ class ShardOptions:
 
     shard: Annotated[
         str | None,
-        Param("Do part I of N of the documents, such as 2/8; nlpkit merge puts the parts together.", metavar="I/N"),
+        Param("Process part I of N of the documents, such as 2/8. nlpkit merge combines the parts.", metavar="I/N"),
     ] = None
     workers: Annotated[
-        int | None, Param("Number of processes among which Ray divides the work (extra 'ray').", metavar="N", min=1)
+        int | None, Param("Number of Ray processes that share the work (extra 'ray').", metavar="N", min=1)
     ] = None
     ray: Annotated[
         str | None,
         Param(
-            "Ray cluster: local (new processes here), auto (the one that runs here), or ray://HOST:PORT.",
+            "Ray cluster: local (new processes on this machine), auto (the running cluster), or ray://HOST:PORT.",
             metavar="ADDRESS",
         ),
     ] = None
     resume: Annotated[
         bool,
-        Param("Go on with what a stopped run has left: parts by Ray; embeddings beside the output of sbert-embed."),
+        Param("Continue a stopped run: parts processed by Ray, or embeddings saved beside the output of sbert-embed."),
     ] = False
     shard_timeout: Annotated[
         float | None,
         Param(
-            "Seconds after which Ray gives a part that is not done to another process; default: none.",
+            "Seconds after which Ray gives an unfinished part to another process. Default: no limit.",
             metavar="SECONDS",
             min=0.1,
         ),
@@ -108,13 +109,11 @@ class ShardOptions:
             UsageError: options contradict each other, or a part would be written to no Parquet file, whose footer says which it is.
         """
         if self.on_ray and self.shard is not None:
-            raise UsageError(
-                "`shard` is one part of the work, and Ray does all of them; leave one out", parameter=SHARD
-            )
+            raise UsageError("`shard` makes one part, and Ray makes all of them; leave one out", parameter=SHARD)
         if not self.on_ray:
             alone = {"resume": self.resume, "shard_timeout": self.shard_timeout}
             for name in [name for name, value in alone.items() if value]:
-                raise UsageError(f"`{name}` belongs to work that Ray divides; give `workers` too", parameter=name)
+                raise UsageError(f"`{name}` needs Ray workers; add `workers`", parameter=name)
         elif target is None or target == "-":
             raise UsageError(
                 "`workers`: the parts are written beside the output; give a file, `output=FILE`", parameter="workers"
@@ -125,7 +124,7 @@ class ShardOptions:
         if target is None or Path(target).suffix.lower() != ".parquet":
             name = self.shard.replace("/", "-of-")
             raise UsageError(
-                f"`shard={self.shard}`: a part is a Parquet file, whose footer says which part it is; give one, such as "
+                f"`shard={self.shard}`: a part is a Parquet file, whose footer records the part; name one, such as "
                 f"`output=part-{name}.parquet`",
                 parameter=SHARD,
             )

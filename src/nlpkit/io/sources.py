@@ -131,7 +131,7 @@ def resolve(inputs: Sequence[str], format: str | None = None) -> list[Source]:
         raise InputError("no input given: name a file, a directory, a glob in quotes, or - for stdin")
     sources = list(chain.from_iterable(_expand(name, format) for name in inputs))
     if sum(source.is_stdin for source in sources) > 1:
-        raise UsageError("stdin ('-') is given twice, but it can be read only once")
+        raise UsageError("stdin ('-') is named twice, but it can only be read once")
     return _with_stems(_without_repeats(sources))
 
 
@@ -173,7 +173,7 @@ def sniff(head: bytes, path: str) -> str:
     line = start.rstrip()
     if b" " in line and not {b"\n"[0], b"\r"[0], 0} & set(line):
         return "txt"
-    raise InputError(f"{path}: which format is this? Name it: `format={'|'.join(sorted(set(FORMATS.values())))}`")
+    raise InputError(f"{path}: unknown format; set `format={'|'.join(sorted(set(FORMATS.values())))}`")
 
 
 # ---------------------------------------------------------------- names → sources
@@ -205,7 +205,7 @@ def _source(path: str, format: str | None, *, base: str = "") -> Source:
 
 def _in_directory(name: str, format: str | None) -> list[Source]:
     if Path(name, "manifest.json").exists() and Path(name, "topics.parquet").exists():
-        raise InputError(f"{name} is a run directory, not a corpus; name the documents the model was made from")
+        raise InputError(f"{name} is a run directory, not a corpus; name the documents that the model was fitted to")
     files: list[str] = []
     unread: list[str] = []  # of a job that has not ended, or about the others
     others: Counter[str] = Counter()
@@ -321,7 +321,7 @@ def _refuse_archive(path: str) -> None:
         raise InputError(f"{path} is an archive of files: unpack it first and name the files or their directory")
     readable = _OTHER_DOCUMENTS.get(Path(lower).suffix)
     if readable is not None:
-        raise InputError(f"{path} is in a format that is not read; save it as .{readable} with the program it is of")
+        raise InputError(f"{path} is in a format that nlpkit does not read; save it as .{readable} in its own program")
 
 
 def _without_repeats(sources: list[Source]) -> list[Source]:
@@ -445,7 +445,7 @@ class StoredBytes:
         if named and kind is None:
             problem = "does not begin like one" if first else "is empty"
             raise InputError(
-                f"{self.path} is named {named} but {problem}: cut off, or not packed at all; fetch it again"
+                f"{self.path} is named {named} but {problem}: cut off, or not packed at all; download it again"
             )
         self.packed = kind is not None
         if kind is not None:

@@ -74,10 +74,10 @@ def table_format(target: str | Path) -> str:
     if suffix in MATRICES:
         raise UsageError(f"output {target}: {suffix} holds a matrix of weights, which nlpkit tfidf writes; {known}")
     if str(target) == "-":
-        raise UsageError(f"this table does not go to stdout; name a file: {known}")
+        raise UsageError(f"this table cannot go to stdout; name a file: {known}")
     if not suffix:
-        raise UsageError(f"output {target}: the end of the name says the format; {known}, such as {path.name}.parquet")
-    raise UsageError(f"output {target}: '{suffix}' is no format of nlpkit; {known}")
+        raise UsageError(f"output {target}: the file name must end in the format; {known}, such as {path.name}.parquet")
+    raise UsageError(f"output {target}: '{suffix}' is not a format of nlpkit; {known}")
 
 
 def check_table(target: str | Path, *, force: bool) -> None:

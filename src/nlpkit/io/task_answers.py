@@ -53,7 +53,8 @@ def read_answers(paths: Sequence[Path], task: Task, *, encoding: str | None = No
         for i, place in enumerate(rows.places):
             if text_of(marks[i]) not in ("", task.mark):
                 raise InputError(
-                    f"{place}: an answer to task {text_of(marks[i])}, but the key is of task {task.mark}; name its own key"
+                    f"{place}: an answer to task {text_of(marks[i])}, but the key belongs to task {task.mark}; name the "
+                    "matching key"
                 )
             if not text_of(answers[i]) and not text_of(chosen[i]):
                 continue
@@ -62,8 +63,8 @@ def read_answers(paths: Sequence[Path], task: Task, *, encoding: str | None = No
             key = item, coders.setdefault(names[i], len(coders))
             if key in answered:
                 raise InputError(
-                    f"{place}: '{names[i]}' answered item {task.ids[item]} before, at {answered[key][1]}; "
-                    "leave one of the two out, or give two people two names"
+                    f"{place}: '{names[i]}' answered item {task.ids[item]} before, at {answered[key][1]}; remove "
+                    "one of the two, or give each person a different name"
                 )
             answered[key] = choice, place
             if label := text_of(rows.columns.get("label", [None] * len(items))[i]):
@@ -71,7 +72,7 @@ def read_answers(paths: Sequence[Path], task: Task, *, encoding: str | None = No
         if len(answered) == before:
             log.warning("%s: no answers in it", path)
     if not answered:
-        raise InputError("there is no answer yet: coders fill in the column answer, or save them on the page")
+        raise InputError("no answers found; coders fill in the column answer, or save their answers on the page")
     matrix = np.full((len(task.ids), len(coders)), -1, np.int32)
     for (item, coder), (choice, _) in answered.items():
         matrix[item, coder] = choice
@@ -141,7 +142,7 @@ def _choice(answer: str, option_text: str, task: Task, item: int, place: str) ->
         near = get_close_matches(answer, shown, n=1, cutoff=0.6)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise InputError(
-            f"{place}: item {task.ids[item]} has the answer '{answer}', which is none of its options "
+            f"{place}: item {task.ids[item]} has the answer '{answer}', which is not one of its options "
             f"({numbered(shown)}){hint}"
         )
     return option

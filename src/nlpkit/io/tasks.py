@@ -39,7 +39,7 @@ def task_paths(output: Path) -> tuple[Path, Path, Path]:
     """Return page, CSV and key of a task. Raises UsageError for an output that is not named .html."""
     if output.suffix.lower() != ".html" or not output.stem:
         raise UsageError(
-            f"a task is written as a page: `output={output}` should end in .html, for example `output=task.html`",
+            f"a task is an HTML page, so `output={output}` must end in .html, for example `output=task.html`",
             parameter="output",
         )
     return output, output.with_suffix(".csv"), output.with_suffix(".key.json")
@@ -164,18 +164,16 @@ def read_key(path: Path) -> Task:
         value = json.loads(path.read_text(encoding="utf-8-sig"))
     except IsADirectoryError:
         raise InputError(
-            f"{path} is a folder, not the key of a task; name the NAME.key.json that was written beside its page"
+            f"{path} is a folder, not the key of a task; name the NAME.key.json next to its page"
         ) from None
     except FileNotFoundError:
-        raise InputError(
-            f"{path}: no such file; the key of a task is the NAME.key.json written beside its page"
-        ) from None
+        raise InputError(f"{path}: no such file; the key is the NAME.key.json next to the page") from None
     except (OSError, ValueError) as error:
         raise InputError(
             f"{path} is not the key of a task ({error}); name the NAME.key.json, and each file of answers with `answers`"
         ) from None
     if not isinstance(value, dict) or value.get("format") != KEY_FORMAT:
-        raise InputError(f"{path} is not the key of a task; it is the NAME.key.json written beside the page")
+        raise InputError(f"{path} is not the key of a task; the key is the NAME.key.json next to the page")
     if value.get("version") != KEY_VERSION:
         raise SchemaError(f"{path} has version {value.get('version')}, this nlpkit ({__version__}) reads {KEY_VERSION}")
     try:
@@ -188,12 +186,12 @@ def read_key(path: Path) -> Task:
         task = Task(str(value["name"]), design, ids, str(value["task"]), topics)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
-            f"{path} is a damaged key of a task ({type(error).__name__}: {error}); make the task anew"
+            f"{path} is a damaged key of a task ({type(error).__name__}: {error}); make the task again"
         ) from None
     outside = [item.topic for item in items if item.topic >= len(topics)]
     if task.kind not in (*KINDS, LABEL) or not items or outside or len(set(ids)) < len(ids):
         raise InputError(
-            f"{path} is a damaged key of a task (kind '{task.kind}', {len(items)} items); make the task anew"
+            f"{path} is a damaged key of a task (kind '{task.kind}', {len(items)} items); make the task again"
         )
     return task
 
@@ -225,12 +223,12 @@ def with_texts(task: Task, key: Path) -> Task:
         return task
     table = key.with_name(key.name.removesuffix(".json").removesuffix(".key") + ".csv")
     if not table.is_file():
-        raise InputError(f"{table}: no such file; the texts of a topic intrusion are in the CSV written beside its key")
+        raise InputError(f"{table}: no such file; the texts of a topic intrusion are in the CSV next to its key")
     rows = read_rows(table, encoding="utf-8", hint="item")
     columns = [[text_of(value) for value in rows.column(name)] for name in ("task", "item", "text")]
     texts = {item: without_apostrophe(text) for mark, item, text in zip(*columns, strict=True) if mark == task.mark}
     without = next((id_ for id_ in task.ids if not texts.get(id_)), None)
     if without is not None:
-        raise InputError(f"{table} has no text of item {without} of task {task.mark}; make the task anew")
+        raise InputError(f"{table} has no text of item {without} of task {task.mark}; make the task again")
     items = tuple(replace(item, text=texts[id_]) for id_, item in zip(task.ids, task.design.items, strict=True))
     return replace(task, design=replace(task.design, items=items))

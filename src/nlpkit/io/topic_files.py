@@ -68,7 +68,7 @@ class TopicFile:
         again = len(self.names) - len(set(self.names))
         odd = (
             again,
-            "name of a topic is there twice: are there several models?",
+            "name of a topic occurs twice: are there several models?",
             "topics have the name of another: several models?",
         )
         return tuple(f"{n:,} {one if n == 1 else many}" for n, one, many in (*left_out, odd) if n)
@@ -118,8 +118,8 @@ def _read(path: Path) -> tuple[str, bytes]:
             size += len(chunk)
             if size > MOST_BYTES:
                 raise InputError(
-                    f"{stored.path}: more than {MOST_BYTES >> 20} MB, too much for the topics of a model; is it a corpus? "
-                    "Documents go to `reference`"
+                    f"{stored.path}: more than {MOST_BYTES >> 20} MB, too much for the topics of a model; if it is "
+                    "a corpus, pass it as `reference`"
                 )
         return stored.path, b"".join(parts)
 
@@ -135,7 +135,7 @@ def _format_of(text: str, path: str) -> str:
     """
     start = text.lstrip()
     if start[:200].lower().startswith(("<?xml", "<!doctype", "<html", "<model", "<topics>\n<topic ")):
-        raise InputError(f"{path} is XML or HTML; of MALLET give --output-topic-keys or --topic-word-weights-file")
+        raise InputError(f"{path} is XML or HTML; for MALLET, give --output-topic-keys or --topic-word-weights-file")
     suffix = split_suffix(Path(path).name)[1]
     if suffix in ("json", "jsonl") or start.startswith(("{", "[")):
         return "json"
@@ -145,7 +145,7 @@ def _format_of(text: str, path: str) -> str:
         return "mallet"
     if _PRINTED.search(text, 0, 1 << 20):
         raise InputError(
-            f"{path} is what a program prints for people; write the words of its topics as JSON, of gensim with: "
+            f"{path} is printed output of a program; write the words of its topics as JSON. For gensim: "
             "json.dump([[w for w, _ in model.show_topic(k)] for k in range(model.num_topics)], file)"
         )
     header, _, below = start.partition("\n")
@@ -162,8 +162,8 @@ def _refuse_documents(text: str, path: str) -> None:
     longest = max(((len(line.split()), i) for i, line in enumerate(text.splitlines(), start=1)), default=(0, 0))
     if longest[0] > MOST_WORDS:
         raise InputError(
-            f"{path}:{longest[1]}: a line of {longest[0]:,} words; are these documents? They go to `reference`; "
-            "if each line is a topic, name their format: lines"
+            f"{path}:{longest[1]}: a line of {longest[0]:,} words; if these are documents, pass them as "
+            "`reference`; if each line is a topic, set the format: lines"
         )
 
 
@@ -224,7 +224,7 @@ def _finish(raw: RawTopics, path: str) -> TopicFile:
                 values = np.array([topic.weights[i] for i in kept], np.float64)
                 if not np.isfinite(values).all():
                     raise InputError(
-                        f"{topic.where}: the weight of '{topics[-1][int(np.argmin(np.isfinite(values)))]}' is no number"
+                        f"{topic.where}: the weight of '{topics[-1][int(np.argmin(np.isfinite(values)))]}' is not a number"
                     )
                 weights.append(values)
     if not topics:

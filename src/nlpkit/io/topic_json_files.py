@@ -66,7 +66,7 @@ def read_json_topics(value: Any, path: str) -> RawTopics:
         table = read_table_topics(columns, lambda row: f"{path}: topics[{row}]", path)
         return RawTopics("json", table.topics, table.layout)
     if all(isinstance(item, str) and len(split_words(item)) < 2 for item in value) or all(map(_is_pair, value)):
-        raise InputError(f"{path}: one list of words; is it one topic? Then write [[…]]. {_SHAPES}")
+        raise InputError(f"{path}: a single list of words; if it is one topic, write [[…]]. {_SHAPES}")
     return RawTopics("json", [_topic(item, f"{path}: topics[{i}]") for i, item in enumerate(value)])
 
 
@@ -127,7 +127,7 @@ def _item(item: Any, where: str) -> tuple[str, float | None]:
         return item[0], float(item[1])
     if isinstance(item, int) or (isinstance(item, list) and len(item) == 2 and all(map(_is_number, item))):
         raise InputError(
-            f"{where}: {_json_excerpt(item)} where a word was needed: ids of words cannot be scored, write the words"
+            f"{where}: {_json_excerpt(item)} where a word was needed: word ids cannot be scored; write the words"
         )
     raise InputError(f"{where}: {_json_excerpt(item)} where a word, or a word and its weight, was needed; {_SHAPES}")
 

@@ -70,7 +70,7 @@ def write_lines(path: Path, topics: TopicList, *, force: bool) -> None:
         for word in words:
             if len(word.split()) != 1:
                 raise InputError(
-                    f"the word '{word}' holds a blank, which parts words in a file of lines; write .json or .csv"
+                    f"the word '{word}' contains a space, which separates words in a file of lines; write .json or .csv"
                 )
     with atomic_file(path, force=force) as part:
         part.write_text("".join(f"{' '.join(words)}\n" for words in topics.topics), encoding="utf-8", newline="\n")

@@ -29,7 +29,7 @@ def read_topic_names(path: Path) -> dict[str, list[str]]:
         if not name or name.startswith("#"):
             continue
         if name in topics:
-            raise InputError(f"{path}:{number}: the topic '{name}' is there twice", parameter=_PARAMETER)
+            raise InputError(f"{path}:{number}: the topic '{name}' occurs twice", parameter=_PARAMETER)
         topics[name] = [text.strip() for text in described.split("|") if text.strip()]
     if not topics:
         raise InputError(f"names of topics {path}: there is none; write one a line", parameter=_PARAMETER)

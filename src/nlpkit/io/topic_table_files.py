@@ -97,9 +97,9 @@ def read_table_topics(columns: Columns, place: Callable[[int], str], path: str) 
         ]
         return RawTopics("table", topics, "columns")
     raise InputError(
-        f"{path}: where are the topics? Found the columns {_columns(columns)}; name them topic and term (and rank or weight), "
-        "topic and words, word_1 word_2 … (each row is a topic) or topic_0 topic_1 … (each column is one); "
-        "without a header name the format: lines"
+        f"{path}: found no topics. The columns are {_columns(columns)}; name them topic and term (and rank or "
+        "weight), topic and words, word_1 word_2 … (each row is a topic) or topic_0 topic_1 … (each column is "
+        "one); without a header name the format: lines"
     )
 
 

@@ -62,7 +62,7 @@ def example_from(
     """Return an example from its parts as a TOML file has them; `where` names it in messages. Raises InputError."""
     unknown = sorted(set(content) - set(KEYS))
     if unknown:
-        raise InputError(f"{where}: '{unknown[0]}' is no part of an example; known are {', '.join(KEYS)}")
+        raise InputError(f"{where}: '{unknown[0]}' is not a part of an example; known keys are {', '.join(KEYS)}")
     tokens = _words(content, "tokens", where)
     if not tokens:
         raise InputError(f'{where}: no tokens; write tokens = ["the", "dog", "barks"]')
@@ -142,7 +142,7 @@ class _Shapes:
             wanted["W_vocabulary"] = (d, self.V)
         unknown = sorted(set(self.read_weights) - set(wanted))
         if unknown:
-            raise InputError(f"{self.where}: weights '{unknown[0]}' have no use here; known are {', '.join(wanted)}")
+            raise InputError(f"{self.where}: weights '{unknown[0]}' are not used here; known are {', '.join(wanted)}")
         return {name: self._weight(name, shape) for name, shape in wanted.items()}
 
     def matrices(self, part: str) -> dict[str, FloatArray]:

@@ -125,7 +125,7 @@ def members(stored: Iterator[bytes], path: str, name: str, make: Callable[[], _U
             try:
                 yield from filter(None, unpacker.pieces(chunk))
             except (isal_zlib.IsalError, zstandard.ZstdError, OSError, EOFError, ValueError) as error:  # type: ignore[misc]
-                raise InputError(f"{path}: corrupt {name} file ({error}); fetch it again") from error
+                raise InputError(f"{path}: corrupt {name} file ({error}); download it again") from error
             chunk = unpacker.unused_data if unpacker.eof else b""
             if unpacker.eof:
                 unpacker, n_done = None, n_done + 1
@@ -133,6 +133,6 @@ def members(stored: Iterator[bytes], path: str, name: str, make: Callable[[], _U
         what = (
             f"truncated {name} file"
             if not n_done
-            else f"something that is no whole {name} file follows the {name} file"
+            else f"something that is not a whole {name} file follows the {name} file"
         )
-        raise InputError(f"{path}: {what}; fetch it again")
+        raise InputError(f"{path}: {what}; download it again")

@@ -20,6 +20,7 @@ def check_values(data: pa.RecordBatch | pa.Table, where: str) -> None:
             reason = first_line(error)
             if "UTF8" in reason:
                 raise EncodingError(
-                    f"{where}: column '{name}' is stored as text, but holds bytes that are not UTF-8; write the file anew"
+                    f"{where}: column '{name}' is stored as text, but holds bytes that are not UTF-8; write the file "
+                    "again"
                 ) from None
             raise InputError(f"{where}: column '{name}' is corrupt ({reason})") from None

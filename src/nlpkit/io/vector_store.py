@@ -56,7 +56,7 @@ class _Shard:
     def tell_damage(self) -> None:
         if not self.damaged:
             log.warning(
-                "%s is damaged: the texts whose embeddings there do not agree with their checksums are embedded anew",
+                "%s is damaged: the texts whose embeddings there do not agree with their checksums are embedded again",
                 self.entries.with_suffix(""),
             )
         self.damaged = True
@@ -216,7 +216,7 @@ def stored_identity(folder: Path) -> dict[str, Any]:
         return {str(key): value for key, value in identity.items()}
     except (OSError, ValueError, AttributeError):
         raise InputError(
-            f"{folder} does not say what its embeddings were made with; `force` without `resume` drops it"
+            f"{folder} does not say what its embeddings were made with; `force` without `resume` deletes it"
         ) from None
 
 

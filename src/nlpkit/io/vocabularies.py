@@ -41,7 +41,7 @@ def read_vocabulary(path: Path) -> tuple[str, ...]:
     seen: set[str] = set()
     twice = next((t for t in terms if t in seen or seen.add(t)), None)  # type: ignore[func-returns-value]
     if twice is not None:
-        raise InputError(f"vocabulary {path} has the term '{twice}' twice")
+        raise InputError(f"vocabulary {path} lists the term '{twice}' twice")
     return tuple(terms)
 
 
@@ -63,7 +63,7 @@ def _of_parquet(path: Path) -> list[str]:
     terms = column.to_pylist()
     for unusable, what in ((None, "null"), ("", "empty")):
         if unusable in terms:
-            raise InputError(f"vocabulary {path}: a term is {what}, that of row {terms.index(unusable) + 1}")
+            raise InputError(f"vocabulary {path}: a term is {what}, in row {terms.index(unusable) + 1}")
     return list(terms)
 
 

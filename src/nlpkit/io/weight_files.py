@@ -66,17 +66,17 @@ def weights_target(output: str, to: str | None = None) -> WeightsTarget:
     if to is not None and named is not None and named != to and output != "-":
         stem = Path(output).stem
         raise UsageError(
-            f"`to={to}` and `output={output}` contradict each other; give `output={stem}{Path(EXAMPLES[to]).suffix}`, or leave "
-            "`to` out",
+            f"`to={to}` and `output={output}` contradict each other; use "
+            f"`output={stem}{Path(EXAMPLES[to]).suffix}`, or leave `to` out",
             parameter="to",
         )
     if suffix and to is None and named is None and output != "-":
         *most, last = FORMATS
         known = f"{' '.join(most)} or {last} (a row for each weight), or as a matrix: {' '.join(MATRICES)}"
-        raise UsageError(f"output {output}: '{suffix}' is no format of nlpkit; weights are written as {known}")
+        raise UsageError(f"output {output}: '{suffix}' is not a format of nlpkit; weights are written as {known}")
     format = to or named
     if format not in MATRICES.values():
         return WeightsTarget(output, "table")
     if output == "-":
-        raise UsageError(f"{format} is not written to stdout; give `output={EXAMPLES[str(format)]}`")
+        raise UsageError(f"{format} cannot go to stdout; use `output={EXAMPLES[str(format)]}`")
     return WeightsTarget(output, str(format))

@@ -67,7 +67,7 @@ def read_weight_model(path: Path, *, verify: bool = True) -> WeightModel:
     space = ""
     if path.is_dir():
         if not (path / MANIFEST).is_file():
-            raise InputError(f"{path} is no run of tfidf `lsa` or `pca`; name the table of weights in it ({MAKE})")
+            raise InputError(f"{path} is not a run of tfidf `lsa` or `pca`; name the table of weights in it ({MAKE})")
         run = open_run(path, ["lsa", "pca"], verify=verify)
         space = str(run.manifest["kind"])
         vocab, whole = run.file("vocab.parquet"), run.path / "model" / "terms.parquet"
@@ -77,7 +77,7 @@ def read_weight_model(path: Path, *, verify: bool = True) -> WeightModel:
         with run.intact():
             components = np.stack(vectors.column("vector").to_numpy()).astype(np.float64)
             if components.ndim != 2 or not np.isfinite(components).all():
-                raise ValueError("a term vector that is no vector of numbers")
+                raise ValueError("a term vector that is not a vector of numbers")
             if space == "pca":
                 center = run.table("components", ["center"]).column("center").to_numpy().astype(np.float64)
                 if center.shape != components.shape[1:] or not np.isfinite(center).all():
@@ -109,11 +109,11 @@ def _model(
         mean_length, pivot = float(parameters["mean_length"]), float(parameters["pivot"] or 0.0)
         selected = int(parameters.get("terms_before", columns.num_rows)) > columns.num_rows
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: its footer does not say how it was weighted ({error}); make it again") from None
+        raise InputError(f"{path}: its footer does not record its weighting ({error}); make it again") from None
     terms, kept = columns, np.arange(columns.num_rows, dtype=np.int32)
     if selected:
         if not whole.is_file():
-            raise InputError(f"{path}: the terms that `select` left out ({whole}) are not there; make it again")
+            raise InputError(f"{path}: the terms that `select` left out ({whole}) are missing; make it again")
         terms = read_table(whole, ["terms", "model/terms"], ["term", "cf", "df", "idf"])
         place = {term: i for i, term in enumerate(terms.column("term").to_pylist())}
         kept = np.array([place.get(term, -1) for term in columns.column("term").to_pylist()], np.int32)
@@ -121,7 +121,7 @@ def _model(
             raise InputError(f"{whole} does not have the terms of {path}; make both again")
     idf = terms.column("idf").to_numpy()
     if not np.isfinite(idf).all():
-        raise InputError(f"{path}: an idf is no finite number; make it again")
+        raise InputError(f"{path}: an idf is not a finite number; make it again")
     sizes = None
     if scheme.norm == "pivoted-bytes":
         counts = terms.column("cf").to_numpy()

@@ -48,9 +48,7 @@ def read_word_vectors(path: Path, words: Iterable[str]) -> tuple[Float32Array, B
     place = {word: i for i, word in enumerate(words)}
     by_word = _vectors_by_word(path, place)
     if not by_word:
-        raise InputError(
-            f"{path} has none of the {len(place):,} words; is it of the same language, and in the same case?"
-        )
+        raise InputError(f"{path} has none of the {len(place):,} words; are language and case the same?")
     size = len(next(iter(by_word.values())))
     vectors, known = np.zeros((len(place), size), np.float32), np.zeros(len(place), bool)
     for word, vector in by_word.items():
@@ -156,8 +154,8 @@ def _vectors_by_word(path: Path, place: Mapping[str, int] | None) -> dict[str, F
                 vectors[word] = vector
     if damaged:
         reporting.warn(
-            f"{path}: {wording.counted(damaged, 'word')} not in UTF-8: letters that cannot be read are \ufffd, and of words that become "
-            "one the first counts"
+            f"{path}: {wording.counted(damaged, 'word')} not in UTF-8: unreadable letters become �, and of words "
+            "that become equal only the first is used"
         )
     return vectors
 
@@ -198,7 +196,9 @@ def _text_pairs(stored: StoredBytes, path: Path, place: Mapping[str, int] | None
             )
         yield word, vector
     if announced is not None and announced != count:
-        reporting.warn(f"{path} says that it has {announced:,} words and has {count:,}: is it cut off? Get it again")
+        reporting.warn(
+            f"{path} announces {announced:,} words but has {count:,}; it may be incomplete, so download it again"
+        )
 
 
 def _is_number(field: str) -> bool:

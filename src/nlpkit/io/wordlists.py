@@ -78,5 +78,5 @@ def checked_pattern(pattern: str, where: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise UsageError(f"{where}: /{pattern}/ is no regular expression: {error}") from None
+        raise UsageError(f"{where}: /{pattern}/ is not a regular expression: {error}") from None
     return pattern

@@ -23,8 +23,8 @@ class LlmOptions:
     llm: Annotated[
         str | None,
         Param(
-            "Address of a language model that speaks OpenAI's protocol, such as http://localhost:11434/v1; or local: a folder of "
-            "transformers.",
+            "Address of a language model with OpenAI's protocol, such as http://localhost:11434/v1; or local (a "
+            "transformers folder).",
             metavar="URL",
             panel="Language model",
         ),
@@ -32,13 +32,13 @@ class LlmOptions:
     llm_model: Annotated[
         str | None,
         Param(
-            "Name of the language model at this address; of local its folder.", metavar="NAME", panel="Language model"
+            "Name of the language model at this address; for local, its folder.", metavar="NAME", panel="Language model"
         ),
     ] = None
     attempts: Annotated[
         int,
         Param(
-            "Number of times it is asked again when an answer cannot be used.",
+            "Number of retries if an answer cannot be used.",
             metavar="N",
             min=0,
             panel="Language model",
@@ -50,7 +50,7 @@ class LlmOptions:
     llm_cache: Annotated[
         Path | None,
         Param(
-            "Folder where answers are kept; default: nlpkit/llm in the user's cache.",
+            "Folder for saved answers. Default: nlpkit/llm in the user's cache folder.",
             metavar="DIR",
             panel="Language model",
         ),
@@ -59,4 +59,6 @@ class LlmOptions:
     def __post_init__(self) -> None:
         """Check that the model has a name."""
         if self.llm is not None and not self.llm_model:
-            raise UsageError("say which model `llm` shall use, such as `llm_model=llama3.2`", parameter="llm_model")
+            raise UsageError(
+                "no model is named for `llm`; add one, such as `llm_model=llama3.2`", parameter="llm_model"
+            )

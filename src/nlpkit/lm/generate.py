@@ -29,32 +29,35 @@ class GenerateOptions:
 
     PANEL: ClassVar[str] = "Generation"
 
-    prompt: Annotated[str, Param("Words that every text begins with.", metavar="TEXT")] = ""
+    prompt: Annotated[str, Param("Words at the start of every text.", metavar="TEXT")] = ""
     decode: Annotated[
         str,
         Param(
-            "Way of choosing words: sample (drawn), top-k, top-p or temperature (drawn with that bound), greedy (the likeliest each time) "
-            "or beam (the likeliest texts of several kept).",
+            "How to choose words: sample (at random), top-k, top-p or temperature (at random within that limit), "
+            "greedy (the most probable) or beam (keep several candidates).",
             choices=DECODE,
         ),
     ] = "sample"
     texts: Annotated[int, Param("Number of texts.", metavar="N", min=1)] = 5
-    max_words: Annotated[int, Param("Most words of a text, those of the prompt apart.", metavar="N", min=1)] = 50
+    max_words: Annotated[int, Param("Maximum number of words of a text, without the prompt.", metavar="N", min=1)] = 50
     temperature: Annotated[
         float,
         Param(
-            "sample: below 1 likelier words are drawn more often, above 1 less often; `decode=greedy` is as 0.",
+            "sample: below 1 favours probable words, above 1 rare ones. 0 is the same as `decode=greedy`.",
             min=0.01,
         ),
     ] = 1.0
-    top_k: Annotated[int | None, Param("sample: draw among the N likeliest words only.", metavar="N", min=1)] = None
+    top_k: Annotated[int | None, Param("sample: draw from the N most probable words only.", metavar="N", min=1)] = None
     top_p: Annotated[
         float | None,
         Param(
-            "sample: draw among the likeliest words that have this probability together.", metavar="SHARE", min=0, max=1
+            "sample: draw only from the most probable words that together have this probability.",
+            metavar="SHARE",
+            min=0,
+            max=1,
         ),
     ] = None
-    beams: Annotated[int, Param("beam: texts that are kept at each word.", metavar="N", min=1)] = 8
+    beams: Annotated[int, Param("beam: number of candidate texts kept at each word.", metavar="N", min=1)] = 8
 
     def __post_init__(self) -> None:
         """Check the values against each other."""
@@ -62,7 +65,7 @@ class GenerateOptions:
             for name in ("temperature", "top_k", "top_p"):
                 if getattr(self, name) not in (None, 1.0):
                     raise UsageError(
-                        f"`{name}` is of `decode=sample`, not of {self.decode}; leave it out", parameter=name
+                        f"`{name}` only applies to `decode=sample`, not to {self.decode}; leave it out", parameter=name
                     )
 
     @property

@@ -23,49 +23,53 @@ class NgramModelOptions:
     PANEL: ClassVar[str] = "Model"
 
     order: Annotated[
-        int, Param("Words of the longest n-grams: a word is predicted from the order - 1 before it.", min=1)
+        int,
+        Param("Length of the longest n-grams in words. A word is predicted from the order - 1 words before it.", min=1),
     ] = 3
     smoothing: Annotated[
         str,
         Param(
-            "Smoothing: kneser-ney (modified, interpolated), witten-bell, backoff (absolute discounting, shorter n-grams only where one "
-            "is unseen), add-k (of the full order), or mle (none: unseen n-grams have probability 0).",
+            "Smoothing: kneser-ney (modified, interpolated), witten-bell, backoff (absolute discounting; shorter "
+            "n-grams only for unseen ones), add-k (full order), or mle (none; unseen n-grams have probability 0).",
             choices=SMOOTHING,
         ),
     ] = "kneser-ney"
     add: Annotated[
-        float | None, Param("add-k: what is added to each count; default: 1 (Laplace).", metavar="K", min=0)
+        float | None, Param("add-k: number added to each count. Default: 1 (Laplace).", metavar="K", min=0)
     ] = None
     discount: Annotated[
         float | None,
         Param(
-            "kneser-ney, backoff: one discount for all counts; default: estimated from the counts of counts.",
+            "kneser-ney, backoff: one discount for all counts. Default: estimated from the counts of counts.",
             metavar="NUMBER",
             min=0,
             max=1,
         ),
     ] = None
-    min_count: Annotated[int, Param("Words that occur less often are unknown words, <unk>.", metavar="N", min=1)] = 1
+    min_count: Annotated[int, Param("Treat words with fewer occurrences as unknown (<unk>).", metavar="N", min=1)] = 1
     closed: Annotated[
         bool,
-        Param("Closed vocabulary: no probability for unknown words, which are left out of the perplexity."),
+        Param("Closed vocabulary: unknown words get no probability and are left out of the perplexity."),
     ] = False
     unit: Annotated[
-        str, Param("What begins with <s> and ends with </s>: sentence, paragraph or document.", choices=UNITS)
+        str, Param("Unit that starts with <s> and ends with </s>: sentence, paragraph or document.", choices=UNITS)
     ] = "sentence"
 
     def __post_init__(self) -> None:
         """Check the values against each other."""
         if self.add is not None and self.smoothing != "add-k":
-            raise UsageError(f"`add` is of `smoothing=add-k`, not of {self.smoothing}; leave it out", parameter="add")
+            raise UsageError(
+                f"`add` only applies to `smoothing=add-k`, not to {self.smoothing}; leave it out", parameter="add"
+            )
         if self.discount is not None and self.smoothing not in ("kneser-ney", "backoff"):
             raise UsageError(
-                f"`discount` is of `smoothing=kneser-ney` and `backoff`, not of {self.smoothing}; leave it out",
+                f"`discount` only applies to `smoothing=kneser-ney` and `backoff`, not to {self.smoothing}; leave "
+                "it out",
                 parameter="discount",
             )
         if self.closed and self.min_count > 1:
             raise UsageError(
-                "`closed` gives unknown words no probability, and `min_count` makes words unknown; keep one",
+                "`closed` gives unknown words no probability, but `min_count` makes rare words unknown; keep one",
                 parameter="closed",
             )
 

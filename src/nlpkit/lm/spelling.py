@@ -36,21 +36,21 @@ class SpellOptions:
     PANEL: ClassVar[str] = "Spelling"
 
     error: Annotated[
-        float, Param("Probability that a word is mistyped; a second edit has it again.", metavar="P", above=0, below=1)
+        float,
+        Param("Probability that a word is mistyped. A second edit multiplies it again.", metavar="P", above=0, below=1),
     ] = 0.05
     max_distance: Annotated[
-        int, Param("Most edits between a word and its correction: 1 or 2.", metavar="N", min=1, max=2)
+        int, Param("Maximum number of edits between a word and its correction: 1 or 2.", metavar="N", min=1, max=2)
     ] = 2
     real_words: Annotated[
-        bool, Param("Also look at words that the model has (form for from), which takes long; one edit.")
+        bool, Param("Also check words that the model knows (form instead of from). This is slow; one edit only.")
     ] = False
-    min_length: Annotated[int, Param("Least number of letters of a word that is corrected.", metavar="N", min=1)] = 4
+    min_length: Annotated[int, Param("Minimum number of letters of a word to correct.", metavar="N", min=1)] = 4
     min_gain: Annotated[
-        float, Param("Least log10 of how much likelier the correction is than the word as it is written.", min=0)
+        float,
+        Param("Minimum log10 ratio between the probability of the correction and that of the word as written.", min=0),
     ] = 4.0
-    apply: Annotated[bool, Param("Write the documents with a column 'corrected' instead of the table of errors.")] = (
-        False
-    )
+    apply: Annotated[bool, Param("Write the documents with a column 'corrected' instead of a table of errors.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ class Speller:
     def __init__(self, model: NgramModel, options: SpellOptions) -> None:
         if model.options.closed or model.options.smoothing == "mle":
             raise UsageError(
-                "a model with a closed vocabulary or without smoothing gives unknown words no probability to compare with; fit "
-                "another one: nlpkit ngram-lm `smoothing=kneser-ney`"
+                "a model with a closed vocabulary or without smoothing gives unknown words no probability, so "
+                "nothing can be compared; fit another one: nlpkit ngram-lm `smoothing=kneser-ney`"
             )
         self.model, self.options = model, options
         words = model.words[len(SPECIAL) :]

@@ -27,15 +27,13 @@ class TransformerOptions:
 
     PANEL: ClassVar[str] = "Transformer"
 
-    text: Annotated[
-        str | None, Param("Words that the encoder reads, instead of an example; blanks stand between them.")
-    ] = None
-    target: Annotated[str | None, Param("Words that the decoder reads, beginning with <start>.", metavar="TEXT")] = None
-    d: Annotated[int, Param("Numbers of an embedding.", ("d_model",), metavar="N", min=2, max=64)] = 6
-    d_k: Annotated[int, Param("Numbers of a query, a key and a value.", metavar="N", min=1, max=64)] = 4
-    heads: Annotated[int, Param("Heads of the attention.", metavar="N", min=1, max=16)] = 1
+    text: Annotated[str | None, Param("Words for the encoder, separated by spaces. They replace the example.")] = None
+    target: Annotated[str | None, Param("Words for the decoder, starting with <start>.", metavar="TEXT")] = None
+    d: Annotated[int, Param("Dimensions of an embedding.", ("d_model",), metavar="N", min=2, max=64)] = 6
+    d_k: Annotated[int, Param("Dimensions of a query, a key and a value.", metavar="N", min=1, max=64)] = 4
+    heads: Annotated[int, Param("Number of attention heads.", metavar="N", min=1, max=16)] = 1
     exact: Annotated[
-        bool, Param("Do not round between steps, where the example says to how many digits its slides do.")
+        bool, Param("Do not round between steps. Without it, an example is rounded as its source prints it.")
     ] = False
 
 

@@ -79,7 +79,7 @@ def alpha_statistic(ratings: npt.ArrayLike, *, level: Level) -> tuple[Statistic,
         raise unknown_value("level", level, LEVELS)
     counts, values, times = _pairable(ratings)
     if level == "ratio" and len(values) and values[0] < 0:
-        raise InputError(f"a ratio scale has values of 0 or more, found {values[0]:g}; for such numbers take interval")
+        raise InputError(f"a ratio scale has values of 0 or more, found {values[0]:g}; for such numbers use interval")
     return partial(_alphas, counts, values, level), times
 
 

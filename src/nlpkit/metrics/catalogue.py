@@ -234,9 +234,9 @@ def no_metric(name: str, *, groups: bool) -> str:
     key = name.strip().lower().replace("-", "_")
     near = get_close_matches(key, [*METRICS, *ALIASES, *(GROUPS if groups else ())], n=1)
     if near:
-        return f"'{name.strip()}' is no metric; did you mean '{near[0]}'?"
+        return f"'{name.strip()}' is not a metric; did you mean '{near[0]}'?"
     some = ", ".join(f"{group} ({next(iter(in_group(group)))} …)" for group in GROUPS)
-    return f"'{name.strip()}' is no metric; there are metrics of {some}"
+    return f"'{name.strip()}' is not a metric; there are metrics of {some}"
 
 
 def metric_of(name: str) -> Metric | None:

@@ -34,7 +34,7 @@ def check_noise(noise: FloatArray) -> FloatArray:
     """
     if not len(noise) or np.linalg.cond(noise) > 1e6:
         raise InputError(
-            "labels that are wrong so often say nothing about the right ones; a lower rate of errors was needed",
+            "labels with so many errors carry no information about the true labels; a lower error rate is needed",
             parameter="label_noise",
         )
     return np.asarray(np.linalg.inv(noise.T), np.float64)

@@ -172,7 +172,9 @@ def statistic(Y_true: ArrayLike | CsrMatrix, Y_pred: ArrayLike | CsrMatrix, name
         return _mean_of((of_documents.fp + of_documents.fn) / max(J, 1))
     match = _NAME.fullmatch(name)
     if match is None:
-        raise UsageError(f"'{name}' is no score of sets of labels; there are {', '.join(names())}", parameter="metrics")
+        raise UsageError(
+            f"'{name}' is not a score of sets of labels; there are {', '.join(names())}", parameter="metrics"
+        )
     average, measure, beta = match[1], match[2], check_beta(float(match[3] or 1))
     if average == "samples":
         return _mean_of(np.where(support + predicted_counts == 0, 1.0, _measure(of_documents, measure, beta)))

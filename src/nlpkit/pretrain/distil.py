@@ -34,7 +34,7 @@ def guesses_of(config: Mapping[str, Any], where: str) -> str:
     if kind in MODEL_TYPES and name.endswith(("ForMaskedLM", "ForPreTraining")):
         return "mlm"
     raise MissingError(
-        f"the teacher in {where} is {name or 'a model without a name'}, which guesses no tokens here",
+        f"the teacher in {where} is {name or 'a model without a name'}, which does not predict tokens here",
         parameter="teacher",
     )
 
@@ -56,7 +56,7 @@ def load_teacher(folder: Path, student: MlmNetwork, task: str, device: torch.dev
     tokenizer = load_tokenizer(folder, words=False)
     if tokenizer.get_vocab() != student.tokenizer.get_vocab():
         raise UsageError(
-            "the teacher has another tokenizer than the one that is to be used; leave `tokenizer` out",
+            "the teacher has another tokenizer than the one you named; leave `tokenizer` out",
             parameter="teacher",
         )
     if positions_of(model.config) < student.max_tokens:

@@ -64,11 +64,11 @@ def objective_of(arch: str, wanted: str | None) -> str:
         return known[0]
     if wanted not in known and wanted in BERT_HEADS:
         raise UsageError(
-            f"`objective={wanted}`: {arch} does not have its heads; take `arch=bert`", parameter="objective"
+            f"`objective={wanted}`: {arch} does not have its heads; use `arch=bert`", parameter="objective"
         )
     if wanted not in known:
         reads = _READS.get(known[0], "reads the text from left to right")
-        raise UsageError(f"`objective={wanted}`: {arch} {reads}; take {known[0]}", parameter="objective")
+        raise UsageError(f"`objective={wanted}`: {arch} {reads}; use {known[0]}", parameter="objective")
     return wanted
 
 

@@ -26,14 +26,14 @@ class TokenizerOptions:
     type: Annotated[
         str,
         Param(
-            "Kind of the subwords: bpe (merged bytes), wordpiece (merged characters, BERT's cut) or unigram.",
+            "Subword algorithm: bpe (merges bytes), wordpiece (merges characters, as BERT does) or unigram.",
             metavar="TYPE",
         ),
     ] = "bpe"
-    vocab_size: Annotated[int, Param("Number of tokens, special ones included.", metavar="N", min=LEAST_VOCABULARY)] = (
-        8000
-    )
-    lower: Annotated[bool, Param("Lower-case texts before they are cut.", off="")] = False
+    vocab_size: Annotated[
+        int, Param("Vocabulary size, including special tokens.", metavar="N", min=LEAST_VOCABULARY)
+    ] = 8000
+    lower: Annotated[bool, Param("Lowercase texts before tokenisation.", off="")] = False
 
     def check(self) -> None:
         """Raise UsageError for a kind there is not, or a vocabulary that is too small for it."""
@@ -57,16 +57,17 @@ class PretrainOptions:
     arch: Annotated[
         str,
         Param(
-            "Architecture: ffnn, rnn, lstm, bilstm, gru, elmo, transformer, bert, gpt, mamba, s4, tokenformer, hymba or t5, with "
-            "options as in lstm(layers=1,hidden=64).",
+            "Architecture: ffnn, rnn, lstm, bilstm, gru, elmo, transformer, bert, gpt, mamba, s4, tokenformer, "
+            "hymba or t5. Options go in brackets: lstm(layers=1,hidden=64).",
             metavar="NAME",
         ),
     ] = "gpt"
     objective: Annotated[
         str | None,
         Param(
-            "Objective: clm (guess the next token), mlm (guess masked tokens), seq2seq (write a target); of bert nsp, sop (with mlm) or "
-            "electra(weight=50); distil(temperature=2); default: mlm for bert and bilstm, seq2seq for t5, else clm.",
+            "Objective: clm (predict the next token), mlm (predict masked tokens), seq2seq (write a target) or "
+            "distil(temperature=2). For bert also nsp, sop (with mlm) or electra(weight=50). Default: mlm for bert "
+            "and bilstm, seq2seq for t5, otherwise clm.",
             metavar="NAME(…)",
         ),
     ] = None
@@ -75,30 +76,32 @@ class PretrainOptions:
     ] = None
     teacher: Annotated[
         str | None,
-        Param("Run or folder of the model to learn from, for the objective distil.", metavar="FOLDER"),
+        Param("Run or folder of the teacher model, for the objective distil.", metavar="FOLDER"),
         READ,
     ] = None
     size: Annotated[
-        str, Param("Size: tiny (2 layers of 128), mini (4 of 256) or small (4 of 512).", metavar="SIZE")
+        str,
+        Param(
+            "Size: tiny (2 layers, width 128), mini (4 layers, width 256) or small (4 layers, width 512).",
+            metavar="SIZE",
+        ),
     ] = "tiny"
     tokenizer: Annotated[
         str,
         Param(
-            "Tokenizer: bpe, wordpiece or unigram, which is trained on the corpus, or a folder with one.",
+            "Tokenizer: bpe, wordpiece or unigram (trained on the corpus), or a folder with a tokenizer.",
             metavar="TOKENIZER",
         ),
         READ,
     ] = "wordpiece"
     vocab_size: Annotated[
-        int, Param("Number of tokens of a tokenizer that is trained here.", metavar="N", min=LEAST_VOCABULARY)
+        int, Param("Vocabulary size of a tokenizer trained here.", metavar="N", min=LEAST_VOCABULARY)
     ] = 4000
-    holdout: Annotated[
-        float, Param("Share of the documents that are held out; perplexity is measured on them.", metavar="SHARE")
-    ] = 0.1
+    holdout: Annotated[float, Param("Share of the documents held out to measure perplexity.", metavar="SHARE")] = 0.1
     pooling: Annotated[
         str,
         Param(
-            "Pooling of token vectors when the model embeds texts: mean, max, cls, lasttoken, weightedmean.",
+            "How the model's token vectors become one text vector: mean, max, cls, lasttoken, weightedmean.",
             metavar="NAME",
         ),
     ] = "mean"

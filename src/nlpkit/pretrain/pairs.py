@@ -97,7 +97,7 @@ def draw_pairs(
     first, last = np.searchsorted(owners, owners, "left"), np.searchsorted(owners, owners, "right")
     if task == "nsp" and int(first[-1]) == 0:
         raise InputError(
-            "next sentences need segments of another document, and one document has any; take `objective=sop`"
+            "next sentences need segments of another document, and one document has any; use `objective=sop`"
         )
     frame = network.frame
     room = network.max_tokens - frame.single - len(frame.between)

@@ -81,7 +81,7 @@ def train_subwords(texts: Iterable[str], options: TokenizerOptions) -> TrainedTo
         empty.normalizer = normalizers.Lowercase()
     words = count_words(empty, texts)
     if not words:
-        raise InputError("the texts have no word, so there is nothing to learn tokens from; check `text_col`")
+        raise InputError("the texts have no words to learn tokens from; check `text_col`")
     # each word as often as it occurs, in an order of our own
     corpus = chain.from_iterable(repeat(word, count) for word, count in sorted(words.items()))
     merges: tuple[tuple[str, str], ...] = ()

@@ -51,8 +51,8 @@ def draw_cloud(frequencies: Mapping[str, float], *, seed: int, font: Path | None
     if not drawn:
         some = "".join(sorted(choice.lacks)[:10])
         raise InputError(
-            f"no font of this machine has the characters of these words (such as {some}); "
-            "give one that has with `font=FILE`, say a Noto Sans CJK"
+            f"no font on this machine has the characters of these words (such as {some}); give one with "
+            "`font=FILE`, such as Noto Sans CJK"
         )
     cloud = WordCloud(
         width=1200, height=800, margin=6, max_words=MAX_WORDS, font_path=choice.path, random_state=seed % 2**32,

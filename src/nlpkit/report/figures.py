@@ -69,7 +69,8 @@ def draw_figure(
                 figure.savefig(out, format=format, metadata=metadata)
             except UserWarning:
                 raise UsageError(
-                    f"{width:g} by {height:g} cm leave no room between the names in this picture: give a larger `width` or `height`",
+                    f"{width:g} by {height:g} cm leave no room between the names in this picture; use a larger `width` "
+                    "or `height`",
                     parameter="height",
                 ) from None
     return out.getvalue(), choice.lacks

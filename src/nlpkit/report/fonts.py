@@ -54,4 +54,4 @@ def _characters(path: Path) -> frozenset[str]:
     except FileNotFoundError:
         raise InputError(f"`font={path}` does not exist") from None
     except (OSError, RuntimeError) as error:
-        raise InputError(f"`font={path}` is no TrueType or OpenType font: {error}") from None
+        raise InputError(f"`font={path}` is not a TrueType or OpenType font: {error}") from None

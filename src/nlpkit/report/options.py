@@ -19,38 +19,41 @@ class ReportOptions:
 
     PANEL: ClassVar[str] = "Report"
 
-    no_texts: Annotated[bool, Param("Nothing of the documents but their ids: no text, no title, no columns.")] = False
-    titles_only: Annotated[bool, Param("Titles (or the first 80 characters) of the documents, but no texts.")] = False
+    no_texts: Annotated[bool, Param("Include only the document IDs: no text, no title, no columns.")] = False
+    titles_only: Annotated[bool, Param("Include titles (or the first 80 characters), but no texts.")] = False
     max_points: Annotated[
         int,
-        Param("Number of documents in the map, the search and the lists; of more, a sample stratified by topic.", metavar="N", min=1),
+        Param("Maximum number of documents in the map, the search and the lists. Larger corpora are sampled by "
+              "topic.", metavar="N", min=1),
     ] = 50_000  # fmt: skip
     snippet: Annotated[
-        int, Param("Number of characters of each text that go into the file.", metavar="N", min=1)
+        int, Param("Number of characters of each text to include.", metavar="N", min=1)
     ] = 300  # fmt: skip
-    title_col: Annotated[str, Param("Column of the title.", metavar="COLUMN")] = "title"
+    title_col: Annotated[str, Param("Column with the title.", metavar="COLUMN")] = "title"
     over: Annotated[
         str | None,
-        Param("Periods of the panel over time, such as date:month; default: at most 60 of 30 documents.", metavar="COLUMN:PART"),
+        Param("Periods of the panel over time, such as date:month. Default: periods with at least 30 documents "
+              "each, at most 60.", metavar="COLUMN:PART"),
     ] = None  # fmt: skip
     by: Annotated[
         tuple[str, ...],
-        Param("Columns of the panel by column; default: the first four of 2 to 30 texts. May be repeated.", metavar="COLUMN"),
+        Param("Columns of the panel by column. Default: the first four text columns with 2 to 30 values. May be "
+              "repeated.", metavar="COLUMN"),
     ] = ()  # fmt: skip
     compare: Annotated[
         Path | None,
-        Param("Another run, an earlier one, say: what became of its topics in this one.", metavar="RUN"),
+        Param("Another run, such as an earlier one, to compare topics with.", metavar="RUN"),
         READ,
     ] = None
-    heading: Annotated[
-        str | None, Param("Heading of the page; default: the kind of the run and its corpus.", metavar="TEXT")
-    ] = None
+    heading: Annotated[str | None, Param("Page heading. Default: the kind of run and its corpus.", metavar="TEXT")] = (
+        None
+    )
 
     def __post_init__(self) -> None:
         """Check that the options agree."""
         if self.no_texts and self.titles_only:
             raise UsageError(
-                "`no_texts` leaves out titles, too; give one of `no_texts`, `titles_only`", parameter="no_texts"
+                "`no_texts` also leaves out titles; use either `no_texts` or `titles_only`", parameter="no_texts"
             )
 
     @property

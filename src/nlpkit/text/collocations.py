@@ -43,27 +43,29 @@ class CollocationOptions:
 
     node: Annotated[
         str | None,
-        Param("Show the collocates of this word: what stands near it, left and right.", metavar="WORD"),
+        Param("Show the collocates of this word: the words near it, left and right.", metavar="WORD"),
     ] = None
     window: Annotated[
         int | None,
         Param(
-            "Greatest distance of two words, in words; 1 = neighbours. Default: 1, with `node` 5.",
+            "Maximum distance between two words; 1 = neighbours. Default: 1; 5 with `node`.",
             metavar="N",
             min=1,
             max=1000,
         ),
     ] = None
-    any_order: Annotated[bool, Param("Count x y and y x as one pair; with `node` always.", off="")] = False
+    any_order: Annotated[bool, Param("Count x y and y x as one pair (always with `node`).", off="")] = False
     measure: Annotated[
         str,
         Param(
             "Sort by g2, pmi, npmi, t, dice, log-dice or count.", ("measure", "sort"), metavar="NAME", choices=SORTED_BY
         ),
     ] = "g2"
-    min_count: Annotated[int, Param("Least number of occurrences of a pair.", min=1)] = 5
-    min_score: Annotated[float | None, Param("Least value of the measure.", metavar="X")] = None
-    top: Annotated[int, Param("Number of pairs to show; all are written.", ("top", "top_n"), min=1)] = 30
+    min_count: Annotated[int, Param("Minimum number of occurrences of a pair.", min=1)] = 5
+    min_score: Annotated[float | None, Param("Minimum value of the measure.", metavar="X")] = None
+    top: Annotated[int, Param("Number of pairs to show. The output file holds all pairs.", ("top", "top_n"), min=1)] = (
+        30
+    )
 
     def __post_init__(self) -> None:
         """Check what can be checked without documents."""

@@ -165,7 +165,7 @@ class Alone(Condition):
     def evaluate(self, batch: pa.RecordBatch) -> pa.BooleanArray:
         values = _load(batch, self.column)
         if values.kind not in ("truth", "nothing"):
-            raise UsageError(f"{values} and stands alone; compare it with something, such as {_example(values)}")
+            raise UsageError(f"{values} and is not compared with anything; write for example {_example(values)}")
         return values.array.cast(pa.bool_())
 
 

@@ -140,8 +140,8 @@ class DateReader:
                     self._first.setdefault("month", text)
         if len(self._first) > 1:
             raise ColumnError(
-                f"column '{self.name}' has dates that begin with the day ('{self._first['day']}') and others that begin with the "
-                f"month ('{self._first['month']}'); write them alike, such as 2008-07-03"
+                f"column '{self.name}' has dates that begin with the day ('{self._first['day']}') and others that "
+                f"begin with the month ('{self._first['month']}'); use one format, such as 2008-07-03"
             )
         moments = [self._moment(text) for text in stripped]
         unclear = [
@@ -296,8 +296,8 @@ def _with_name_of_month(text: str) -> Moment | None:
 def unclear_dates(name: str, text: str) -> ColumnError:
     """Return the error that it is not known whether day or month comes first."""
     return ColumnError(
-        f"column '{name}' has dates such as '{text}', and no other tells whether the day or the month comes "
-        "first; say `date_format=%d/%m/%Y` or `date_format=%m/%d/%Y`"
+        f"column '{name}' has dates such as '{text}', and no value shows whether the day or the month comes first; "
+        "use `date_format=%d/%m/%Y` or `date_format=%m/%d/%Y`"
     )
 
 
@@ -311,7 +311,8 @@ def check_format(format: str) -> None:
         raise UsageError(f"`date_format={format}`: {error}") from None
     if not re.search(r"%[-]?[YyGcx]", format):
         raise UsageError(
-            f"`date_format={format}`: it has no year; %d/%m/%Y is 25/12/2011, %y a year of two digits, %B a month's name"
+            f"`date_format={format}`: it has no year. %d/%m/%Y is 25/12/2011, %y a two-digit year, %B the name "
+            "of a month"
         )
 
 

@@ -206,7 +206,8 @@ class _Near:
         bands = kept.tags.shape[1]
         if need * bands >= 2**31:
             raise OutOfMemoryError(
-                f"`dedupe` near holds {2**31 // bands:,} documents at most, these are more; use exact, or cut the corpus up"
+                f"`dedupe` near holds {2**31 // bands:,} documents at most, and there are more; use exact, or "
+                "split the corpus"
             )
         # as if every document stayed, with the hashes that are kept of each
         for array in (kept.tags, kept.nexts, kept.sizes, kept.seen):

@@ -16,16 +16,17 @@ class TextFeatureOptions:
     include: Annotated[
         str | tuple[str, ...],
         Param(
-            "Features: all (counts, relative, readability, diversity), one of these groups, pos (parts of speech, takes spaCy), or "
-            "features by name, which the guide lists.",
+            "Features: all (counts, relative, readability, diversity), one of these groups, pos (parts of speech, "
+            "needs spaCy), or feature names from the guide.",
             metavar="NAME,…",
         ),
     ] = "all"
     lexicon: Annotated[
         tuple[str, ...],
         Param(
-            "Word list with categories, as count and share each: lines term TAB category TAB 0/1 (NRC), a table with a column for each "
-            "category (Loughran-McDonald), a LIWC .dic, or a list of words; NAME= gives its columns another name.",
+            "Word list with categories, reported as counts and shares. Formats: lines of term TAB category TAB 0/1 "
+            "(NRC), a table with a column per category (Loughran-McDonald), LIWC .dic, or one word per line. NAME= "
+            "renames its columns.",
             metavar="[NAME=]FILE",
         ),
         Files(several=True, named=True),
@@ -33,31 +34,33 @@ class TextFeatureOptions:
     bins: Annotated[
         tuple[str, ...],
         Param(
-            "Also put a column of numbers into bins: COL:N (quantiles), COL:width:N or COL:edges:10,20; the column COL_bin names "
-            "their edges.",
+            "Also bin a numeric column: COL:N (quantiles), COL:width:N or COL:edges:10,20. The new column COL_bin "
+            "holds the intervals.",
             metavar="COL:…",
         ),
     ] = ()
     keep_cols: Annotated[
         str | tuple[str, ...],
-        Param("Columns of the input that stay, beside the id: all, none, or names.", metavar="all|none|COL,…"),
+        Param("Input columns to keep besides the ID: all, none, or names.", metavar="all|none|COL,…"),
     ] = "all"
     language: Annotated[
         str,
         Param(
-            "Language of the texts, for readability, lemmas and stems: an ISO code or a name, auto (detected) or none.",
+            "Language for readability, lemmas and stems: an ISO code or a name, auto (detected) or none.",
             ("language", "lang"),
         ),
     ] = "auto"
-    lemma: Annotated[str, Param("Base forms of text and lexicon alike: none or dict.", panel="Lexicon")] = "none"
+    lemma: Annotated[str, Param("Lemmas for both text and lexicon: none or dict.", panel="Lexicon")] = "none"
     stem: Annotated[
         str,
-        Param("Stems of text and lexicon alike: none, auto (Snowball of the language), or a stemmer.", panel="Lexicon"),
+        Param(
+            "Stemming for both text and lexicon: none, auto (Snowball for the language), or a stemmer.", panel="Lexicon"
+        ),
     ] = "none"
     spacy: Annotated[
         str,
         Param(
-            "Pipeline of spaCy for the parts of speech: its name, or auto (that of the language).",
+            "Pipeline of spaCy for parts of speech: a name, or auto (for the language of the texts).",
             metavar="NAME",
             panel="More",
         ),

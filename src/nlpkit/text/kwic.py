@@ -37,48 +37,50 @@ class SearchOptions:
     PANEL: ClassVar[str] = "Search"
 
     word: Annotated[bool, Param("Match whole words only.", ("word", "w"))] = False
-    glob: Annotated[bool, Param("Read PATTERN as words, not as a regex: * = any letters, ? = one letter.")] = False
-    ignore_case: Annotated[bool, Param("Take A and a for one letter.", ("ignore_case", "i"))] = False
+    glob: Annotated[bool, Param("Read PATTERN as words instead of a regex: * = any letters, ? = one letter.")] = False
+    ignore_case: Annotated[bool, Param("Ignore case.", ("ignore_case", "i"))] = False
     by: Annotated[
         str | None,
-        Param("Column of classes, for each of which precision and recall of the pattern are shown.", metavar="COLUMN"),
+        Param("Column with classes. Shows precision and recall of the pattern for each class.", metavar="COLUMN"),
     ] = None
     positive: Annotated[
         str | None,
         Param(
-            "Show precision and recall for this class only (of `by`, by default of the column label).", metavar="CLASS"
+            "Show precision and recall for this class only. Default column: label, or the column in `by`.",
+            metavar="CLASS",
         ),
     ] = None
     within: Annotated[
         str,
         Param(
-            "What is searched: text, or a column of words in their order, such as tokens or lemmas; places are then words.",
+            "What to search: text, or a column with lists of words such as tokens or lemmas. Positions are then "
+            "counted in words.",
             ("in",),
             metavar="COLUMN",
         ),
     ] = "text"
-    window: Annotated[int | None, Param("Words of context on each side; default: 8.", metavar="N", min=0)] = None
+    window: Annotated[int | None, Param("Words of context on each side. Default: 8.", metavar="N", min=0)] = None
     width: Annotated[int | None, Param("Characters of context on each side, instead of words.", metavar="N", min=0)] = (
         None
     )
     sort: Annotated[
         str,
         Param(
-            "Order of the hits: document, or by the words to the left or right of the match, or by the match.",
+            "Sort hits by document, by the words left or right of the match, or by the match.",
             choices=SORTED_BY,
         ),
     ] = "document"
     show_cols: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Columns of the documents to show and write with each hit; all = all but lists of words.",
+            "Document columns to show and write with each hit. all = all columns except lists of words.",
             metavar="COLUMN,…",
         ),
     ] = None
-    limit_hits: Annotated[int | None, Param("Show or write the first N hits; all are counted.", metavar="N", min=1)] = (
-        None
-    )
-    count: Annotated[bool, Param("Show numbers of documents and hits only, no lines.", ("count", "c"))] = False
+    limit_hits: Annotated[
+        int | None, Param("Show or write only the first N hits. All hits are counted.", metavar="N", min=1)
+    ] = None
+    count: Annotated[bool, Param("Show only the numbers of documents and hits.", ("count", "c"))] = False
 
     def __post_init__(self) -> None:
         """Check what can be checked without documents."""
@@ -252,12 +254,12 @@ def _compile(source: str, flags: int) -> re.Pattern[str]:
         at = error.pos if error.pos is not None else 0
         marked = f"{source[:at]}»{source[at:]}"
         raise UsageError(
-            f"the pattern is no regular expression: {error.msg} at position {at}, marked with »: {marked}",
+            f"the pattern is not a regular expression: {error.msg} at position {at}, marked with »: {marked}",
             parameter="pattern",
         ) from None
     except (OverflowError, RecursionError) as error:
         raise UsageError(
-            f"the pattern is no regular expression that can be used: {error}", parameter="pattern"
+            f"the pattern is not a regular expression that can be used: {error}", parameter="pattern"
         ) from None
 
 

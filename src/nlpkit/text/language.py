@@ -64,8 +64,8 @@ def _identifier() -> Any:
     except OSError as error:
         folder = tempfile.tempdir or "the temporary folder"
         raise InputError(
-            f"cannot unpack the model that finds languages in {folder}: {error.strerror or error}; name a folder with room in "
-            "TMPDIR"
+            f"cannot unpack the model that finds languages in {folder}: {error.strerror or error}; set TMPDIR to a "
+            "folder with free space"
         ) from None
 
 
@@ -174,12 +174,12 @@ def stop_list_code(name: str) -> str:
         code = language_code(name)
     except UsageError:
         raise UsageError(
-            f"`stop_words`: '{name}' is no file and no language{near_languages(name)}; give a file with a word per line, a "
-            "language such as en, deu or German, auto or none"
+            f"`stop_words`: '{name}' is neither a file nor a language{near_languages(name)}; give a file with a "
+            "word per line, a language such as en, deu or German, auto or none"
         ) from None
     if not has_stop_words(code):
         raise UsageError(
-            f"`stop_words={name}`: there is no list for {language_name(code)}; give a file with a word per line, or a language "
-            f"with a list: {' '.join(stop_word_languages())}"
+            f"`stop_words={name}`: no list exists for {language_name(code)}; give a file with a word per line, or a "
+            f"language with a list: {' '.join(stop_word_languages())}"
         )
     return code

@@ -37,7 +37,7 @@ def lemmatizer(codes: Sequence[str], *, cased: bool = False) -> Callable[[str], 
     for code, name in zip(codes, names, strict=True):
         if name not in known:
             raise UsageError(
-                f"`lemma=dict`: there is no dictionary of base forms for '{code}'; there are {', '.join(known)}",
+                f"`lemma=dict`: no dictionary of lemmas exists for '{code}'; the languages are {', '.join(known)}",
                 parameter="lemma",
             )
     readers = [_reader(name, cased=cased, alone=len(names) == 1) for name in dict.fromkeys(names)]

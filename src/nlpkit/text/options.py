@@ -34,42 +34,48 @@ class TokenOptions:
     stop_words: Annotated[
         str | tuple[str, ...],
         Param(
-            "Words to leave out: auto (those of the language), none, codes such as en,de, or files with a word or a pattern "
-            "(/\\d+th/) on each line. A file adds to the list of the language; none,FILE is the file alone.",
+            "Words to leave out: auto (list for the language), none, language codes such as en,de, or files. A "
+            "file has one word or pattern (/\\d+th/) per line and adds to the language's list; none,FILE uses the "
+            "file alone.",
             metavar="LIST",
         ),
         READ_LIST,
     ] = "auto"
     min_df: Annotated[
         str | float,
-        Param("Least number of documents of a term, or a share such as 0.01; auto = 2 from 100 documents on, else 1."),
+        Param(
+            "Ignore terms in fewer than N documents (or a share of them such as 0.01). auto: 2 for 100 documents "
+            "or more, otherwise 1."
+        ),
     ] = "auto"
-    max_df: Annotated[str | float, Param("Greatest number of documents of a term, or a share such as 0.5.")] = "1.0"
+    max_df: Annotated[str | float, Param("Ignore terms in more than N documents (or a share of them such as 0.5).")] = (
+        "1.0"
+    )
     ngrams: Annotated[
         str | int | tuple[int, int],
-        Param("Lengths of terms in words: 1,2 = single words and pairs.", ("ngrams", "ngram_range"), metavar="A[,B]"),
+        Param("Term lengths: 1 = words, 1,2 = words and pairs.", ("ngrams", "ngram_range"), metavar="A[,B]"),
     ] = "1"
     max_vocab: Annotated[
         int | None,
         Param("Keep only the N most frequent terms.", ("max_vocab", "max_features"), metavar="N", min=1),
     ] = None
-    lower: Annotated[bool, Param("Turn texts into lower case.")] = True
+    lower: Annotated[bool, Param("Lowercase texts.")] = True
     tokenizer: Annotated[
         str,
         Param(
-            "Where texts are cut: words (by the rules of Unicode), sklearn (runs of two letters or more), whitespace, or "
-            "chars:3-5 (n-grams of characters)."
+            "How to split texts: words (Unicode rules), sklearn (runs of at least 2 letters or digits), "
+            "whitespace, or chars:3-5 (character n-grams)."
         ),
     ] = "words"
     token_pattern: Annotated[
         str | None,
-        Param("Regular expression whose every match is a token (syntax of the Rust crate regex).", metavar="REGEX"),
+        Param("Regular expression that matches one token (syntax of the Rust crate regex).", metavar="REGEX"),
     ] = None
     vocab: Annotated[
         Path | tuple[str, ...] | None,
         Param(
-            "These terms and no others, in this order: a table with a column 'term' (Parquet, CSV, TSV, JSONL), or a text file "
-            "with one term on each line.",
+            "Use exactly these terms, in this order: a table with a column 'term' (Parquet, CSV, TSV, JSONL), or a "
+            "text file with one term per line.",
             metavar="FILE",
         ),
         READ,
@@ -82,7 +88,7 @@ class TopicTokenOptions(TokenOptions):
 
     auto_stop: Annotated[
         float | None,
-        Param("Leave out terms that are in more than this share of the documents.", metavar="SHARE"),
+        Param("Leave out terms that occur in more than this share of the documents.", metavar="SHARE"),
     ] = None
 
 
@@ -90,63 +96,65 @@ class TopicTokenOptions(TokenOptions):
 class TextOptions(TopicTokenOptions):
     """All options of the way from texts to tokens."""
 
-    lemma: Annotated[
-        str, Param("Base forms: none, dict (dictionary of the language) or spacy (those of its pipeline).")
-    ] = "none"
+    lemma: Annotated[str, Param("Lemmas: none, dict (dictionary of the language) or spacy (its pipeline).")] = "none"
     stem: Annotated[
-        str, Param("Stems: none, auto (Snowball of the language), or a stemmer such as porter or german.")
+        str, Param("Stemming: none, auto (Snowball for the language), or a stemmer such as porter or german.")
     ] = "none"
     phrases: Annotated[
         str | None,
         Param(
-            "Join phrases found in the corpus: npmi:0.5, pmi:3 or llr:10.83; a third number is their least count.",
+            "Join phrases found in the corpus: npmi:0.5, pmi:3 or llr:10.83. A third number sets their minimum count.",
             metavar="MEASURE:MIN",
         ),
     ] = None
     phrase_file: Annotated[
         Path | None,
-        Param("Join these phrases: one on each line, or a file of `save_phrases`.", metavar="FILE"),
+        Param("Join these phrases: one per line, or a file written by `save_phrases`.", metavar="FILE"),
     ] = None
     keep: Annotated[
         str | tuple[str, ...] | None,
-        Param("Kinds of tokens that stay whole: url, email, hashtag, mention, number, emoji.", metavar="KIND,…"),
+        Param("Kinds of tokens to keep whole: url, email, hashtag, mention, number, emoji.", metavar="KIND,…"),
     ] = None
-    min_length: Annotated[int, Param("Least number of characters of a word.", min=1)] = 2
+    min_length: Annotated[int, Param("Minimum number of characters of a word.", min=1)] = 2
     min_cf: Annotated[
-        str | float, Param("Least number of occurrences of a term, or a share of all tokens.", panel="More")
+        str | float,
+        Param("Ignore terms with fewer occurrences than N, or than this share of all tokens.", panel="More"),
     ] = "1"
     max_cf: Annotated[
-        str | float, Param("Greatest number of occurrences of a term, or a share of all tokens.", panel="More")
+        str | float, Param("Ignore terms with more occurrences than N, or than this share of all tokens.", panel="More")
     ] = "1.0"
     html: Annotated[
         bool,
-        Param("Take HTML and XML apart: scripts and styles go too, paragraphs stay apart.", panel="More"),
+        Param("Remove HTML and XML markup, including scripts and styles. Paragraphs stay separate.", panel="More"),
     ] = False
     join_hyphens: Annotated[
-        bool, Param("Join words that a hyphen divides at the end of a line (PDF, OCR).", panel="More")
+        bool, Param("Join words that are hyphenated at the end of a line (PDF, OCR).", panel="More")
     ] = False
     replace: Annotated[
         Path | None,
         Param(
-            "Replacements before texts are cut, one on each line: phrase TAB other; a phrase alone is deleted; /regex/ TAB other.",
+            "Replacements made before tokenisation, one per line: phrase TAB replacement, or /regex/ TAB "
+            "replacement. A phrase alone is deleted.",
             metavar="FILE",
             panel="More",
         ),
     ] = None
     emoji: Annotated[
-        str, Param("Emoji: keep (to have them as tokens, see `keep`), words (their names) or remove.", panel="More")
+        str, Param("Emoji: keep (`keep` makes them tokens), words (their names) or remove.", panel="More")
     ] = "keep"
     segment: Annotated[
         str,
         Param(
-            "Chinese, Japanese and Thai become ngrams, characters, or words (pip install 'nlpkit[asian]'); auto = ngrams.",
+            "How to split Chinese, Japanese and Thai: ngrams, characters, or words (pip install 'nlpkit[asian]'). "
+            "auto means ngrams.",
             panel="More",
         ),
     ] = "auto"
     spacy: Annotated[
         str | None,
         Param(
-            "Cut with this spaCy pipeline: a name, a folder, blank:de, or auto (the installed one of the language).",
+            "Tokenise with this spaCy pipeline: a name, a folder, blank:de, or auto (the installed pipeline for "
+            "the language).",
             metavar="MODEL",
             panel="More",
         ),
@@ -168,21 +176,19 @@ class DocumentTextOptions(TextOptions):
     lexicon: Annotated[
         Path | None,
         Param(
-            "Keep only the words of this lexicon: lines term TAB category TAB 0/1 (NRC), a table with a column for each category "
-            "(Loughran-McDonald), a LIWC .dic, or a list of words.",
+            "Keep only the words of this lexicon. Formats: lines of term TAB category TAB 0/1 (NRC), a table with "
+            "a column per category (Loughran-McDonald), LIWC .dic, or one word per line.",
             metavar="FILE",
         ),
         READ,
     ] = None
     categories: Annotated[
-        str | tuple[str, ...] | None, Param("Categories of the lexicon that count; default: all.", metavar="NAME,…")
+        str | tuple[str, ...] | None, Param("Categories of the lexicon to use. Default: all.", metavar="NAME,…")
     ] = None
-    replace_by_category: Annotated[
-        bool, Param("Put the categories of a word in its place, each of them, in place of keeping the word.")
-    ] = False
+    replace_by_category: Annotated[bool, Param("Replace each word by its lexicon categories.")] = False
     tags: Annotated[
         bool,
-        Param("Add columns 'tags' and 'lemmas': part of speech and base form of each token (spaCy).", panel="More"),
+        Param("Add columns 'tags' and 'lemmas': part of speech and lemma of each token (spaCy).", panel="More"),
     ] = False
 
 
@@ -199,14 +205,14 @@ class CountOptions:
     stop_words: Annotated[
         str | tuple[str, ...],
         Param(
-            "Words to leave out: none, auto (those of the language), codes such as en,de, or files, which add to the list of the "
-            "language (none,FILE: the file alone).",
+            "Words to leave out: none, auto (list for the language), language codes such as en,de, or files. A "
+            "file adds to the language's list; none,FILE uses the file alone.",
             metavar="LIST",
         ),
         READ_LIST,
     ] = "none"
-    lower: Annotated[bool, Param("Turn texts into lower case.")] = True
-    min_length: Annotated[int, Param("Least number of letters of a word.", min=1)] = 1
+    lower: Annotated[bool, Param("Lowercase texts.")] = True
+    min_length: Annotated[int, Param("Minimum number of letters of a word.", min=1)] = 1
 
     def tokens(self) -> TextOptions:
         """Return the options of tokenisation."""

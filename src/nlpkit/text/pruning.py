@@ -75,7 +75,7 @@ def prune(
     most = bound(options.max_cf, n_tokens, name="max_cf", what="occurrences")
     seen = ~stopped & (cf > 0)
     if least > most and seen.any():
-        raise UsageError(f"`min_cf` is {least:g} and `max_cf={most:g}` occurrences: no term can satisfy both")
+        raise UsageError(f"`min_cf` is {least:g} and `max_cf={most:g}` occurrences, so no term can satisfy both")
     reasons[seen & ((df < low) | (cf < least))] = RARE
     reasons[seen & ((df > high) | (cf > most))] = FREQUENT
     kept = np.flatnonzero(seen & (reasons == KEPT))
@@ -96,7 +96,8 @@ def _nothing_left(n_terms: int, n_docs: int, min_df: float, options: PreprocessO
         )
         lower, higher = "`min_df` or `min_cf`", "`max_df` or `max_cf`"
     return InputError(
-        f"no term is left of {n_terms}: {bounds} prune all in {n_docs} documents; lower {lower} or raise {higher}"
+        f"no term is left of {n_terms}: {bounds} remove all terms in {n_docs} documents; lower {lower} or "
+        f"raise {higher}"
     )
 
 
@@ -154,8 +155,8 @@ def no_vocabulary_match(vocab: Sequence[str], terms: Sequence[str]) -> InputErro
 def no_match(what: str, say: str, listed: Sequence[str], terms: Sequence[str]) -> InputError:
     """Return the error for a list of which nothing is in the documents, with examples of both."""
     return InputError(
-        f"{what} matches nothing in the documents: {say} {_examples(listed)}, the documents have terms such as "
-        f"{_examples(terms)}; is it the right file, in the same case and the same language?"
+        f"{what} matches nothing in the documents: {say} {_examples(listed)}, but the documents have terms such as "
+        f"{_examples(terms)}; check the file, its language and its case"
     )
 
 
@@ -190,7 +191,7 @@ def df_bounds(n_docs: int, *, min_df: float, max_df: float) -> tuple[float, floa
     high = bound(max_df, n_docs, name="max_df")
     if low > high:
         raise UsageError(
-            f"documents: {n_docs:,}; `min_df` asks for {low:g} of them at least, `max_df` for {high:g} at most: "
+            f"documents: {n_docs:,}; `min_df` asks for {low:g} of them at least, `max_df` for {high:g} at most, so "
             "no term can satisfy both",
             parameter="min_df",
         )

@@ -51,8 +51,8 @@ def limited(pattern: str, n_chars: int, where: str = "a text") -> Iterator[None]
 
     def stop(*_: object) -> None:
         raise PatternTooSlowError(
-            f"the pattern {pattern} takes more than {seconds:.0f} s in {where} of {n_chars:,} characters; repeats within repeats such as "
-            "(x+)+ try every way to divide a text: write it without them"
+            f"the pattern {pattern} takes more than {seconds:.0f} s in {where} of {n_chars:,} characters; nested "
+            "repeats such as (x+)+ try every way to divide a text; write the pattern without them"
         )
 
     before = signal.signal(alarm, stop)
@@ -80,7 +80,7 @@ def compile_regex(pattern: str, option: str = "`where`") -> re.Pattern[str]:
         at = "" if place is None else f" at position {place + 1}"
         reason = getattr(error, "msg", str(error))
         raise UsageError(
-            f"{option} '{pattern}' is not a regular expression: {reason}{at}; a \\ before a sign takes it as it is"
+            f"{option} '{pattern}' is not a regular expression: {reason}{at}; a \\ before a character makes it literal"
         ) from None
 
 

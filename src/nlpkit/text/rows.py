@@ -21,13 +21,17 @@ class RowOptions:
     dedupe: Annotated[
         str | None,
         Param(
-            "Keep the first of documents with the same text: exact, or near:0.9 = alike in 90 % of their word triples.",
+            "Keep one document of each set of duplicates: exact (same text), or near:0.9 (90 % of the word triples "
+            "in common). The first is kept.",
             metavar="HOW",
         ),
     ] = None
     unit: Annotated[
         str,
-        Param("Make a row of each document, paragraph, sentence or chunk:200 (words); parent_id names its document."),
+        Param(
+            "Make one row per document, paragraph, sentence or chunk:200 (words). The column parent_id links "
+            "each row to its document."
+        ),
     ] = "document"
 
     def plan(self) -> RowPlan:

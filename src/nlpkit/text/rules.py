@@ -98,9 +98,9 @@ def check_pattern(pattern: str) -> None:
     try:
         empty = bool(pl.Series([""]).str.contains(pattern)[0])
     except pl.exceptions.ComputeError as error:
-        raise UsageError(f"/{pattern}/ is no regular expression: {_first_line(error)}") from None
+        raise UsageError(f"/{pattern}/ is not a regular expression: {_first_line(error)}") from None
     if empty:
-        raise UsageError(f"/{pattern}/ matches the empty text, so it would change every place of every text")
+        raise UsageError(f"/{pattern}/ matches the empty text, so it would match at every position")
 
 
 def template(replacement: str) -> str:

@@ -17,8 +17,8 @@ class SimilarityOptions:
     within: Annotated[
         str | None,
         Param(
-            "Find the nearest words here: in any corpus, a run directory, a Parquet file with a column 'term', or a .txt file with "
-            "a word on each line.",
+            "Find the most similar words in a corpus, a run directory, a Parquet file with a column 'term', or a "
+            ".txt file with one word per line.",
             ("in",),
             metavar="CORPUS|VOCAB",
         ),
@@ -27,17 +27,18 @@ class SimilarityOptions:
     measure: Annotated[
         str | None,
         Param(
-            "Measure of nearness with `within`: jaccard (default), dice, overlap, cosine, levenshtein or levenshtein-normalized.",
+            "Similarity measure for `within`: jaccard (default), dice, overlap, cosine, levenshtein or "
+            "levenshtein-normalized.",
             metavar="NAME",
         ),
     ] = None
     top: Annotated[
-        int | None, Param("Number of words to find with `within`; default: 10.", ("top", "top_n"), metavar="N", min=1)
+        int | None, Param("Number of words to find with `within`. Default: 10.", ("top", "top_n"), metavar="N", min=1)
     ] = None
     n: Annotated[int, Param("Number of characters of an n-gram.", min=1)] = 3
-    pad: Annotated[bool, Param("Count n-grams over the ends of words too.", off="no_pad")] = False
+    pad: Annotated[bool, Param("Let n-grams extend over the ends of words.", off="no_pad")] = False
     lower: Annotated[bool, Param("Compare in lower case.")] = True
-    min_df: Annotated[str | int, Param("Least number of documents of a word that is found with `within`.")] = "1"
+    min_df: Annotated[str | int, Param("For `within`: minimum number of documents that contain a word.")] = "1"
 
     def parameters(self) -> dict[str, Any]:
         """Return the options as a footer records them."""

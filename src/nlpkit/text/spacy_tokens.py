@@ -59,8 +59,8 @@ def parse_pos(text: str) -> frozenset[str]:
     unknown = sorted(tags - set(UNIVERSAL_POS))
     if unknown or not tags:
         raise UsageError(
-            f"`pos={text}`: {', '.join(unknown) or 'nothing'} is no part of speech; those of Universal Dependencies are "
-            f"{', '.join(UNIVERSAL_POS)}"
+            f"`pos={text}`: {', '.join(unknown) or 'nothing'} is not a part of speech; those of Universal "
+            f"Dependencies are {', '.join(UNIVERSAL_POS)}"
         )
     return tags
 
@@ -206,8 +206,8 @@ class SpacyTokens:
             if asked and not doc.has_annotation(attribute):
                 parts = ", ".join([*self._nlp.component_names, *self.unused]) or "none"
                 raise MissingError(
-                    f"{option}: the spaCy pipeline {self.name} has no part that finds them (its parts: {parts}); "
-                    "give another one by name or folder"
+                    f"{option}: the spaCy pipeline {self.name} has no component for this (its components: {parts}); "
+                    "name another pipeline or folder"
                 )
 
 
@@ -222,7 +222,7 @@ def _import_spacy() -> Any:
 def _blank(spacy: Any, language: str, asked: list[str]) -> Any:
     if asked:
         raise UsageError(
-            f"{' and '.join(asked)}: 'blank:{language}' only cuts tokens, these need a trained pipeline; "
+            f"{' and '.join(asked)}: 'blank:{language}' only splits tokens, and this needs a trained pipeline; "
             f"{_install_hint(language)}"
         )
     return _try(lambda: spacy.blank(language), f"the rules of 'blank:{language}'")
@@ -238,7 +238,7 @@ def _find(spacy: Any, model: str, language: str | None) -> Path:
     name = model.replace("-", "_")
     if name not in installed:
         raise MissingError(
-            f"the spaCy pipeline '{model}' is not installed, and no folder is called so (installed: "
+            f"the spaCy pipeline '{model}' is not installed, and no folder has this name (installed: "
             f"{', '.join(installed) or 'none'}); {_install_hint(language, name)}"
         )
     package = Path(spacy.util.get_package_path(name))
@@ -282,7 +282,8 @@ def _of_language(installed: list[str], language: str | None) -> str:
     """Return the installed pipeline of a language."""
     if language is None:
         raise UsageError(
-            "which spaCy pipeline? Name one (fr_core_news_sm), or give the language with `language`", parameter="spacy"
+            "no spaCy pipeline is named; name one (fr_core_news_sm), or set the language with `language`",
+            parameter="spacy",
         )
     code = _SAME_LANGUAGE.get(language, language)
     ours = [name for name in installed if name.partition("_")[0] == code]

@@ -62,7 +62,7 @@ def stop_matcher(words: frozenset[str], patterns: Sequence[str] = ()) -> Callabl
             re.compile(pattern)
         except re.error as error:
             raise UsageError(
-                f"stop word pattern /{pattern}/ is no regular expression: {error}", parameter="stop_words"
+                f"stop word pattern /{pattern}/ is not a regular expression: {error}", parameter="stop_words"
             ) from None
     matches = re.compile("|".join(f"(?:{pattern})" for pattern in patterns)).fullmatch
 

@@ -105,8 +105,9 @@ def select_features(names: Sequence[str], language: str | None) -> tuple[str, ..
         feature = FEATURES.get(name)
         if feature is not None and not _is_for(name, feature, language):
             raise UsageError(
-                f"`include={name}` is for texts in {' or '.join(feature.languages) or 'languages with spaces between words'}, and these "
-                f"are {language or 'in no language that is known'}; name theirs with `language`, or leave it out",
+                f"`include={name}` is for texts in "
+                f"{' or '.join(feature.languages) or 'languages with spaces between words'}, but these are "
+                f"{language or 'in an unknown language'}; set `language`, or leave the feature out",
                 parameter="include",
             )
     return tuple(

@@ -50,7 +50,7 @@ def options_from(settings: Mapping[str, Any] | None, model: str) -> PreprocessOp
         _check_names(options)
     except (TypeError, AttributeError, LookupError, ValueError, UsageError) as error:
         raise InputError(
-            f"{model} is damaged: how its tokens were made is not said rightly ({error}); make it again"
+            f"{model} is damaged: its tokenisation is not recorded correctly ({error}); make it again"
         ) from None
     return options
 
@@ -68,7 +68,7 @@ def _check_names(options: PreprocessOptions) -> None:
 def _options_from(settings: Mapping[str, Any] | None, model: str) -> PreprocessOptions:
     hint = "give the new documents a column 'tokens' made in the same way"
     if settings is None:
-        raise InputError(f"{model} does not say how its tokens were made; {hint}")
+        raise InputError(f"{model} does not record how its tokens were made; {hint}")
     for name, option in _NOT_OPTIONS.items():
         if settings.get(name):
             raise InputError(f"the tokens of {model} were made with {option} of nlpkit preprocess; {hint}")

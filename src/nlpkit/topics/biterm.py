@@ -64,14 +64,14 @@ def fit_biterm(
     """
     options, execution = options or BitermOptions(), execution or Execution()
     if not len(tokens.term_ids):
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
+        raise UsageError("the corpus has no tokens to find topics in")
     if n_topics < 1:
-        raise UsageError(f"`k={n_topics}`: a model has at least 1 topic", parameter="k")
+        raise UsageError(f"`k={n_topics}`: at least 1 topic is needed", parameter="k")
     alpha, beta, V = options.alpha_of(n_topics), options.eta, tokens.n_terms
     pairs = biterms_of(tokens, options.window)
     B = len(pairs)
     if n_topics > B:
-        raise UsageError(f"`k={n_topics}`: there are only {B:,} biterms to make topics of", parameter="k")
+        raise UsageError(f"`k={n_topics}`: there are only {B:,} biterms", parameter="k")
     rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "biterm")))
     topics = rng.integers(0, n_topics, B).astype(np.int32)
     n_z = np.bincount(topics, minlength=n_topics).astype(np.int64)
@@ -114,7 +114,8 @@ def biterms_of(tokens: TokenTable, window: int) -> IntArray:
     kernel.count_pairs(tokens.offsets, tokens.term_ids, window, counts)
     if not counts.any():
         raise InputError(
-            "no text has two different words, so there are no biterms; keep more words (`min_df`, `stopwords`), or take gsdmm"
+            "no text has two different words, so there are no biterms; keep more words (`min_df`, "
+            "`stop_words`), or use gsdmm"
         )
     pairs = np.empty((int(counts.sum()), 2), np.int32)
     kernel.list_pairs(tokens.offsets, tokens.term_ids, window, pairs)

@@ -99,8 +99,8 @@ def choose_cut(
     if not any(int(labels.max(initial=-1)) + 1 in wanted for layout in cuts for _, labels in layout):
         if wanted.high is None:
             raise InputError(
-                f"found no groups of at least {smallest} similar documents among {hierarchies[0].n_points} different ones; "
-                "lower `min_topic_size`, or give `k=N`"
+                f"found no group of at least {smallest} similar documents among {hierarchies[0].n_points} different "
+                "ones; lower `min_topic_size`, or give `k=N`"
             )
         wanted = replace(wanted, step=max((wanted.high - wanted.low) // 4, 1))
         cuts = [_cuts(h, evidence, smallest, wanted) for h in hierarchies]
@@ -211,8 +211,8 @@ def cut_exactly(
     if best is None:
         lower = ", a lower `min_topic_size`" if least > 2 else ", a lower `min_samples`"
         raise InputError(
-            f"cannot make {k} topics of at least {least} documents from {hierarchy.n_points} different documents: "
-            f"the most is {most}; give `k={most}`{lower}, or `k=auto`"
+            f"cannot make {k} topics of at least {least} documents from {hierarchy.n_points} different documents; "
+            f"at most {most} are possible. Give `k={most}`{lower}, or `k=auto`"
         )
     labels, merges = merge_topics(labels_of[best[2]], dtm, k)
     return labels, best[2], merges

@@ -38,37 +38,38 @@ class ClusterOptions:
     k: Annotated[
         int | str,
         Param(
-            "Number of clusters: N, a range lo:hi or lo:hi:step, or auto (2 to 20), chosen by the silhouette.",
+            "Number of clusters: N, a range lo:hi or lo:hi:step, or auto (2 to 20). Ranges and auto use the "
+            "silhouette.",
             metavar="N|auto",
         ),
     ] = "auto"
     by: Annotated[
         str,
         Param(
-            "Vectors to cluster: embedding (the column, else made now) or tfidf (of the tokens).",
+            "Vectors to cluster: embedding (the column if present, otherwise computed) or tfidf (from the tokens).",
             metavar="NAME",
             choices=VECTORS,
         ),
     ] = "embedding"
     feature_cols: Annotated[
         str | tuple[str, ...] | None,
-        Param("Numeric columns to cluster by instead, such as age,income; the table needs no text.", metavar="COLUMNS"),
+        Param("Numeric columns to cluster by, such as age,income. The table then needs no text.", metavar="COLUMNS"),
     ] = None
     metric: Annotated[
         str | None,
         Param(
-            "Distance: cosine, euclidean or manhattan (of kmedoids, hdbscan and the linkages but ward); default: cosine, of "
-            "feature columns euclidean.",
+            "Distance: cosine, euclidean or manhattan (manhattan only for kmedoids, hdbscan and linkages except "
+            "ward). Default: cosine; euclidean for `feature_cols`.",
             metavar="NAME",
             choices=METRICS,
         ),
     ] = None
     scale: Annotated[
-        str, Param("Scaling of each dimension first: none, standard, minmax or robust.", metavar="NAME", choices=SCALES)
+        str, Param("Scale each dimension first: none, standard, minmax or robust.", metavar="NAME", choices=SCALES)
     ] = "none"
-    min_cluster_size: Annotated[int | None, Param("HDBSCAN: least documents of a cluster; default: 5.", min=2)] = None
+    min_cluster_size: Annotated[int | None, Param("HDBSCAN: minimum documents per cluster. Default: 5.", min=2)] = None
     tree: Annotated[
-        Path | None, Param("File for the dendrogram of a linkage, in Newick form.", metavar="FILE"), WRITTEN
+        Path | None, Param("File for the dendrogram of a linkage (Newick format).", metavar="FILE"), WRITTEN
     ] = None
     merges: Annotated[
         Path | None,
@@ -81,29 +82,29 @@ class ClusterOptions:
         self.number()
         if self.method == "hdbscan" and str(self.k) != "auto":
             raise UsageError(
-                "`k` goes with the other methods; hdbscan finds the number (see `min_cluster_size`)", parameter="k"
+                "`k` does not apply to hdbscan, which finds the number of clusters (see `min_cluster_size`)",
+                parameter="k",
             )
         if self.method != "hdbscan" and self.min_cluster_size is not None:
-            raise UsageError("`min_cluster_size` goes with `method=hdbscan`", parameter="min_cluster_size")
+            raise UsageError("`min_cluster_size` needs `method=hdbscan`", parameter="min_cluster_size")
         if self.method in SQUARES and self.metric == "manhattan":
             raise UsageError(
-                f"`metric=manhattan`: {self.method} is of means and squared Euclidean distances; take kmedoids or average",
+                f"`metric=manhattan`: {self.method} uses means and squared Euclidean distances; use kmedoids or "
+                "average",
                 parameter="metric",
             )
         for name in ("tree", "merges"):
             if getattr(self, name) is not None and self.method not in LINKAGES:
                 raise UsageError(
-                    f"`{name}` goes with a linkage: `method` ward, average, complete or single", parameter=name
+                    f"`{name}` needs a linkage: `method` ward, average, complete or single", parameter=name
                 )
         if self.columns() and self.by != "embedding":
-            raise UsageError("`feature_cols` and `by` both name the vectors; keep one", parameter="feature_cols")
+            raise UsageError("`feature_cols` and `by` both choose the vectors; keep one", parameter="feature_cols")
         if self.vectors() == "tfidf" and self.scale != "none":
-            raise UsageError(
-                "`scale` would fill the zeros of tf-idf; weigh by another `scheme` instead", parameter="scale"
-            )
+            raise UsageError("`scale` would fill the zeros of tf-idf; use another `scheme` instead", parameter="scale")
         if self.vectors() == "tfidf" and self.method == "gmm":
             raise UsageError(
-                "`method=gmm` needs dense vectors; take `by=embedding`, or another method", parameter="method"
+                "`method=gmm` needs dense vectors; use `by=embedding`, or another method", parameter="method"
             )
 
     def number(self) -> NumberOfTopics:

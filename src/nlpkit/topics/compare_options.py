@@ -29,32 +29,36 @@ class CompareOptions:
     models: Annotated[
         str | tuple[str, ...],
         Param(
-            "Models to compare: lda, lda-online, plsa, nmf, gsdmm, biterm, stm (without covariates), dtm (documents with dates), "
-            "hdp and hlda (which find the number of topics), ctm, etm, fastopic, bertopic.",
+            "Models to compare: lda, lda-online, plsa, nmf, gsdmm, biterm, stm (without covariates), dtm (dated "
+            "documents), ctm, etm, fastopic, bertopic. hdp and hlda choose the number of topics themselves.",
             metavar="NAME,…",
         ),
     ] = "lda,nmf,plsa,bertopic"
     k: Annotated[
         str | int, Param("Numbers of topics: N, N,N,… or lo:hi:step.", ("k", "num_topics"), metavar="NUMBERS")
     ] = "10:50:10"
-    seeds: Annotated[int, Param("Fits of each model and number of topics, by as many seeds.", min=1)] = 3
+    seeds: Annotated[
+        int, Param("Number of fits (with different seeds) for each model and number of topics.", min=1)
+    ] = 3
     metrics: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Scores, as of nlpkit evaluate; default: npmi, diversity, exclusivity, perplexity where it is defined, and ami and purity "
-            "where there are labels.",
+            "Scores, as in nlpkit evaluate. Default: npmi, diversity, exclusivity, perplexity if it is defined, "
+            "and ami and purity if there are labels.",
             metavar="NAME,…",
         ),
     ] = None
     held_out: Annotated[
         float,
         Param(
-            "Share of the documents that a fit does not see, another part with each seed; perplexity is that of these. 0 = none.",
+            "Share of the documents held out from each fit, different for each seed, to compute perplexity. 0 = none.",
             min=0.0,
             max=0.5,
         ),
     ] = 0.1
-    resume: Annotated[bool, Param("Go on with the fits that are there; models, numbers and seeds may be more.")] = False
+    resume: Annotated[
+        bool, Param("Keep the fits that exist and add the missing ones. You may add models, numbers and seeds.")
+    ] = False
 
     def __post_init__(self) -> None:
         """Raise UsageError for values that are not known."""

@@ -20,21 +20,22 @@ class PlsaOptions:
     PANEL: ClassVar[str] = "Model"
 
     k: TopicCount = "auto"
-    iterations: Annotated[int, Param("Most steps of expectation maximisation.", min=1)] = 200
+    iterations: Annotated[int, Param("Maximum number of steps of expectation maximisation.", min=1)] = 200
     tolerance: Annotated[
-        float, Param("End when the log-likelihood rises by less than this share of itself in a step.", min=0.0)
+        float, Param("Stop when a step improves the log-likelihood by less than this share of it.", min=0.0)
     ] = 1e-5
     start: Annotated[
         str,
         Param(
-            "Start of the steps: svd (NNDSVDa of the counts, as of NMF; the seed hardly matters) or random.",
+            "Starting values: svd (NNDSVDa of the counts, as in NMF; hardly depends on the seed) or random.",
             choices=STARTS,
         ),
     ] = "svd"
     tempered: Annotated[
         bool,
         Param(
-            "Temper the posterior by a power that falls while a tenth of the tokens, held out, becomes more probable."
+            "Temper the posterior with a falling power, as long as a held-out tenth of the tokens becomes more "
+            "probable."
         ),
     ] = False
 
@@ -53,19 +54,19 @@ class NmfOptions:
     loss: Annotated[
         str,
         Param(
-            "Loss between the matrix and its factors: frobenius, or kullback-leibler, whose optimum is that of pLSA.",
+            "Loss between the matrix and its factors: frobenius, or kullback-leibler (same optimum as pLSA).",
             choices=LOSSES,
         ),
     ] = "frobenius"
     weights: Annotated[
         str | None,
         Param(
-            "Matrix: tfidf (the numbers of TfidfVectorizer) or counts; default: tfidf, counts for kullback-leibler.",
+            "Matrix: tfidf (as scikit-learn's TfidfVectorizer) or counts. Default: tfidf; counts for kullback-leibler.",
             choices=WEIGHTS,
         ),
     ] = None
-    iterations: Annotated[int, Param("Most steps of the solver.", min=1)] = 400
-    tolerance: Annotated[float, Param("End when a step improves the fit by less than this share.", min=0.0)] = 1e-4
+    iterations: Annotated[int, Param("Maximum number of steps of the solver.", min=1)] = 400
+    tolerance: Annotated[float, Param("Stop when a step improves the fit by less than this share.", min=0.0)] = 1e-4
 
     @property
     def matrix(self) -> str:
@@ -91,17 +92,20 @@ class GsdmmOptions:
     k: Annotated[
         int | str,
         Param(
-            "Most topics: a number N, of which those without documents go; auto or a range compares such numbers.",
+            "Maximum number of topics: N (topics without documents are dropped). auto or a range compares several "
+            "numbers.",
             ("k", "num_topics"),
         ),
     ] = 100
-    alpha: Annotated[float, Param("Prior of each topic, in documents: the larger, the more topics stay.", above=0)] = (
-        0.1
-    )
+    alpha: Annotated[
+        float, Param("Prior of each topic, in documents: the larger, the more topics remain.", above=0)
+    ] = 0.1
     eta: Annotated[
         float,
         Param(
-            "Prior of each word in a topic: the smaller, the more documents of a topic agree.", ("eta", "beta"), above=0
+            "Prior of each word in a topic: the smaller, the more alike the documents of a topic.",
+            ("eta", "beta"),
+            above=0,
         ),
     ] = 0.1
     iterations: Annotated[int, Param("Passes over the documents.", ("iterations", "sweeps"), min=1)] = 50
@@ -119,9 +123,9 @@ class BitermOptions:
 
     k: TopicCount = "auto"
     window: Annotated[
-        int, Param("Two words are a biterm where both stand among so many words in a row of one text.", min=2)
+        int, Param("Two words form a biterm if they occur within this many consecutive words of a text.", min=2)
     ] = 15
-    alpha: Annotated[float | None, Param("Prior of each topic, in biterms; default: 50 / k.", above=0)] = None
+    alpha: Annotated[float | None, Param("Prior of each topic, in biterms. Default: 50 / k.", above=0)] = None
     eta: Annotated[float, Param("Prior of each word in a topic.", ("eta", "beta"), above=0)] = 0.01
     iterations: Annotated[int, Param("Passes over the biterms.", ("iterations", "sweeps"), min=1)] = 200
 
@@ -143,29 +147,30 @@ class HdpOptions:
     alpha: Annotated[
         float | None,
         Param(
-            "Concentration of the topics of a document: the larger, the more topics it has; default: drawn with the topics.",
+            "Concentration of the topics of a document: the larger, the more topics per document. Default: sampled "
+            "with the topics.",
             above=0,
         ),
     ] = None
     gamma: Annotated[
         float | None,
         Param(
-            "Concentration of the topics of the corpus: the larger, the more there are; default: drawn with the topics.",
+            "Concentration of the topics of the corpus: the larger, the more topics. Default: sampled with the topics.",
             above=0,
         ),
     ] = None
     eta: Annotated[
-        float, Param("Prior of each word in a topic: the smaller, the more topics there are.", ("eta", "beta"), above=0)
+        float, Param("Prior of each word in a topic: the smaller, the more topics.", ("eta", "beta"), above=0)
     ] = 0.1
     iterations: Annotated[int, Param("Passes over the tokens.", ("iterations", "sweeps"), min=1)] = 200
     initial_topics: Annotated[
-        int, Param("Topics that the tokens are dealt into at the start; others come and go from then on.", min=1)
+        int, Param("Number of topics at the start. Topics are added and removed during sampling.", min=1)
     ] = 100
     min_share: Annotated[
         float,
         Param(
-            "Least share of all tokens of a topic that is listed; the tokens of smaller ones are drawn among the others at the end. "
-            "0 lists all.",
+            "Minimum share of all tokens for a topic to be listed. Tokens of smaller topics are reassigned at the "
+            "end. 0 lists all topics.",
             min=0.0,
             max=1.0,
         ),
@@ -191,13 +196,13 @@ class HldaOptions:
 
     PANEL: ClassVar[str] = "Model"
 
-    depth: Annotated[int, Param("Levels of the tree, the root among them.", min=2, max=16)] = 3
+    depth: Annotated[int, Param("Levels of the tree, including the root.", min=2, max=16)] = 3
     alpha: Annotated[float, Param("Dirichlet prior of each level in a document.", above=0)] = 1.0
     gamma: Annotated[
-        float, Param("Concentration of the branches: the larger, the more branches a topic has.", above=0)
+        float, Param("Concentration of the branches: the larger, the more branches per topic.", above=0)
     ] = 1.0
     eta: Annotated[
-        float, Param("Prior of each word in a topic: the smaller, the more topics there are.", ("eta", "beta"), above=0)
+        float, Param("Prior of each word in a topic: the smaller, the more topics.", ("eta", "beta"), above=0)
     ] = 0.5
     iterations: Annotated[int, Param("Passes over the documents.", ("iterations", "sweeps"), min=1)] = 200
 

@@ -106,8 +106,8 @@ def without_groups(embeddings: Float32Array, groups: IntArray) -> Float32Array:
     between = ((n @ (away**2).sum(axis=1)) - (G - 1) * within) / (N - (n**2).sum() / N)
     if within <= NOTHING * between:
         raise InputError(
-            "the documents of each group have the same embedding, so `debias` leaves nothing to find topics in; a column with "
-            "different documents in a group is needed",
+            "the documents of each group have the same embedding, so `debias` leaves nothing to find topics in; "
+            "name a column whose groups have different documents",
             parameter="debias",
         )
     if between <= 0:

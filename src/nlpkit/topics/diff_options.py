@@ -23,7 +23,8 @@ class DiffOptions:
     by: Annotated[
         str,
         Param(
-            "Compare topics by documents, words or auto: documents where the runs share half of those of the smaller one.",
+            "Compare topics by documents, words or auto. auto: documents if the runs share at least half of the "
+            "smaller run's documents, otherwise words.",
             metavar="NAME",
             choices=COMPARED,
         ),
@@ -31,7 +32,8 @@ class DiffOptions:
     threshold: Annotated[
         float | None,
         Param(
-            "Least share of documents (default 0.5), or cosine of words (0.3), for split and merged; half of it for matched.",
+            "Minimum share of documents (default 0.5) or cosine of words (default 0.3) to report topics as split "
+            "or merged. For matched topics, half of it is enough.",
             above=0,
             max=1,
         ),

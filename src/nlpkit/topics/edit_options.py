@@ -14,9 +14,9 @@ class EditOptions:
 
     PANEL: ClassVar[str] = "Edit"
 
-    strict: Annotated[bool, Param("Refuse edits that do not apply to the run, instead of leaving them out.")] = False
+    strict: Annotated[bool, Param("Refuse edits that do not apply to the run, instead of skipping them.")] = False
     documents: Annotated[
         Path | Any | None,
-        Param("Documents of the fit, where the run does not find them itself: they are elsewhere now, or came by stdin.", metavar="FILE"),
+        Param("Documents of the fit, if the run cannot find them (they were moved or came from stdin).", metavar="FILE"),
         READ,
     ] = None  # fmt: skip

@@ -195,14 +195,14 @@ def _check(plan: EditPlan, K: int, file: str) -> None:
     """Raise InputError where edits contradict each other."""
 
     def refuse(topic: int, first: str, second: str, hint: str = "") -> InputError:
-        return InputError(f"{file}: topic {topic} is to be {first} and {second}{hint}", parameter="edits")
+        return InputError(f"{file}: topic {topic} is both {first} and {second}{hint}", parameter="edits")
 
     group_of: dict[int, int] = {}
     for number, group in enumerate(plan.merge):
         for topic in group:
             if topic in group_of:
                 whole = list(dict.fromkeys([*plan.merge[group_of[topic]], *group]))
-                raise InputError(f"{file}: topic {topic} is in two merges; write one: {whole}", parameter="edits")
+                raise InputError(f"{file}: topic {topic} is in two merges; combine them: {whole}", parameter="edits")
             group_of[topic] = number
     for topic in sorted(group_of):
         if topic in plan.drop:
@@ -225,7 +225,8 @@ def _check(plan: EditPlan, K: int, file: str) -> None:
     for group in plan.merge:
         names = {plan.rename[topic] for topic in group if topic in plan.rename}
         if len(names) > 1:
-            raise InputError(f"{file}: topics {list(group)} become one, which is to be called {listed(sorted(names), 3, between=' and ')}",
+            raise InputError(f"{file}: topics {list(group)} become one, and have several new names: "
+                f"{listed(sorted(names), 3, between=' and ')}",
                              parameter="edits")  # fmt: skip
     if plan.reorder != "size":
         placed: dict[int, int] = {}
@@ -235,7 +236,7 @@ def _check(plan: EditPlan, K: int, file: str) -> None:
             number = group_of.get(topic, -1)
             if number >= 0 and placed.setdefault(number, topic) != topic:
                 raise InputError(
-                    f"{file}: topics {placed[number]} and {topic} become one; 'reorder' takes one of them",
+                    f"{file}: topics {placed[number]} and {topic} become one; list only one of them in 'reorder'",
                     parameter="edits",
                 )
     left = K - len(plan.drop) - sum(len(group) - 1 for group in plan.merge)

@@ -23,19 +23,15 @@ class ExportOptions:
     to: Annotated[
         str | None,
         Param(
-            "Form: xlsx (a workbook), csv (a folder of tables), json, gexf (a network for Gephi), bertopic (a folder for "
-            "BERTopic.load), pyldavis or r (a folder of tables and a script); default: that of the suffix of -o.",
+            "Format: xlsx (workbook), csv (folder of tables), json, gexf (network for Gephi), bertopic (folder for "
+            "BERTopic.load), pyldavis, or r (folder of tables and a script). Default: from the file name.",
             metavar="FORM",
             choices=FORMS,
         ),
     ] = None
-    terms: Annotated[int, Param("Number of words of each topic; of gexf those that are nodes.", metavar="N", min=1)] = (
-        30
-    )
-    texts: Annotated[
-        bool, Param("Also write the texts of the documents, which are read from the corpus of the run.")
-    ] = False
+    terms: Annotated[int, Param("Number of words per topic. For gexf: words used as nodes.", metavar="N", min=1)] = 30
+    texts: Annotated[bool, Param("Also write the texts of the documents, read from the corpus of the run.")] = False
     similarity: Annotated[
         float,
-        Param("Least cosine of the words of two topics that gexf joins by an edge.", min=0, max=1),
+        Param("For gexf: minimum cosine between the words of two topics to connect them.", min=0, max=1),
     ] = 0.1

@@ -60,9 +60,9 @@ def fit_gsdmm(
     """
     options, execution = options or GsdmmOptions(), execution or Execution()
     if not len(tokens.term_ids):
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
+        raise UsageError("the corpus has no tokens to find topics in")
     if n_topics < 1:
-        raise UsageError(f"`k={n_topics}`: a model has at least 1 topic", parameter="k")
+        raise UsageError(f"`k={n_topics}`: at least 1 topic is needed", parameter="k")
     dtm = count_terms(tokens)
     full = np.flatnonzero(np.diff(dtm.indptr) > 0)
     used = sparse.csr_array(dtm[full])

@@ -115,7 +115,9 @@ def with_predefined_topics(
     J, wanted = len(predefined.names), points.options.number_of_topics()
     most = wanted.exactly or wanted.within.high
     if most is not None and most < J:
-        raise UsageError(f"`k={points.options.k}`: {J} topics are given; give `k={J}` or more, or auto", parameter="k")
+        raise UsageError(
+            f"`k={points.options.k}`: but {J} topics are given; use `k={J}` or more, or auto", parameter="k"
+        )
     X = points.embeddings
     nearest, cosine = _nearest_direction(X, points.neighbours, X, predefined.directions(X, points.counts))
     least = -np.inf if most == J else predefined.least
@@ -124,15 +126,16 @@ def with_predefined_topics(
     rest = np.flatnonzero(~near)
     if len(rest) == points.n:
         raise InputError(
-            f"no document is near to any of the {J} topics given (the largest cosine is {cosine.max():.2f}); give other ones, or a "
-            f"`least_similarity` below {predefined.least:g}",
+            f"no document is close to any of the {J} given topics (the largest cosine is {cosine.max():.2f}); give "
+            f"other topics, or a `least_similarity` below {predefined.least:g}",
             parameter="least_similarity",
         )
     others_wanted = wanted.exactly - J if wanted.exactly else None
     if others_wanted is not None and len(rest) < others_wanted:
         raise InputError(
-            f"{len(rest)} different documents are near to none of the {J} topics given, too few for {others_wanted} more; "
-            f"give `k={J + len(rest)}` or less, or a `least_similarity` above {predefined.least:g}",
+            f"{len(rest)} different documents are close to none of the {J} given topics, which is too few for "
+            f"{others_wanted} more; give `k={J + len(rest)}` or less, or a `least_similarity` above "
+            f"{predefined.least:g}",
             parameter="k",
         )
     others = None

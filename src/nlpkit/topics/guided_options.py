@@ -18,26 +18,24 @@ class GuidedOptions:
 
     semi_supervised: Annotated[
         bool,
-        Param("Let the labels of some or all documents (`label_col`) pull the topics towards their classes."),
+        Param("Let the labels of some or all documents (`label_col`) pull topics towards their classes."),
     ] = False
     topics_from: Annotated[
         Path | None,
         Param(
-            "Topics that are given, in a text file with a line for each: its name, or name: description | description. They come "
-            "first and keep their names; documents near to none of them form further topics.",
+            "Text file of given topics, one per line: a name, or name: description | description. They come first "
+            "and keep their names. Documents close to none of them form further topics.",
             metavar="FILE",
         ),
     ] = None
     seed_words: Annotated[
         Path | None,
-        Param(
-            "The same by words: seed words of topics in a TOML file: [topics] name = ['word', 'stem*'].", metavar="TOML"
-        ),
+        Param("Given topics by seed words, in a TOML file: [topics] name = ['word', 'stem*'].", metavar="TOML"),
     ] = None
     least_similarity: Annotated[
         float | None,
         Param(
-            "Least cosine of a document to a topic that is given; default: 0.2 for names, 0.4 for seed words.",
+            "Minimum cosine between a document and a given topic. Default: 0.2 for names, 0.4 for seed words.",
             min=-1.0,
             max=1.0,
         ),
@@ -45,8 +43,7 @@ class GuidedOptions:
     debias: Annotated[
         str | None,
         Param(
-            "Column, such as source or author, that topics are not to mirror: what tells its groups apart goes from embeddings and "
-            "words.",
+            "Column (source, author) whose influence is removed from embeddings and words.",
             metavar="COLUMN",
         ),
     ] = None
@@ -66,6 +63,7 @@ class GuidedOptions:
         used = [field.name for field in fields(self) if getattr(self, field.name) and field.name != "debias"]
         if used and cluster == "hdbscan":
             raise UsageError(
-                f"`{used[0]}` does not go with `cluster=hdbscan`, whose clusters are merged by their words; leave one of them out",
+                f"`{used[0]}` does not go with `cluster=hdbscan`, whose clusters are merged by their words; leave "
+                "one out",
                 parameter=used[0],
             )

@@ -70,7 +70,7 @@ def fit_hdp(
     """
     options, execution = options or HdpOptions(), execution or Execution()
     if not len(tokens.term_ids):
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
+        raise UsageError("the corpus has no tokens to find topics in")
     state = _State(tokens, options, execution.seed)
     trace: list[HdpPoint] = []
     for n in resumable(

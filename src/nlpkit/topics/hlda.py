@@ -74,7 +74,7 @@ def fit_hlda(
     """
     options, execution = options or HldaOptions(), execution or Execution()
     if not len(tokens.term_ids):
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
+        raise UsageError("the corpus has no tokens to find topics in")
     L, N, V = options.depth, len(tokens.term_ids), tokens.n_terms
     order = np.lexsort((tokens.term_ids, np.repeat(np.arange(tokens.n_docs), np.diff(tokens.offsets))))
     ids = tokens.term_ids[order]

@@ -56,7 +56,7 @@ def fit_nmf(
 
     options, execution = options or NmfOptions(), execution or Execution()
     if not len(tokens.term_ids):
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
+        raise UsageError("the corpus has no tokens to find topics in")
     dtm = count_terms(tokens)
     lengths = np.asarray(dtm.sum(axis=1), np.float64).ravel()
     df = np.bincount(dtm.indices, minlength=dtm.shape[1])

@@ -27,7 +27,7 @@ TopicCount = Annotated[
 def check_number_of_topics(n_topics: int, n_tokens: int, *, least: int = 1, most: int | None = None) -> None:
     """Raise UsageError where there are no tokens, or the topics are not from `least` to the number of tokens, or to `most`."""
     if not n_tokens:
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
+        raise UsageError("the corpus has no tokens to find topics in")
     highest = n_tokens if most is None else min(n_tokens, most)
     if not least <= n_topics <= highest:
         has = "1 token" if n_tokens == 1 else f"{n_tokens:,} tokens"
@@ -73,7 +73,7 @@ class NumberOfTopics:
         numbers = [int(p) for p in parts]
         if len(numbers) == 1:
             if numbers[0] < 1:
-                raise UsageError(f"`k={text}`: a model has at least 1 topic", parameter="k")
+                raise UsageError(f"`k={text}`: at least 1 topic is needed", parameter="k")
             return cls(exactly=numbers[0])
         if numbers[0] > numbers[1] or numbers[0] < 1 or (len(numbers) == 3 and numbers[2] < 1):
             why = "its step must be 1 or more" if len(numbers) == 3 and numbers[2] < 1 else "write it as lowest:highest"
@@ -93,61 +93,66 @@ class BertopicOptions:
 
     k: Annotated[
         int | str,
-        Param("Number of topics: auto, a number N, or a range lo:hi or lo:hi:step.", ("k", "nr_topics", "num_topics")),
+        Param(
+            "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.",
+            ("k", "nr_topics", "num_topics"),
+        ),
     ] = "auto"
     cluster: Annotated[
         str,
         Param(
-            "Method of clustering: kmeans, agglomerative, gmm (mixture of Gaussians), which give every document a topic, or "
-            "hdbscan (dense groups; documents between them have no topic)."
+            "Clustering method. kmeans, agglomerative and gmm (mixture of Gaussians) give every document a topic; "
+            "hdbscan leaves documents between dense groups without one."
         ),
     ] = "kmeans"
     reduce: Annotated[
         str,
         Param(
-            "What is clustered: pca (50 principal axes of embeddings averaged with their neighbours), umap (a layout), none "
-            "(the embeddings), or auto (umap for hdbscan, else pca)."
+            "What to cluster: pca (50 principal axes of embeddings averaged with their neighbours), umap (a "
+            "layout), none (the embeddings), or auto (umap for hdbscan, otherwise pca)."
         ),
     ] = "auto"
-    linkage: Annotated[str, Param("Agglomerative clustering: ward, average, complete or single.")] = "ward"
-    grain: Annotated[str, Param("Layer that `k=auto` takes: middle, or the next coarse or fine one.")] = "middle"
+    linkage: Annotated[str, Param("Linkage of agglomerative clustering: ward, average, complete or single.")] = "ward"
+    grain: Annotated[
+        str, Param("With `k=auto`, use the chosen number of topics (middle), or the next coarse or fine layer.")
+    ] = "middle"
     ensemble: Annotated[
         int,
         Param(
-            "Fits, each to four fifths of the documents, whose consensus gives the topics; 1: one fit to all.", min=1
+            "Number of fits (each on 80 % of the documents) to combine into a consensus; 1 = a single fit on all "
+            "documents.",
+            min=1,
         ),
     ] = 1
     min_topic_size: Annotated[
         int | None,
-        Param("Least documents of a topic; default: 1 in 100, from 3 to 10, or what `k=N` needs.", min=2),
+        Param("Minimum documents per topic. Default: 1 %, but between 3 and 10, or less if `k=N` needs it.", min=2),
     ] = None
-    n_neighbors: Annotated[int, Param("Neighbours of a document, itself included.", min=3)] = 15
+    n_neighbors: Annotated[int, Param("Number of neighbours of a document, including itself.", min=3)] = 15
     n_components: Annotated[int, Param("UMAP: dimensions of the layout.", min=2)] = 5
-    min_dist: Annotated[float, Param("UMAP: closest distance of points, at most its spread, 1.", min=0.0, max=1.0)] = (
-        0.0
-    )
-    min_samples: Annotated[int, Param("HDBSCAN: higher leaves more documents unassigned.", min=1)] = 5
-    assign_outliers: Annotated[bool, Param("Move documents without a topic to their nearest one.")] = False
+    min_dist: Annotated[float, Param("UMAP: minimum distance between points.", min=0.0, max=1.0)] = 0.0
+    min_samples: Annotated[int, Param("HDBSCAN: higher values leave more documents unassigned.", min=1)] = 5
+    assign_outliers: Annotated[bool, Param("Move documents without a topic to the nearest topic.")] = False
     join_neighbors: Annotated[bool, Param("Let a document between clusters join the topic around it.")] = True
     fit_sample: Annotated[
         int | str,
         Param(
-            "Documents that topics are fitted to, the others get that of their neighbours among these: a number, all, or auto "
-            f"(all up to {FIT_ALL_UP_TO:,}, else {FIT_SAMPLE:,})."
+            f"Number of documents to fit topics on: N, all, or auto (all up to {FIT_ALL_UP_TO:,}, otherwise {FIT_SAMPLE:,}). "
+            "The other documents get the topics of their neighbours."
         ),
     ] = "auto"
     novelty_quantile: Annotated[
         float,
         Param(
-            "Give a new text topic -1 if it is less similar to its nearest training documents than this share of the training "
-            "documents with a topic are to theirs; 1 sets no bound."
+            "Mark a new text as topic -1 if it is less similar to its neighbours than this share of the training "
+            "texts are. 1 turns this off."
         ),
     ] = NOVELTY_QUANTILE
     core_terms: Annotated[
         bool,
         Param(
-            "Rank the words of a topic by c-tf-idf of its typical documents and by how near to the topic the documents lie that "
-            "hold a word, or by plain c-tf-idf of all its documents (the column ctfidf of topic_terms.parquet in any case).",
+            "Rank topic words by c-tf-idf weighted towards typical documents, or by ordinary c-tf-idf. The column "
+            "ctfidf of topic_terms.parquet holds the latter in any case.",
             off="plain_terms",
         ),
     ] = True

@@ -19,33 +19,34 @@ class PrevalenceOptions:
         UsageError: an unknown name, a column twice, or a level that is none.
     """
 
-    PANEL: ClassVar[str] = "Cells"
+    PANEL: ClassVar[str] = "Periods and groups"
 
     over: Annotated[
         str | None,
         Param(
-            "Periods: date:month, or another part (decade, year, quarter, week, day) of a column of dates; or a column of whole "
-            "numbers.",
+            "Periods: date:month or another part of a date column (decade, year, quarter, week, day), or a column "
+            "of whole numbers.",
             metavar="COLUMN:PART",
         ),
     ] = None
     by: Annotated[
         tuple[str, ...],
-        Param("Groups: a column of the documents, such as label or source; may be repeated.", metavar="COLUMN"),
+        Param("Groups: a column of the documents, such as label or source. May be repeated.", metavar="COLUMN"),
     ] = ()
     count: Annotated[
         str,
         Param(
-            "How documents count: main (for their topic), mixed (for all their topics, by probability) or auto: mixed for LDA.",
+            "How documents count: main (for their main topic), mixed (for all topics, by probability), or auto "
+            "(mixed for LDA).",
             metavar="NAME",
         ),
     ] = "auto"
-    ci: Annotated[float, Param("Level of the intervals.")] = 0.95
+    ci: Annotated[float, Param("Confidence level of the intervals.")] = 0.95
     date_format: Annotated[
         str | None,
         Param(
-            "How dates are written, such as %d/%m/%Y; default: 2011-12-25, 25.12.2011, and 25/12/2011 where the column tells "
-            "whether day or month comes first.",
+            "Format of dates, such as %d/%m/%Y. Default: 2011-12-25 and 25.12.2011; 25/12/2011 if the column shows "
+            "whether the day or the month comes first.",
             metavar="FORMAT",
         ),
     ] = None
@@ -57,4 +58,4 @@ class PrevalenceOptions:
         check_level(self.ci)
         twice = next((name for name in self.by if self.by.count(name) > 1 or name == self.over), None)
         if twice is not None:
-            raise UsageError(f"`by={twice}` is there twice; give each column once", parameter="by")
+            raise UsageError(f"`by={twice}` is named twice; name each column once", parameter="by")

@@ -23,7 +23,7 @@ class TopicWordOptions:
     words: Annotated[
         int,
         Param(
-            "Also show this many words of each topic in each cell; the corpus of the run is read again.",
+            "Also show this many words of each topic in each period and group. This reads the corpus of the run again.",
             metavar="N",
             min=0,
         ),
@@ -31,8 +31,9 @@ class TopicWordOptions:
     terms: Annotated[
         str,
         Param(
-            "Words of a cell by c-tf-idf: cell (its own documents), global (averaged with the topic as a whole), evolving (also with "
-            "the period before, as BERTopic has it), or distinctive (by keyness against the other cells of the topic).",
+            "How to choose words by c-tf-idf: cell (from its own documents), global (averaged with the whole "
+            "topic), or evolving (also with the period before, as in BERTopic). distinctive uses keyness against "
+            "the topic's other cells.",
             metavar="NAME",
             choices=TUNINGS,
         ),
@@ -51,16 +52,21 @@ class TopicQueryOptions:
 
     documents: Annotated[
         tuple[str, ...],
-        Param("The documents that have most of this topic, by its number or name; may be repeated.", metavar="TOPIC"),
+        Param("List the documents with most of this topic (number or name). May be repeated.", metavar="TOPIC"),
     ] = ()
     search: Annotated[
         tuple[str, ...],
-        Param("The topics that a word is in; flood* finds all words that begin so; may be repeated.", metavar="WORD"),
+        Param(
+            "List the topics of a word. flood* matches all words that start with flood. May be repeated.",
+            metavar="WORD",
+        ),
     ] = ()
     similar: Annotated[
-        str | None, Param("The topics that are most like this one, by its number or name.", metavar="TOPIC")
+        str | None, Param("List the topics most similar to this one (number or name).", metavar="TOPIC")
     ] = None
-    correlations: Annotated[bool, Param("The topics that occur in the same documents, and those that do not.")] = False
+    correlations: Annotated[
+        bool, Param("List topics that occur in the same documents, and topics that avoid each other.")
+    ] = False
     top: Annotated[
         int, Param("Number of documents, topics or pairs to find.", ("top", "top_n"), metavar="N", min=1)
     ] = 20
@@ -69,7 +75,9 @@ class TopicQueryOptions:
         """Refuse two questions at once."""
         asked = self.asked()
         if len(asked) > 1:
-            raise UsageError(f"`{asked[0]}` and `{asked[1]}` are two questions; ask one at a time", parameter=asked[1])
+            raise UsageError(
+                f"`{asked[0]}` and `{asked[1]}` answer different questions; use one at a time", parameter=asked[1]
+            )
 
     def asked(self) -> list[str]:
         """Return the names of the questions that are asked."""

@@ -22,28 +22,30 @@ class SimilarOptions:
 
     ids: Annotated[
         tuple[str, ...],
-        Param("Find the documents nearest to the one of this id; may be repeated.", ("id",), metavar="ID"),
+        Param("Find the documents most similar to the document with this ID. May be repeated.", ("id",), metavar="ID"),
     ] = ()
     texts: Annotated[
-        tuple[str, ...], Param("Find the documents nearest to the text of this file; may be repeated.", ("text",), metavar="FILE"), READ
+        tuple[str, ...], Param("Find the documents most similar to the text in this file. May be repeated.", ("text",), metavar="FILE"),
+        READ
     ] = ()  # fmt: skip
     pairs: Annotated[
         float | None,
         Param(
-            "Find all pairs of documents that are at least this similar (cosine), or at most this far apart (the other metrics).",
+            "Find all pairs of documents with at least this similarity (cosine) or at most this distance (other "
+            "metrics).",
             metavar="NUMBER",
         ),
     ] = None
     by: Annotated[
         str,
         Param(
-            "Vectors to compare: embedding (the column, else made now) or tfidf (of the tokens).",
+            "Vectors to compare: embedding (the column if present, otherwise computed) or tfidf (from the tokens).",
             metavar="NAME",
             choices=VECTORS,
         ),
     ] = "embedding"
     metric: Annotated[str, Param("Measure: cosine, euclidean, manhattan or minkowski.", metavar="NAME")] = "cosine"
-    p: Annotated[float | None, Param("Exponent of `metric` minkowski: 1 is manhattan, 2 euclidean.")] = None
+    p: Annotated[float | None, Param("Exponent of `metric` minkowski: 1 = manhattan, 2 = euclidean.")] = None
     top: Annotated[
         int,
         Param("Number of documents to find for each query, or of pairs to show.", ("top", "top_n"), metavar="N", min=1),

@@ -101,13 +101,13 @@ def _numbers(options: ClusterOptions, n_different: int) -> Sequence[int]:
     most = f"there are {n_different:,} different documents" if n_different != 1 else "all documents are equal"
     if wanted.exactly:
         if wanted.exactly > n_different:
-            raise InputError(f"`k={wanted.exactly}`: {most}; ask for at most {n_different}", parameter="k")
+            raise InputError(f"`k={wanted.exactly}`: {most}; use at most {n_different}", parameter="k")
         return [wanted.exactly]
     if wanted.within.high is None:
         return range(2, max(min(MOST_CLUSTERS, n_different - 1), 2) + 1) if n_different > 1 else [1]
     numbers = range(wanted.within.low, min(wanted.within.high, n_different) + 1, wanted.within.step or 1)
     if not numbers:
-        raise InputError(f"`k={options.k}`: {most}; ask for at most {n_different}", parameter="k")
+        raise InputError(f"`k={options.k}`: {most}; use at most {n_different}", parameter="k")
     return numbers
 
 
@@ -121,8 +121,8 @@ class _Engine:
         self.medoids: LongArray | None = None
         if self.method in (*LINKAGES, "kmedoids") and points.shape[0] > MATRIX_LIMIT:
             raise InputError(
-                f"`method={self.method}` needs the distances of all pairs: {points.shape[0]:,} documents are too many, at most "
-                f"{MATRIX_LIMIT:,}; take kmeans, or fewer documents (`limit`)",
+                f"`method={self.method}` needs the distances of all pairs: {points.shape[0]:,} documents are too "
+                f"many, at most {MATRIX_LIMIT:,}; use kmeans, or fewer documents (`limit`)",
                 parameter="method",
             )
 
@@ -198,7 +198,7 @@ class _Engine:
         if sparse.issparse(self.points):
             if D > MATRIX_LIMIT:
                 raise InputError(
-                    f"`method=hdbscan` takes at most {MATRIX_LIMIT:,} documents by tf-idf; take `by=embedding`"
+                    f"`method=hdbscan` takes at most {MATRIX_LIMIT:,} documents by tf-idf; use `by=embedding`"
                 )
             model = HDBSCAN(min_cluster_size=self.smallest, metric="precomputed", copy=True)
             return np.asarray(model.fit_predict(self._euclidean), np.int32)

@@ -25,6 +25,6 @@ def refuse_new_options(*records: Any) -> None:
                     else one.name
                 )
                 raise UsageError(
-                    f"`{shown}` is an option of a new fit; `update` keeps those of the run: leave it out",
+                    f"`{shown}` is an option for a new fit; `update` keeps the options of the run, so leave it out",
                     parameter=one.name,
                 )

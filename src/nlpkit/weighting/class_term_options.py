@@ -114,7 +114,7 @@ class ClassTermOptions:
         }
         for name, (weighting, is_set) in belongs.items():
             if is_set and weighting != self.scheme:
-                raise UsageError(f"`{name}` goes with `weighting={weighting}`, not {self.scheme}", parameter=name)
+                raise UsageError(f"`{name}` needs `weighting={weighting}`, not {self.scheme}", parameter=name)
         if self.over == self.by:
             raise UsageError(f"`by` and `over` are both '{self.by}'; cross it with another column", parameter="over")
         if self.target is not None and self.over is not None:

@@ -96,8 +96,8 @@ class ContingencyCounter:
             return
         if n_classes * self._n_terms > MAX_CELLS:
             raise InputError(
-                f"more than {n_classes - 1:,} classes times {self._n_terms:,} terms do not fit into memory; "
-                "take a column of fewer classes, or fewer terms (`min_df`)"
+                f"more than {n_classes - 1:,} classes times {self._n_terms:,} terms do not fit into memory; use a "
+                "column of fewer classes, or fewer terms (`min_df`)"
             )
         self._sizes = np.append(self._sizes, np.zeros(n_new, np.int64))
         self._present = np.append(self._present, np.zeros(n_new * self._n_terms, np.int64))

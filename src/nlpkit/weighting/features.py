@@ -66,7 +66,7 @@ def select_features(classes: DocumentClasses, selection: FeatureSelection, top_n
         kept = np.sort(best_features(scores, table.df, selection.count(len(scores)), score))
     if not len(kept):
         raise InputError(
-            f"no term has a score by {score.name}: see the classes of '{classes.by}', or take another score"
+            f"no term has a score by {score.name}: see the classes of '{classes.by}', or use another score"
         )
     among = np.zeros(len(scores), bool)
     among[kept] = True

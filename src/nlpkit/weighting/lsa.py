@@ -70,7 +70,7 @@ def _decomposition(weights: CsrMatrix, n_components: int, method: str, seed: int
     X: CsrMatrix = sparse.csr_array(weights, dtype=np.float64)
     D, V = X.shape
     if not X.data.any():
-        raise InputError("no singular vectors: all weights are 0; take a weighting without idf (`idf=none`)")
+        raise InputError("no singular vectors: all weights are 0; use a weighting without idf (`idf=none`)")
     total = _total_variance(X)
     if method == "pca" and not total:
         raise InputError("no principal components: all documents have the same weights")

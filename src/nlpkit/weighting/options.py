@@ -23,8 +23,9 @@ class WeightOptions:
     scheme: Annotated[
         str | None,
         Param(
-            "Weighting by name: SMART letters such as ltc (tf n b l a L d, idf n t p, norm n c u b), lecture, sklearn (the numbers "
-            "of TfidfVectorizer; with `tf` log those of its sublinear_tf), bm25, bm25-robertson, bm25-atire or bm25-okapi.",
+            "Weighting by name: classic (tf · ln(M/df)), sklearn (as TfidfVectorizer; with `tf` log as its sublinear_tf), "
+            "bm25, bm25-robertson, bm25-atire or bm25-okapi. Or three SMART letters such as ltc (tf n b l a L d, idf n t p, "
+            "norm n c u b).",
             ("scheme", "like"),
             metavar="NAME",
         ),
@@ -32,32 +33,33 @@ class WeightOptions:
     tf: Annotated[
         str | None,
         Param(
-            "Term frequency: raw, binary, log, log1p, loglog, sqrt, augmented, logave or bm25, or a SMART letter.",
+            "Term frequency: raw, binary, log, log1p, loglog, sqrt, augmented, logave, bm25, or a SMART letter.",
             metavar="NAME",
         ),
     ] = None
     idf: Annotated[
         str | None,
         Param(
-            "Inverse document frequency: idf ln(M/df); plus1 ln(M/(df+1)); prob max{0, ln((M-df)/df)}; smooth and sklearn as "
-            "scikit-learn with and without smoothing; rsj, lucene and okapi of BM25; none; or a SMART letter.",
+            "Inverse document frequency: idf ln(M/df); plus1 ln(M/(df+1)); prob max{0, ln((M-df)/df)}; smooth and "
+            "sklearn (scikit-learn with and without smoothing); rsj, lucene or okapi (BM25); none; or a SMART "
+            "letter.",
             metavar="NAME",
         ),
     ] = None
     norm: Annotated[
         str | None,
         Param(
-            "Normalisation of documents: none, l1, l2, pivoted-unique, pivoted-bytes or pivoted-l2, or a SMART letter.",
+            "Document normalisation: none, l1, l2, pivoted-unique, pivoted-bytes, pivoted-l2, or a SMART letter.",
             metavar="NAME",
         ),
     ] = None
-    bm25: Annotated[bool, Param("Weigh by BM25 as Lucene does, which is `scheme` bm25.")] = False
+    bm25: Annotated[bool, Param("Weight by BM25 as Lucene does (the same as `scheme` bm25).")] = False
     k1: Annotated[float | None, Param("Saturation of term frequency in BM25.", panel="More")] = None
-    b: Annotated[float | None, Param("Normalisation by length in BM25, from 0 (none) to 1.", panel="More")] = None
+    b: Annotated[float | None, Param("Length normalisation in BM25, from 0 (none) to 1.", panel="More")] = None
     slope: Annotated[float | None, Param("Slope of a pivoted norm, from 0 to 1.", panel="More")] = None
-    augment: Annotated[float | None, Param("Least term frequency with `tf` augmented, from 0 to 1.", panel="More")] = (
-        None
-    )
+    augment: Annotated[
+        float | None, Param("Minimum term frequency with `tf` augmented, from 0 to 1.", panel="More")
+    ] = None
 
     def weighting(self) -> Scheme:
         """Return the weighting asked for.
@@ -68,7 +70,7 @@ class WeightOptions:
         from nlpkit.weighting.schemes import PRESETS, Scheme, parse_scheme, with_parts
 
         if self.scheme and self.bm25:
-            raise UsageError("`scheme` and `bm25` each name a whole weighting; keep one", parameter="bm25")
+            raise UsageError("`scheme` and `bm25` each set the whole weighting; keep one", parameter="bm25")
         base = parse_scheme(self.scheme) if self.scheme else PRESETS["bm25"] if self.bm25 else Scheme()
         scheme = with_parts(base, tf=self.tf, idf=self.idf, norm=self.norm)
         for name, (part, start) in _NEEDS.items():
@@ -86,20 +88,21 @@ class SelectionOptions:
     select: Annotated[
         str | None,
         Param(
-            "Keep the N terms (or a share of them: 0.1) that tell the classes apart best by chi2, chi2-counts, chi2-presence, "
-            "cramer-v, cramer-v-usual, mi, entropy, gini, gini-norm, pmi-avg, pmi-max, anova-f or anova-f-weights; without :N all terms "
-            "stay.",
+            "Keep the N terms (or a share such as 0.1) that separate the classes best, as SCORE:N. Scores: chi2, "
+            "chi2-counts, chi2-presence, cramer-v, cramer-v-usual, mi, entropy, gini, gini-norm, pmi-avg, pmi-max, "
+            "anova-f, anova-f-weights. Without :N all terms are kept.",
             metavar="SCORE:N",
         ),
     ] = None
     by: Annotated[
         str | None,
         Param(
-            "Column of the classes, label by default; date:year (decade, quarter, month, week, day) takes a part of a date.",
+            "Column with the classes. Default: label. date:year (decade, quarter, month, week, day) uses a part of "
+            "a date.",
             metavar="COLUMN",
         ),
     ] = None
     features: Annotated[
         Path | None, Param("Table of the best features of each class.", metavar="FILE"), TABLE_WRITTEN
     ] = None
-    top_n: Annotated[int, Param("Number of features of each class in that table.", min=1)] = 30
+    top_n: Annotated[int, Param("Number of features per class in that table.", min=1)] = 30

@@ -54,7 +54,7 @@ _LETTERS = {"tf": _SMART_TF, "idf": _SMART_IDF, "norm": _SMART_NORM}
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A term weighting tf · idf / norm; the default is the lecture's, tf · ln(M / df).
+    """A term weighting tf · idf / norm; the default is the classic tf · ln(M / df).
 
     tf, idf, norm: names of TF, IDF, NORM, or SMART letters. augment: a of `augmented` (Manning et al.: 0.5). slope: of the pivoted norms
     (Singhal, Buckley & Mitra 1996: 0.2 for `pivoted-unique`). k1, b: of BM25 (Robertson & Zaragoza 2009 §3.5: 1.2 … 2 and
@@ -118,7 +118,7 @@ def _known(part: str, name: str, names: dict[str, str]) -> str:
 
 
 PRESETS = {
-    "lecture": Scheme(),
+    "classic": Scheme(),
     "sklearn": Scheme("raw", "smooth", "l2"),
     "bm25": Scheme("bm25", "lucene"),
     "bm25-lucene": Scheme("bm25", "lucene"),
@@ -126,10 +126,11 @@ PRESETS = {
     "bm25-atire": Scheme("bm25-scaled", "idf"),
     "bm25-okapi": Scheme("bm25-scaled", "okapi"),
 }
+_EARLIER_NAMES = {"lecture": "classic"}
 
 
 def parse_scheme(text: str) -> Scheme:
-    """Return the weighting of a preset (lecture, sklearn, bm25 …) or of three SMART letters for documents, such as ltc.
+    """Return the weighting of a preset (classic, sklearn, bm25 …) or of three SMART letters for documents, such as ltc.
 
     tf: n raw, b binary, l 1 + ln tf, a augmented, L log average, d double log. idf: n or x none, t or f ln(M / df),
     p max{0, ln((M - df) / df)}. norm: n or x none, c cosine, u pivoted unique, b pivoted bytes. The variants of BM25 are
@@ -138,11 +139,12 @@ def parse_scheme(text: str) -> Scheme:
     Raises:
         UsageError: neither.
     """
+    text = _EARLIER_NAMES.get(text, text)
     if text in PRESETS:
         return PRESETS[text]
     if len(text) == 7 and text[3] == ".":
         raise UsageError(
-            f"`scheme={text}` is one for documents and one for queries; give the three letters of the documents, {text[:3]}"
+            f"`scheme={text}` has letters for documents and for queries; give only the three letters of the documents, {text[:3]}"
         )
     if len(text) == 3 and not get_close_matches(text, PRESETS, n=1, cutoff=0.8):
         known = (("tf", _SMART_TF), ("idf", _SMART_IDF), ("norm", _SMART_NORM))
@@ -165,5 +167,5 @@ def with_parts(scheme: Scheme, **parts: str | float | None) -> Scheme:
 def _letter(text: str, part: str, letter: str, known: dict[str, str]) -> str:
     if letter not in known:
         choices = ", ".join(f"{k} {v}" for k, v in known.items())
-        raise UsageError(f"`scheme={text}`: '{letter}' is no SMART letter for {part} ({choices})")
+        raise UsageError(f"`scheme={text}`: '{letter}' is not a SMART letter for {part} ({choices})")
     return known[letter]

@@ -295,7 +295,7 @@ class FeatureSelection:
             n = 0.0
         if not n > 0 or (n >= 1 and n != int(n)):
             raise UsageError(
-                f"`select={text}`: after the colon goes a number of terms, or a share such as 0.1", parameter="select"
+                f"`select={text}`: after the colon, write a number of terms or a share such as 0.1", parameter="select"
             )
         return cls(score, n)
 

@@ -106,8 +106,9 @@ def frequent(tokens: TokenTable, min_count: int) -> TokenTable:
     if len(order) < 2:
         n, most = int((counts > 0).sum()), int(counts.max(initial=0))
         raise InputError(
-            f"of {wording.counted(n, 'different word')}, {len(order)} can be learned, those with {min_count} occurrences or more (the most "
-            f"frequent has {most:,}); two were needed: lower `min_count`, or give more texts"
+            f"of {wording.counted(n, 'different word')}, {len(order)} can be learned, because a word needs "
+            f"{min_count} occurrences (the most frequent has {most:,}), and two words are needed; lower "
+            "`min_count`, or give more texts"
         )
     places = np.full(tokens.n_terms, -1, np.int32)
     places[order] = np.arange(len(order), dtype=np.int32)

@@ -42,56 +42,63 @@ class WordEmbeddingOptions:
             "Method: sgns or cbow (word2vec), fasttext, glove, pmi-svd, doc2vec-dm or doc2vec-dbow.", metavar="METHOD"
         ),
     ] = "sgns"
-    dimensions: Annotated[int, Param("Dimensions of a vector.", ("dimensions", "vector_size"), min=1, max=10_000)] = 100
-    min_count: Annotated[int, Param("Least number of occurrences of a word.", min=1)] = 5
+    dimensions: Annotated[
+        int, Param("Number of dimensions of a vector.", ("dimensions", "vector_size"), min=1, max=10_000)
+    ] = 100
+    min_count: Annotated[int, Param("Minimum number of occurrences of a word.", min=1)] = 5
     window: Annotated[
-        int | None, Param("Words on each side that are context; default: 5, glove 10.", min=1, max=1_000)
+        int | None, Param("Words of context on each side. Default: 5; 10 for glove.", min=1, max=1_000)
     ] = None
     epochs: Annotated[
-        int | None, Param("Passes over the texts, or the co-occurrences; default: 5, doc2vec 10, glove 25.", min=1)
+        int | None, Param("Passes over the texts or co-occurrences. Default: 5; 10 for doc2vec, 25 for glove.", min=1)
     ] = None
     rate: Annotated[
         float | None,
-        Param("Learning rate at the start; default: 0.025, glove 0.05.", ("rate", "learning_rate"), min=0, max=100),
+        Param("Initial learning rate. Default: 0.025; 0.05 for glove.", ("rate", "learning_rate"), min=0, max=100),
     ] = None
     negative: Annotated[
-        int | None, Param("Negative examples for each context word; default: 5; 0 with --hs.", min=0, max=1_000)
+        int | None, Param("Negative examples per context word. Default: 5; 0 with --hs.", min=0, max=1_000)
     ] = None
     hs: Annotated[
-        bool | None, Param("Train by hierarchical softmax, beside negative sampling or instead of it.", off="")
+        bool | None, Param("Train with hierarchical softmax, in addition to or instead of negative sampling.", off="")
     ] = None
     subsample: Annotated[
         float | None,
-        Param(
-            "Share of the words from which on a word is left out at random; default: 0.001; 0 = never.", min=0, max=1
-        ),
+        Param("Words with a larger share than this are dropped at random. Default: 0.001; 0 = never.", min=0, max=1),
     ] = None
     workers: Annotated[
         int | None,
-        Param("Threads of gensim; with more than 1 the vectors differ from run to run; default: 1.", min=1, max=256),
+        Param(
+            "Number of gensim threads. With more than 1, the vectors differ from run to run. Default: 1.",
+            min=1,
+            max=256,
+        ),
     ] = None
     char_ngrams: Annotated[
-        str | None, Param("Lengths of the n-grams of characters of fasttext; default: 3-6.", metavar="LO-HI")
+        str | None, Param("Lengths of fasttext's character n-grams. Default: 3-6.", metavar="LO-HI")
     ] = None
     buckets: Annotated[
-        int | None, Param("Vectors that the n-grams of fasttext share; default: 500000.", min=1, max=20_000_000)
+        int | None, Param("Number of vectors shared by fasttext's n-grams. Default: 500000.", min=1, max=20_000_000)
     ] = None
     x_max: Annotated[
-        float | None, Param("Co-occurrences from which on a pair has full weight in glove; default: 100.", min=0)
+        float | None, Param("glove: number of co-occurrences from which a pair has full weight. Default: 100.", min=0)
     ] = None
-    exponent: Annotated[float | None, Param("Exponent of that weight; default: 0.75.", min=0, max=10)] = None
+    exponent: Annotated[
+        float | None, Param("glove: exponent of the weight below that number. Default: 0.75.", min=0, max=10)
+    ] = None
     smoothing: Annotated[
-        float | None, Param("Exponent of the frequency of contexts in pmi-svd; default: 0.75; 1 = none.", min=0, max=1)
+        float | None, Param("pmi-svd: exponent of the context frequencies; 1 = none. Default: 0.75.", min=0, max=1)
     ] = None
     shift: Annotated[
-        float | None, Param("Number k whose logarithm is taken off each PMI; default: 1, so nothing.", min=0)
+        float | None,
+        Param("pmi-svd: number k whose logarithm is subtracted from each PMI. Default: 1 (nothing).", min=0),
     ] = None
-    power: Annotated[
-        float | None, Param("Exponent of the singular values in the vectors of pmi-svd; default: 0.5.", min=0, max=1)
-    ] = None
+    power: Annotated[float | None, Param("pmi-svd: exponent of the singular values. Default: 0.5.", min=0, max=1)] = (
+        None
+    )
     context: Annotated[
         bool | None,
-        Param("Add the vector of a word as context to its own, in glove and pmi-svd; default: in glove."),
+        Param("Add the context vector of a word to its word vector (glove, pmi-svd). Default: on for glove."),
     ] = None
 
     def in_force(self) -> WordEmbeddingOptions:
@@ -109,7 +116,7 @@ class WordEmbeddingOptions:
                 continue
             having = [name for name, values in METHODS.items() if one.name in values]
             raise UsageError(
-                f"`{one.name}` does nothing for `method={self.method}`; it belongs to {', '.join(having)}",
+                f"`{one.name}` has no effect with `method={self.method}`; it is for {', '.join(having)}",
                 parameter=one.name,
             )
         values = {name: value for name, value in defaults.items() if getattr(self, name) is None}
@@ -118,9 +125,7 @@ class WordEmbeddingOptions:
             if getattr(full, name) == 0:
                 raise UsageError(f"`{name}` must be above 0", parameter=name)
         if full.negative == 0 and not full.hs:
-            raise UsageError(
-                "`negative=0` leaves nothing to learn from; give `hs=True` beside it", parameter="negative"
-            )
+            raise UsageError("`negative=0` leaves nothing to learn from; add `hs=True`", parameter="negative")
         if full.char_ngrams is not None:
             full.ngram_lengths()
         return full

@@ -46,7 +46,7 @@ def fit_pmi_svd(
     M = shifted_ppmi(X, smoothing=smoothing, shift=shift)
     if not M.nnz:
         raise InputError(
-            "no two words stand together more often than by chance, so all PMI are 0; lower `min_count` or `shift`, or "
+            "no two words co-occur more often than by chance, so all PMI are 0; lower `min_count` or `shift`, or "
             "give more texts"
         )
     decomposition = lsa(M, dimensions, seed=seed)

@@ -15,8 +15,6 @@ class VectorOptions:
 
     most_frequent: Annotated[
         int | None,
-        Param("Look among the N most frequent words; of files without counts, the first N; default: all.", min=1),
+        Param("Search only the N most frequent words (in files without counts, the first N). Default: all.", min=1),
     ] = None
-    lower: Annotated[
-        bool, Param("Take a word in small letters where it is not there in its own; compare without regard to case.")
-    ] = True
+    lower: Annotated[bool, Param("Use the lowercase form if a word is missing, and ignore case in comparisons.")] = True

@@ -166,12 +166,14 @@ def propose_texts(
     candidates = np.flatnonzero(free)
     if not len(candidates):
         raise InputError(
-            f"nothing is left to label: {wording.counted(table.num_rows, 'document')} of {stream.where}, of which {n_labelled:,} labelled "
-            f"and {table.num_rows - n_labelled:,} without text or equal to these; `relabel` also chooses what has a label in the input"
+            f"nothing is left to label: {wording.counted(table.num_rows, 'document')} of {stream.where}, of which "
+            f"{n_labelled:,} labelled and {table.num_rows - n_labelled:,} without text or equal to these; `relabel` "
+            "also chooses labelled documents"
         )
     if classifier is not None and not n_labelled:
         reporting.note(
-            "no text counts as labelled; name the texts that the model learned from with `labelled`, or they may come again"
+            "no text is marked as labelled; name the training texts of the model with `labelled`, or they may "
+            "be chosen again"
         )
     probabilities: FloatArray | None = None
     predictions: dict[str, pa.ChunkedArray] = {}
@@ -193,7 +195,7 @@ def propose_texts(
         predictions = {name: column.take(pa.array(places)) for name, column in predictions.items()}
         if not len(candidates):
             raise InputError(
-                f"no text without a label in {stream.where} has a vector; take `by=random`, or other `vectors`"
+                f"no text without a label in {stream.where} has a vector; use `by=random`, or other `vectors`"
             )
     n = min(options.batch_size, len(candidates))
     if n < options.batch_size:
@@ -220,7 +222,7 @@ def check_page(page: Path | None, output: str | None, *, force: bool) -> None:
     for path in task_paths(page):
         if output not in (None, "-") and Path(str(output)).absolute() == path.absolute():
             raise UsageError(
-                f"`output={output}` is also the spreadsheet of the `page`; give the table another name",
+                f"`output={output}` is also the name of the page's spreadsheet; give the table another name",
                 parameter="page",
             )
         check_target(path, force=force)
@@ -307,12 +309,12 @@ def _predicted(
         if error.parameter != "probabilities":
             raise
         raise UsageError(
-            f"`by={by}` needs the probability of each class, and `model={options.model}` gives none; train a classifier that has them "
-            "(svm: `calibrate=sigmoid`), or take `by=diverse`",
+            f"`by={by}` needs the probability of each class, and `model={options.model}` gives none; train a "
+            "classifier that has them (svm: `calibrate=sigmoid`), or use `by=diverse`",
             parameter="model",
         ) from None
     if not pa.types.is_string(table.schema.field("prediction").type):
-        raise UsageError(f"{of_one_label}, and its predictions are {table.schema.field('prediction').type}", parameter="model")  # fmt: skip
+        raise UsageError(f"{of_one_label}, but its predictions are {table.schema.field('prediction').type}", parameter="model")  # fmt: skip
     columns = {name: table.column(name) for name in COLUMNS[:2]}
     if not needed:
         return None, columns, classes

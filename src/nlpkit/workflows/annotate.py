@@ -121,10 +121,10 @@ def task_topics(
 
 def _topics(opened: Sequence[Any]) -> TopicTarget:
     if len(opened) > 1:
-        raise UsageError(f"a task is about the topics of one target, {len(opened)} are given; make one for each")
+        raise UsageError(f"a task covers one target, but {len(opened)} are given; make one task for each")
     (target,) = opened
     if not isinstance(target, TopicTarget):
-        raise UsageError(f"{target.name} is a table of labels; a task is about topics: a run, or a file of topics")
+        raise UsageError(f"{target.name} is a table of labels, but a task needs topics: a run, or a file of topics")
     return target
 
 
@@ -143,7 +143,7 @@ def _documents(target: TopicTarget, corpus: Corpus | None, read: ReadOptions) ->
     """Return id, text and probabilities of topics of the documents of a run."""
     if target.run is None:
         raise UsageError(
-            f"a topic intrusion asks about documents, which {target.name} does not have; a run was needed",
+            f"a topic intrusion asks about documents, which {target.name} does not have; name a run",
             parameter="reference",
         )
     reference = reference_of(target, corpus, read)
@@ -163,7 +163,7 @@ def _documents(target: TopicTarget, corpus: Corpus | None, read: ReadOptions) ->
             documents += [(name, text, probs[name]) for name, text in rows if name in probs and text.strip()]
     if not documents:
         raise InputError(
-            f"no document of {reference.described()} is one of {target.name}; give its corpus: `reference=DOCS`"
+            f"no document of {reference.described()} belongs to {target.name}; give its corpus: `reference=DOCS`"
         )
     return documents
 
@@ -324,7 +324,7 @@ def majority(
         name = f"{column}_{suffix}" if suffix else column
         if name in whole.column_names:
             raise UsageError(
-                f"{table} has a column '{name}' already; give the majority label another name", parameter="column"
+                f"{table} already has a column '{name}'; give the majority label another name", parameter="column"
             )
         whole = whole.append_column(name, values)
     return whole, counts
@@ -366,5 +366,7 @@ def write_majority(
     rest = f" ({', '.join(open_ends)})" if open_ends else ""
     reporting.note(f"wrote {output}: {counts['labelled']:,} of {whole.num_rows:,} units have a {what}{rest}")
     if not counts.get("converged", True):
-        reporting.warn(f"the probabilities still changed after {counts['iterations']:,} rounds; take them as rough")
+        reporting.warn(
+            f"the probabilities still changed after {counts['iterations']:,} rounds; treat them as approximate"
+        )
     return counts

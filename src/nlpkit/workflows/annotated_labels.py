@@ -43,7 +43,8 @@ def labels_from_answers(
     task = read_key(Path(key))
     if task.kind != LABEL:
         raise UsageError(
-            f"{key} is of a {task.kind} task, whose answers are no labels of texts; score them with nlpkit annotate score"
+            f"{key} is of a {task.kind} task, whose answers are not labels of texts; score them with nlpkit "
+            "annotate score"
         )
     files = [answers] if isinstance(answers, str | Path) else answers
     coded = read_answers([Path(file) for file in files], task, encoding=encoding)
@@ -63,9 +64,7 @@ def labels_from_answers(
         columns["label_share"] = share
         for c, coder in enumerate(coded.coders):
             if coder in columns:
-                raise InputError(
-                    f"a coder is called '{coder}', as a column of the table is; give that coder another name"
-                )
+                raise InputError(f"a coder has the same name as the column '{coder}'; rename the coder")
             columns[coder] = pa.array([names[j] if j >= 0 else None for j in chosen[:, c].tolist()], pa.string())
     given_labels = columns["label"].to_pylist()
     facts = {

@@ -152,7 +152,8 @@ def attention(
     maps = attention_maps(network, tokenizer, text, max_tokens=options.max_tokens, name=str(model))
     if maps.cut:
         reporting.note(
-            f"the text is longer than {wording.counted(len(maps.tokens), 'token')}: {maps.cut:,} at its end are not seen; see `max_tokens`"
+            f"the text is longer than {wording.counted(len(maps.tokens), 'token')}: {maps.cut:,} at its end are "
+            "not read; see `max_tokens`"
         )
     parameters = {"model": str(model), "text": text, **asdict(options)}
     return Attention(str(model), text, maps, parameters, execution.seed, _confidence(model, text, options))
@@ -196,11 +197,9 @@ def _loaded(model: str | Path, options: AttentionOptions, execution: Execution) 
     elif not path.is_dir() or (path / MANIFEST).is_file():
         path = find_model(str(model), offline=options.offline).path
     if options.base is not None:
-        raise UsageError(f"{model} is a whole model and needs no `base`; leave it out", parameter="base")
+        raise UsageError(f"{model} is a complete model and needs no `base`; leave it out", parameter="base")
     if (path / "adapter_config.json").is_file() and not (path / "config.json").is_file():
-        raise InputError(
-            f"{path} holds adapters alone; merge them, or give the run of nlpkit finetune that they are of"
-        )
+        raise InputError(f"{path} holds only adapters; merge them, or name their run of nlpkit finetune")
     problem = folder_problem(path)
     if problem:
         raise InputError(f"model folder {path} {problem}")

@@ -333,7 +333,7 @@ def fit_bertopic(
     warn_dropped(stream, None)
     for name in table.column_names:
         if name in TOPIC_COLUMNS:
-            reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
+            reporting.warn(f"the column '{name}' of the input is dropped, because the run has a column with this name")
     usable = has_text(table.column("text"))
     knowledge = knowledge_of(
         table, guide, usable,
@@ -404,7 +404,7 @@ def fit_bertopic(
     }
     for name in layer_columns(model):
         if name in table.column_names:
-            reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
+            reporting.warn(f"the column '{name}' of the input is dropped, because the run has a column with this name")
     fitted = FittedBertopic(
         table, words, model, embeddings, distinct.of_document, options, execution, parameters, encoder_info, stream, seconds, guidance,
         files_of(static),

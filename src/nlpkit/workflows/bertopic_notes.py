@@ -17,7 +17,7 @@ def note_sample(sample: FitSample) -> None:
             "(1: the same, 0: by chance)"
         )
     reporting.note(
-        f"fitted to {wording.count(sample.n_fitted)} of {wording.counted(sample.n_fitted + sample.n_assigned, 'different document')}; "
-        f"the others have the topic of their neighbours among these; a second fit that includes more of them {share}; `fit_sample=N` "
-        "takes other numbers"
+        f"fitted to {wording.count(sample.n_fitted)} of "
+        f"{wording.counted(sample.n_fitted + sample.n_assigned, 'different document')}; the other documents get the "
+        f"topics of their neighbours; a second fit with more of them {share}; `fit_sample=N` changes the number"
     )

@@ -124,11 +124,11 @@ class TopicPredictions(Predictions):
         parts = [f"{wording.count(n)} {fate}" for fate, n in by_fate.items() if n]
         reporting.note(f"{wording.counted(counts['documents'], 'document')}: {', '.join(parts)}")
         if counts["known"]:
-            reporting.note(f"{wording.count(counts['known'])} known from the fit, with the topic they have there")
+            reporting.note(f"{wording.count(counts['known'])} were in the fit and keep their topics")
         if counts["documents"] > counts["known"] + counts["empty"]:
             reporting.note(
-                "new documents have the topic of their neighbours, a rule that gives "
-                f"{self._config['rule_agreement']:.0%} of the fit's own documents the topic of the fit"
+                "new documents get the topic of their neighbours; for the documents of the fit, this rule finds "
+                f"the right topic for {self._config['rule_agreement']:.0%}"
             )
         if counts["novel"]:
             reporting.note(
@@ -143,6 +143,6 @@ class TopicPredictions(Predictions):
         if foreign is not None:
             language = "in no language" if foreign.code == NO_LANGUAGE else f"'{foreign.code}'"
             reporting.warn(
-                f"the new texts are mostly {language} ({foreign.share:.0%}), those of the run '{', '.join(known)}': "
-                "their topics may follow the language more than the matter"
+                f"the new texts are mostly {language} ({foreign.share:.0%}), but the run's texts "
+                f"'{', '.join(known)}'; topics may reflect the language more than the subject"
             )

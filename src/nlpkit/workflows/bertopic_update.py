@@ -207,8 +207,8 @@ def _check_new_ids(fit: StoredFit, table: pa.Table, run: str) -> None:
     twice = [name for name in table.column("id").to_pylist() if name in known]
     if twice:
         raise InputError(
-            f"{wording.counted(len(twice), 'document')}, such as {twice[0]}, {'is' if len(twice) == 1 else 'are'} in {run} already "
-            "by their ids; leave them out, or name another `id_col`",
+            f"{wording.counted(len(twice), 'document')}, such as {twice[0]}, {'is' if len(twice) == 1 else 'are'} "
+            f"already in {run} (same id); leave them out, or name another `id_col`",
             parameter="id_col",
         )
 

@@ -53,7 +53,7 @@ def open_store(output: str | Path | None, identity: Mapping[str, Any], *, resume
         return TrainingStore(Checkpoint(folder / "run", identity, resume=False), temporary=True)
     checkpoint = Checkpoint(Path(output), identity, resume=resume, force=force)
     if resume and not checkpoint.exists:
-        reporting.warn(f"there is no checkpoint {checkpoint.path}: starting anew", always=True)
+        reporting.warn(f"there is no checkpoint {checkpoint.path}: starting from the beginning", always=True)
     return TrainingStore(checkpoint)
 
 

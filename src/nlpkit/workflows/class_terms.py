@@ -218,7 +218,9 @@ def ctfidf(
     if run is not None:
         changed = changed_token_options(token_options)
         if changed:
-            raise UsageError(f"{', '.join(changed)}: the words of {run.path} are cut as they were for it; leave it out")
+            raise UsageError(
+                f"{', '.join(changed)}: the corpus of {run.path} is tokenised as for the fit; leave it out"
+            )
     with corpus.open() if run is None else open_run_documents(run, corpus.options) as stream:
         if not stream.has_documents():  # told before a column that no file without rows can have
             raise no_documents(stream)

@@ -195,12 +195,12 @@ def _train(
     config = config_of(options, chosen.weights, words, changed_words=changed_words)
     sees = seen_features(options)
     if sees != "embedding" and not auto:
-        encoder.refuse(f"{config.name} sees {sees} here; leave it out, or take `on=embedding`")
+        encoder.refuse(f"{config.name} sees {sees} here; leave it out, or use `on=embedding`")
     if chosen.report.probabilities and not auto and not KINDS[config.name].probabilities and config.calibrate is None:
         if rules is not None:
-            raise UsageError("`probabilities`: rules have none; leave it out", parameter="probabilities")
+            raise UsageError("`probabilities`: rules have no probabilities; leave it out", parameter="probabilities")
         if options.task == "regression":
-            raise UsageError("`probabilities`: numbers have none; leave it out", parameter="probabilities")
+            raise UsageError("`probabilities`: numbers have no probabilities; leave it out", parameter="probabilities")
         raise UsageError(
             f"`probabilities`: {config.name} has none; add `calibrate=sigmoid`, or leave `probabilities` out",
             parameter="probabilities",
@@ -224,13 +224,13 @@ def _train(
     if costs is not None:
         if dataset.labels.multiple:
             raise UsageError(
-                "`costs` are of documents with one label each; `threshold` decides on several", parameter="costs"
+                "`costs` need one label per document; with several labels, use `threshold`", parameter="costs"
             )
         config = replace(config, costs=cost_matrix(costs, dataset.labels.names))
     note_dataset(dataset, splits.split)
     for name in ADDED:
         if name in dataset.table.column_names:
-            reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
+            reporting.warn(f"the column '{name}' of the input is dropped, because the run has a column with this name")
     with stopwatch(seconds, "features"):
         # the comparison has models on embeddings, too, where the documents bring them or an encoder is named
         brings = "embedding" in dataset.table.column_names or encoder.encoder is not None

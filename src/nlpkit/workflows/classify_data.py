@@ -61,7 +61,7 @@ def classifier_preprocessing(tokens: ClassifierTextOptions) -> PreprocessOptions
     """Return the settings that token options of a classifier come to; raises as `preprocess_options`."""
     if tokens.entities:
         raise UsageError(
-            "`entities` makes a column that no classifier uses; leave it out, or give it to nlpkit preprocess",
+            "`entities` adds a column that no classifier uses; leave it out, or use it with nlpkit preprocess",
             parameter="entities",
         )
     if tokens.tokenizer != "auto":
@@ -195,7 +195,8 @@ def _have_tokens(streams: Sequence[DocumentStream], tokens: ClassifierTextOption
     if any(there) and not all(there):
         have, lack = streams[there.index(True)].where, streams[there.index(False)].where
         raise InputError(
-            f"{have} has a column 'tokens' and {lack} has none; cut both alike with nlpkit preprocess, or give both as texts"
+            f"{have} has a column 'tokens' and {lack} has none; tokenise both in the same way with nlpkit "
+            "preprocess, or give both as texts"
         )
     if there[0] and tokens != ClassifierTextOptions():
         usual = classifier_preprocessing(ClassifierTextOptions())
@@ -216,15 +217,16 @@ def _check_token_settings(streams: Sequence[DocumentStream]) -> None:
     if apart:
         listed = ("; ".join(dict.fromkeys(apart))).replace("the model's", "the training documents'")
         raise InputError(
-            f"the tokens of {' and '.join(where)} are not made alike ({listed}); cut all with the same options of "
-            "nlpkit preprocess, or give them as texts"
+            f"the tokens of {' and '.join(where)} were made with different options ({listed}); tokenise all with "
+            "the same options of nlpkit preprocess, or give them as texts"
         )
     bounds = list(dict.fromkeys(name for one in known[0] for name in learned_bounds(one)))
     together = len(streams) == 1 or bool(_sources(streams[0]) & _sources(streams[1]))
     if bounds and together:
         reporting.warn(
-            f"the words of {where[0]} were chosen by {', '.join(bounds)} in all documents, also in those to test on: scores may be "
-            "too good; give the texts, and classify chooses words in the training documents alone"
+            f"the words of {where[0]} were chosen by {', '.join(bounds)} in all documents, including the test "
+            "documents, so scores may be too high; give the texts, and classify will choose words in the training "
+            "documents only"
         )
 
 
@@ -244,7 +246,7 @@ def _embedded_by(streams: Sequence[DocumentStream]) -> dict[str, Any] | None:
     if not all(there):
         if any(there):
             raise ColumnError(
-                "training and test documents: one has a column 'embedding', the other has not; embed both, or neither"
+                "only one of the training and test files has a column 'embedding'; embed both, or neither"
             )
         return None
     return embedded_by(Provenance.of_streams(streams))
@@ -279,7 +281,7 @@ def _refuse_several(splits: SplitOptions | None) -> None:
     """Raise UsageError for several labels a document, where a task needs one."""
     if splits is None or splits.label_sep is not None:
         raise UsageError(
-            "several labels a document have no order and are no number; leave `label_sep` out, or take `task=classes`",
+            "several labels per document cannot be ordered or numbers; leave `label_sep` out, or use `task=classes`",
             parameter="task",
         )
 
@@ -289,7 +291,7 @@ def _groups(table: pa.Table, by: str) -> IntArray:
     column = _groups_column(table, by)
     if column.null_count:
         missing = wording.counted(column.null_count, "document")
-        reporting.warn(f"{missing} without a value in '{by}': together they are one group")
+        reporting.warn(f"{missing} without a value in '{by}': together they form one group")
     codes = pc.dictionary_encode(column, null_encoding="encode")
     codes = codes.chunk(0) if isinstance(codes, pa.ChunkedArray) else codes
     groups: IntArray = codes.indices.to_numpy(zero_copy_only=False).astype(np.int32)
@@ -301,7 +303,7 @@ def _folds(split: IntArray, labels: Labels, n_folds: int, splits: SplitOptions, 
     rows = np.flatnonzero(split == TRAIN)
     together = None if labels.groups is None else labels.groups[rows]
     if splits.cv is None and len(rows) < n_folds:
-        raise InputError(f"{wording.counted(len(rows), 'document')} with a label: too few to train and test on")
+        raise InputError(f"{wording.counted(len(rows), 'document')} with a label: this is too few to train and test")
     folds = split.copy()
     folds[rows] = stratified_folds(labels.strata(rows), n_folds, seed=seed, together=together)
     return folds

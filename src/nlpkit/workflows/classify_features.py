@@ -66,7 +66,8 @@ def _note_columns(data: ClassificationData, columns: pa.Table) -> None:
         values = columns.column(column.name)
         if tells_labels(values, labels):
             reporting.warn(
-                f"each value of '{column.name}' comes with one label only: is it the label, or made of it? Scores may be too good"
+                f"each value of '{column.name}' comes with one label only; if the column leaks the label, scores "
+                "are too high"
             )
         elif len(column.features) > MANY * len(train):
             reporting.warn(

@@ -182,7 +182,8 @@ def _choose(
     left_out = [t.config.name for t in tried if t.why]
     if left_out:
         reporting.note(
-            f"not tried within `budget={budget:g}`: {', '.join(left_out)}; what is tried depends on how fast this machine is"
+            f"not tried within `budget={budget:g}`: {', '.join(left_out)}; the choice depends on the speed of "
+            "this machine"
         )
     rows = [_candidate_row(t, chosen=i == best) for i, t in enumerate(tried)]
     if not n_outer:
@@ -197,7 +198,7 @@ def _choose(
         )  # fmt: skip
     won = ", ".join(f"{name} {winners.count(name)}" for name in dict.fromkeys(winners))
     reporting.note(
-        f"chosen: {config.name}; the scores are those of choosing anew in each of {n_outer} folds (won there: {won})"
+        f"chosen: {config.name}; the scores come from choosing again in each of {n_outer} folds (chosen there: {won})"
     )
     return config, Training(fitted, predicted, rows)
 

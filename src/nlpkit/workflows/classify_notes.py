@@ -42,7 +42,7 @@ def note_dataset(dataset: LabelledDataset, split_column: str | None) -> None:
     predicted = without if dataset.n_folds else without & (dataset.split == TEST)
     if predicted.any():
         n = wording.counted(int(predicted.sum()), "document")
-        reporting.note(f"{n} without a label: predicted, and neither trained on nor scored")
+        reporting.note(f"{n} without a label: predicted, but not used for training or scoring")
     left = int((without & ~predicted & (dataset.split == TRAIN)).sum())
     if left:
         reporting.note(f"{wording.counted(left, 'training document')} without a label: left out")
@@ -53,7 +53,10 @@ def note_dataset(dataset: LabelledDataset, split_column: str | None) -> None:
         empty = ~has_text(dataset.table.column("text")) & ~without
         if empty.any():
             n = wording.counted(int(empty.sum()), "document")
-            reporting.warn(f"{n} without text: trained on and scored as all others; `keep_if` can leave them out")
+            reporting.warn(
+                f"{n} without text: they are used for training and scoring like all others; `keep_if` can leave "
+                "them out"
+            )
     train = dataset.train
     sizes = labels.sizes(train)
     few = [name for name, n in zip(labels.names, sizes.tolist(), strict=True) if n < 2]
@@ -69,12 +72,13 @@ def note_dataset(dataset: LabelledDataset, split_column: str | None) -> None:
     unseen = [f"'{name}' ({n:,})" for name, n in dataset.unseen_labels().items()]
     if unseen:
         reporting.warn(
-            f"labels of test documents that no training document has: {wording.listed(unseen, 5)}; always wrong"
+            f"labels of test documents that no training document has: {wording.listed(unseen, 5)}; these are "
+            "always counted as wrong"
         )
     if not labels.scale and len(labels.names) > MANY_CLASSES and len(labels.names) > len(train) / 4:
         reporting.warn(
-            f"{len(labels.names):,} classes for {wording.counted(len(train), 'document')}: is the label a number that is "
-            "measured? `task=regression` predicts numbers"
+            f"{len(labels.names):,} classes for {wording.counted(len(train), 'document')}; if the label is a "
+            "measured number, use `task=regression`"
         )
 
 

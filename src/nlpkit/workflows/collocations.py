@@ -152,15 +152,16 @@ def collocations(
     finally:
         documents.close()
     if report is None:
-        reporting.note("the words are those of the column 'tokens', as they are")
+        reporting.note("the words come from the column 'tokens', unchanged")
     pairs = counter.pairs(
         measure=options.measure, min_count=options.min_count, both_orders=options.both_orders, min_score=options.min_score
     )  # fmt: skip
     pieces = overlapping(pairs, documents.terms)
     if pieces.any():
         reporting.warn(
-            f"{wording.counted(int(pieces.sum()), 'pair')} of pieces of one word left out: Chinese, Thai and other texts without spaces "
-            "are cut into pieces that overlap. Cut them into words first: nlpkit preprocess `segment=words`"
+            f"{wording.counted(int(pieces.sum()), 'pair')} of pieces of one word left out: Chinese, Thai and other "
+            "texts without spaces are split into overlapping pieces. Split them into words first: nlpkit "
+            "preprocess `segment=words`"
         )
         pairs = pairs.where(~pieces)
     return Collocations(

@@ -154,7 +154,7 @@ def load_comparison(path: Path) -> ModelComparison:
         InputError, SchemaError: it is not finished, or damaged.
     """
     if not (path / SUMMARY).is_file():
-        raise InputError(f"the comparison {path} is not finished; go on with it by `resume`")
+        raise InputError(f"the comparison {path} is not finished; continue it with `resume`")
     fits, summary = (read_table(path / name, ["comparison"]) for name in (FITS, SUMMARY))
     scores = [name for name in fits.column_names if name not in (*KEYS, "topics", *OWN, "run")]
     return ModelComparison(path, fits, summary, tuple(scores))
@@ -212,20 +212,22 @@ def _prepare_target(target: Path, identity: Mapping[str, Any], *, resume: bool, 
             check_target(target, force=False, directory=True)  # refuses what is there
         if not resume and not force:
             raise OutputExistsError(
-                f"{target} is there already; go on with its fits with `resume`, or replace it with `force`"
+                f"{target} already exists; continue its fits with `resume`, or replace it with `force`"
             )
         if resume:
             earlier = json.loads(facts.read_text(encoding="utf-8"))
             changed = [name for name in identity if earlier.get(name) != identity[name]]
             if changed:
                 raise InputError(
-                    f"the fits in {target} were made with other {' and '.join(changed)}; give the same, or another directory"
+                    f"the fits in {target} were made with other {' and '.join(changed)}; use the same, or name another "
+                    "directory"
                 )
             return
         others = sorted(path.name for path in target.iterdir() if path.name not in WRITTEN)
         if others:
             raise UsageError(
-                f"{target} holds {others[0]}, which no comparison wrote, and is not replaced; give another directory"
+                f"{target} holds {others[0]}, which was not written by a comparison and is not replaced; name "
+                "another directory"
             )
         shutil.rmtree(target)
     check_target(target, force=False, directory=True)
@@ -374,10 +376,8 @@ def _table(rows: list[dict[str, Any]]) -> pa.Table:
 def check_comparison(target: Path, options: CompareOptions, *, force: bool) -> dict[str, Any]:
     """Return how many fits there will be, without making any. Raises OutputExistsError, as `compare_models` does."""
     if target.exists() and not options.resume and not force:
-        raise OutputExistsError(
-            f"{target} is there already; go on with its fits with `resume`, or replace it with `force`"
-        )
+        raise OutputExistsError(f"{target} already exists; continue its fits with `resume`, or replace it with `force`")
     n = len(options.fits(0))
     if options.resume and not (target / COMPARISON).is_file():
-        raise UsageError(f"`resume`: there is no comparison {target} to go on with", parameter="resume")
+        raise UsageError(f"`resume`: there is no comparison {target} to continue", parameter="resume")
     return {"fits": n, "what": f"{wording.counted(n, 'fit')} of {', '.join(options.names())}"}

@@ -151,7 +151,7 @@ def _target_kind(source: FittedLda | str | Path, target: Path, options: ConvertO
             to = "pyldavis"
     if to == "run" and (isinstance(source, FittedLda) or _is_run(Path(source))):
         raise UsageError(
-            f"{_name(source)} is a run already; name what it is to become, such as state.gz, lda.json or topics.csv",
+            f"{_name(source)} is already a run; name the output format, such as state.gz, lda.json or topics.csv",
             parameter="output",
         )
     return to
@@ -181,7 +181,7 @@ def _lda_model(
     if to == "run" or is_mallet_state(path):
         return read_mallet_model(path, description, execution)
     raise UsageError(
-        f"{path} is no run of an LDA model and no state of MALLET: a {to} file needs the topics of all tokens",
+        f"{path} is neither an LDA run nor a MALLET state; a {to} file needs the topic of every token",
         parameter="to",
     )
 

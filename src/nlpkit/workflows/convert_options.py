@@ -15,8 +15,8 @@ class ConvertOptions:
 
     PANEL: ClassVar[str] = "Conversion"
 
-    to: Annotated[str, Param(f"Form of the output: {', '.join(TARGETS)}; auto: by its name.")] = "auto"
+    to: Annotated[str, Param(f"Output format: {', '.join(TARGETS)}; auto: from the file name.")] = "auto"
     source_format: Annotated[
-        str, Param("Format of a file of topics: auto, lines, json, mallet (topic keys), csv, tsv or parquet.")
+        str, Param("Format of a topic file: auto, lines, json, mallet (topic keys), csv, tsv or parquet.")
     ] = "auto"
-    encoding: Annotated[str | None, Param("Encoding of a file of topics; default: detected.")] = None
+    encoding: Annotated[str | None, Param("Encoding of a topic file. Default: detected.")] = None

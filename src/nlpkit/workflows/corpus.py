@@ -186,10 +186,13 @@ def as_corpus(data: Any) -> Corpus:
     ):
         return Corpus.from_frame(data)
     if isinstance(data, str | Path):
-        raise UsageError("one string is no corpus; give a list of texts, or read_corpus(FILE)", parameter="data")
+        raise UsageError(
+            "a single string is not a corpus; give a list of texts, or read_corpus(FILE)", parameter="data"
+        )
     if isinstance(data, Mapping | Set) or not isinstance(data, Iterable):
         raise UsageError(
-            f"data of type {type(data).__name__} is no corpus; give a list of texts, a data frame, or read_corpus(FILE)",
+            f"data of type {type(data).__name__} is not a corpus; give a list of texts, a data frame, or "
+            "read_corpus(FILE)",
             parameter="data",
         )
     return Corpus.from_texts(data)

@@ -172,8 +172,8 @@ def _sorted(documents: EncodedDocuments, options: PreprocessOptions, where: str,
         return _counted(documents, np.arange(V), threads)
     if V and outside:
         reporting.warn(
-            f"{where}: {wording.counted(outside, 'token')} such as '{terms[V]}' are not in the vocabulary that the "
-            "tokens were restricted to; the columns are all terms that occur, in alphabetical order"
+            f"{where}: {wording.counted(outside, 'token')} such as '{terms[V]}' are not in the vocabulary of the "
+            "tokens; the columns are all terms that occur, in alphabetical order"
         )
         occurs = np.flatnonzero(cf)
         return _counted(documents, np.array(sorted(occurs.tolist(), key=terms.__getitem__), np.int64), threads)

@@ -57,7 +57,7 @@ def covariate_of(
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     column = column.cast(kind)
     if pa.types.is_nested(kind):
-        raise ColumnError(f"column '{name}' of {where} holds {kind}; a covariate has one value a document")
+        raise ColumnError(f"column '{name}' of {where} holds {kind}; a covariate needs one value per document")
     if pa.types.is_floating(kind) or (pa.types.is_integer(kind) and not (is_category and _beyond_floats(column))):
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):

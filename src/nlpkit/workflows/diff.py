@@ -206,7 +206,7 @@ def diff(
         by = "documents" if smaller and len(there) >= LEAST_SHARED * smaller else "words"
     if by == "documents" and not len(there):
         raise InputError(
-            f"{runs[0].path} and {runs[1].path} have no document of the same id; compare them by words: `by=words`",
+            f"{runs[0].path} and {runs[1].path} have no document ID in common; compare them by words: `by=words`",
             parameter="by",
         )
     with runs[0].intact():

@@ -129,7 +129,8 @@ def _(fitter: AuthorTopicFitter, corpus: TopicCorpus, label_col: str) -> AuthorT
     reporting.note(note)
     if len(authors.names) == 1 and not without:
         reporting.warn(
-            f"all documents have the author '{authors.names[0]}', so the topics of authors tell nothing; name another `author_col`"
+            f"all documents have the author '{authors.names[0]}', so the topics of authors cannot differ; name "
+            "another `author_col`"
         )
     return replace(fitter, authors=authors)
 
@@ -154,7 +155,7 @@ def _(fitter: LabeledLdaFitter, corpus: TopicCorpus, label_col: str) -> LabeledL
     if single:
         only = "label of a single document" if len(single) == 1 else "labels of one document each"
         reporting.warn(
-            f"{len(single):,} {only}, whose topic is little more than that text: {wording.listed(single, 5)}"
+            f"{len(single):,} {only}, whose topic reflects little more than this one text: {wording.listed(single, 5)}"
         )
     k = len(labels.names) + fitter.options.latent
     if k == 1:
@@ -188,7 +189,7 @@ def response_of(column: pa.ChunkedArray, kind: str, name: str) -> Response:
     """
     if pa.types.is_nested(column.type):
         raise ColumnError(
-            f"column '{name}' holds {column.type}; one label a document was needed: labeled-lda takes several",
+            f"column '{name}' holds {column.type}; one label per document is needed; labeled-lda takes several",
             parameter="label_col",
         )
     texts = read_labels(column, None)

@@ -58,7 +58,7 @@ def check_vector_options(by: str, encoder: EncoderOptions, tokens: TokenOptions,
     names = changed_token_options(preprocess_options(tokens))
     names += [f"`{f.name}`" for f in fields(weights) if getattr(weights, f.name) != getattr(WeightOptions(), f.name)]
     if names:
-        raise UsageError(f"{', '.join(names)}: it goes with `by=tfidf`, and the vectors are by {by}; leave it out")
+        raise UsageError(f"{', '.join(names)}: it needs `by=tfidf`, but the vectors are {by}; leave it out")
 
 
 def read_vectors(
@@ -156,8 +156,9 @@ def _encoder(
     def of_texts(texts: list[str]) -> Any:
         if made_by is None:
             raise InputError(
-                "the column 'embedding' does not say which model made it, or its vectors are not of length 1, so a text cannot be "
-                "embedded alike; look for a document by its id (`ids`), or make the column with nlpkit sbert-embed"
+                "the column 'embedding' does not record its model, or its vectors are not of length 1, so a text "
+                "cannot be embedded in the same way; search by document id (`ids`), or compute the column with "
+                "nlpkit sbert-embed"
             )
         source = RunEmbeddings({"encoder": made_by, "dim": points.shape[1]}, encoder, threads, stream)
         return source.encode(texts)

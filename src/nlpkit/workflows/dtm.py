@@ -89,7 +89,8 @@ class FittedDynamicTopics(FittedTopics):
             full = np.diff(offsets) > 0
             if "date" not in batch.schema.names:
                 tell(
-                    "the documents have no column of dates, so their words count as averaged over time; name it with `date_col`"
+                    "the documents have no column of dates, so their words use the average over time; name it with "
+                    "`date_col`"
                 )
                 return undated(offsets, ids), full
             days, _ = days_of(pa.chunked_array([batch.column("date")]), format=date_format_of(batch.schema, "date"))
@@ -97,7 +98,7 @@ class FittedDynamicTopics(FittedTopics):
             period = np.where(known, self.periods.nearest(days), 0)
             theta = infer_theta(self.dynamic, self.model.alpha, period, offsets, ids, threads=threads)
             if not known.all():
-                tell("words of documents without a date count as averaged over time")
+                tell("words of documents without a date use the average over time")
                 theta[~known] = undated(offsets, ids)[~known]
             if self.periods.outside(days[known]).any():
                 first, last = self.periods.start_dates[0], self.periods.end_dates[-1]
@@ -119,7 +120,7 @@ class FittedDynamicTopics(FittedTopics):
         undated = np.flatnonzero(period < 0)
         if len(undated):
             reporting.warn(
-                f"words of {wording.counted(len(undated), 'document')} without a date count as averaged over time"
+                f"words of {wording.counted(len(undated), 'document')} without a date use the average over time"
             )
             yield undated, *self.scoring(execution, method)
         for t in np.unique(period[period >= 0]).tolist():
@@ -222,7 +223,8 @@ def _note_periods(periods: Periods, period: LongArray) -> None:
     if empty:
         have, words = ("has", "lie") if empty == 1 else ("have", "lie")
         reporting.warn(
-            f"{wording.counted(empty, 'period')} {have} no documents: the topics there {words} between those of the periods around them"
+            f"{wording.counted(empty, 'period')} {have} no documents: their topics {words} interpolated between "
+            "the neighbouring periods"
         )
 
 

@@ -53,7 +53,7 @@ def not_applicable(run: Run) -> dict[str, str]:
         return dict.fromkeys(every, f"topics of {kind} can be renamed, but not changed")
     if run.model_config("tokens").get("rolling"):
         return dict.fromkeys(
-            every, "topics of a rolling model go on with every update; they can be renamed, but not changed"
+            every, "topics of a rolling model continue with every update; they can be renamed, but not changed"
         )
     return NOT_OF_LDA
 
@@ -334,7 +334,7 @@ def _check_names(labels: list[str], plan: EditPlan, file: str) -> None:
     for name in plan.rename.values():
         if labels.count(name) > 1:
             at = [k for k, label in enumerate(labels) if label == name]
-            raise InputError(f"{file}: topics {at[0]} and {at[1]} would both be called '{name}'", parameter="edits")
+            raise InputError(f"{file}: topics {at[0]} and {at[1]} would both have the name '{name}'", parameter="edits")
 
 
 def parent_of(run: Run) -> dict[str, Any]:

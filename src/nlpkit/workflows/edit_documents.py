@@ -98,8 +98,9 @@ def check_ids(run: Run, ids: pa.ChunkedArray) -> pa.Table:
     documents = run.table("documents")
     if documents.column("id").to_pylist() != ids.to_pylist():
         raise InputError(
-            f"the documents read are not those of {run.path}, which has {wording.counted(documents.num_rows, 'document')} with other "
-            "ids; read them as then, with the same `id_col` and `text_col`"
+            f"the documents read are not those of {run.path}, which has "
+            f"{wording.counted(documents.num_rows, 'document')} with other ids; read them as for the fit, with the "
+            "same `id_col` and `text_col`"
         )
     return documents
 
@@ -109,8 +110,8 @@ def check_texts(run: Run, ids: pa.ChunkedArray, known: np.ndarray) -> None:
     other = np.flatnonzero(~known)
     if len(other):
         raise InputError(
-            f"the text of {wording.counted(len(other), 'document')}, such as {ids[int(other[0])].as_py()}, is not the one that "
-            f"{run.path} was fitted to; read the documents as then, with the same `text_col`"
+            f"the text of {wording.counted(len(other), 'document')}, such as {ids[int(other[0])].as_py()}, differs "
+            f"from the text in the fit of {run.path}; read the documents as for the fit, with the same `text_col`"
         )
 
 
@@ -149,6 +150,7 @@ def note_other_counts(run: Run, tokens: TokenTable, cf: Any) -> None:
     differ = np.flatnonzero(counted != np.asarray(cf))
     if len(differ):
         reporting.warn(
-            f"{wording.counted(len(differ), 'term')} of {wording.count(tokens.n_terms)}, such as '{tokens.terms[int(differ[0])]}', are "
-            f"counted in the documents otherwise than in {run.path}: the words of its topics may differ a little from then"
+            f"{wording.counted(len(differ), 'term')} of {wording.count(tokens.n_terms)}, such as "
+            f"'{tokens.terms[int(differ[0])]}', have other counts than in {run.path}, so the words of its topics "
+            "may differ slightly"
         )

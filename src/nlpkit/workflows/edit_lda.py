@@ -58,8 +58,8 @@ def read_lda_fit(run: Run, documents: Any, read: ReadOptions, execution: Executi
     doc_topic = read_doc_topic(run, n_docs, model.n_topics)
     if doc_topic is None:
         raise InputError(
-            f"{run.path} does not hold how many tokens of each document a topic has (model/doc_topic.parquet): it is of an older nlpkit; "
-            "fit it again"
+            f"{run.path} does not hold how many tokens of each document a topic has (model/doc_topic.parquet): it "
+            "is from an older nlpkit; fit it again"
         )
     words = stack.enter_context(documents_again(run, model.terms, documents, read, execution))
     tokens = words.tokens
@@ -111,16 +111,17 @@ def edit_lda(
     dropped = bool((edited.into < 0).any())
     assignments = None if fit.assignments is None or dropped else edited_assignments(fit.assignments, edited.into)
     if fit.assignments is not None and dropped:
-        reporting.note("assignments.parquet is left out: the tokens of the dropped topics have none")
+        reporting.note("assignments.parquet is left out, because the tokens of dropped topics have no topic")
     if assignments is None:
         reporting.note(
-            "topics.parquet: coherence and token_doc_diff count whole documents, since the topics of single tokens are not known "
-            "(`save_assignments` of the fit)"
+            "topics.parquet: coherence and token_doc_diff count whole documents, because the topics of single "
+            "tokens are not stored (`save_assignments` of the fit)"
         )
     extra = [name for name in OF_CHAINS if f"{name}.parquet" in run.manifest["outputs"]]
     if extra:
         reporting.note(
-            f"the tables of the chains ({', '.join(extra)}) are of the topics before the edit and stay in {run.path}"
+            f"the tables of the chains ({', '.join(extra)}) describe the topics before the edit and are only "
+            f"kept in {run.path}"
         )
     unchanged = np.array_equal(np.sort(edited.into), np.arange(fit.model.n_topics))
     new = LdaFit(

@@ -102,7 +102,7 @@ def embed_batched(
     kind.check(options, normalize=normalize)
     if kind.method != "sbert":
         if resume:
-            raise UsageError("`resume` goes with `method=sbert`", parameter="resume")
+            raise UsageError("`resume` needs `method=sbert`", parameter="resume")
         with embed_by_words(corpus, options=kind, normalize=normalize, execution=execution) as documents:
             yield documents
         return
@@ -113,7 +113,7 @@ def embed_batched(
     if options.static_sample() is not None:
         if resume:
             raise UsageError(
-                "`resume`: a static encoder is tuned anew, and embeds fast; leave it out", parameter="resume"
+                "`resume`: a static encoder is tuned again each time and is fast; leave it out", parameter="resume"
             )
         checkpoint = None
     unfinished = _unfinished(checkpoint, options, resume=resume, force=force)
@@ -162,7 +162,8 @@ def check_stored(target: str, dtype: str) -> None:
     """Raise UsageError for a table whose format does not have the type of the embeddings."""
     if dtype != "float32" and (target == "-" or table_format(target) not in ("parquet", "arrow")):
         raise UsageError(
-            f"`dtype={dtype}` is for .parquet and .arrow: text has no small numbers; leave it out, or name such an output"
+            f"`dtype={dtype}` needs .parquet or .arrow, because text files cannot store small number types; "
+            "leave it out, or name such an output"
         )
 
 
@@ -178,11 +179,12 @@ def _unfinished(checkpoint: Path | None, options: SbertOptions, *, resume: bool,
         remove_store(path)
     if options.cache is None:
         if resume and not path.exists():
-            reporting.warn(f"there is no checkpoint {path}: starting anew", always=True)
+            reporting.warn(f"there is no checkpoint {path}: starting from the beginning", always=True)
         return path
     if path.exists():
         raise UsageError(
-            f"{path} was begun without `cache`; leave `cache` out to go on with it, or `force` without `resume` drops it"
+            f"{path} was started without `cache`; leave `cache` out to continue it, or delete it with `force` "
+            "without `resume`"
         )
     return None
 
@@ -200,8 +202,8 @@ def _open_unfinished(path: Path, encoder: Encoder, corpus: Corpus) -> VectorStor
         for key, now in identity.items():
             if theirs.get(key) != now:
                 raise InputError(
-                    f"checkpoint {path} is of another run: {key.replace('_', ' ')} {theirs.get(key)}, now {now}; give the same input and "
-                    "options, or `force` without `resume`, which drops it"
+                    f"checkpoint {path} belongs to another run: {key.replace('_', ' ')} {theirs.get(key)}, now "
+                    f"{now}; give the same input and options, or use `force` without `resume`, which deletes it"
                 )
     return VectorStore(path, identity, encoder.whole_dim)
 

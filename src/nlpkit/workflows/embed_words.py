@@ -121,12 +121,13 @@ def embed_words(
             raise no_words(table.n_docs, ", so there is nothing to learn from")
         if options.workers is not None and options.workers > 1:
             reporting.warn(
-                f"with {options.workers} `workers` the vectors differ from run to run; one gives the same each time"
+                f"with {options.workers} `workers` the vectors differ from run to run; with one, they are always "
+                "the same"
             )
         if len(table.term_ids) < FEW_TOKENS and options.method != "pmi-svd":
             reporting.warn(
-                f"{wording.counted(len(table.term_ids), 'word')} are few for {options.method}, which learns from millions: expect "
-                "neighbours by chance; `method=pmi-svd` needs fewer"
+                f"{wording.counted(len(table.term_ids), 'word')} are too few for {options.method}, which needs "
+                "millions, so neighbours may be random; `method=pmi-svd` needs fewer"
             )
         with stopwatch(seconds, "learning"):
             learned = _learned(table, options, execution)

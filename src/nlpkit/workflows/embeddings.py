@@ -47,7 +47,7 @@ def embedded_by(documents: DocumentStream | Provenance) -> dict[str, Any] | None
     known = {m.get("fingerprint"): m for m in by_input if m}
     if len(known) > 1:
         names = ", ".join(sorted({str(m.get("encoder")) for m in known.values()}))
-        raise ColumnError(f"the inputs were embedded by different models ({names}); embed them with one")
+        raise ColumnError(f"the inputs were embedded by different models ({names}); use one model for all")
     if not known or None in by_input:
         return None
     encoder = next(iter(known.values()))
@@ -75,8 +75,8 @@ def embeddings_of(
     there = "embedding" in table.column_names
     if there and flags.encoder is None:
         flags.refuse(
-            "the documents have embeddings already, which this would not change; name the model too (`encoder`) to make them "
-            "anew, or leave it out"
+            "the documents have embeddings already, which this would not change; name the model too (`encoder`) to "
+            "make them again, or leave it out"
         )
     model = encoder
     if model is None and (flags.encoder is not None or not there):
@@ -84,22 +84,21 @@ def embeddings_of(
     if there and (model is None or _same_embeddings(made_by, encoder_parameters(model))):
         if made_by is None:
             reporting.warn(
-                "the column 'embedding' does not say which model made it; "
-                "to predict new text with this run, it must bring its own embeddings"
+                "the column 'embedding' does not record its model; new documents for this run need their own embeddings"
             )
         vectors = embedding_matrix(table.column("embedding"))
         if not has_unit_rows(table.column("embedding")):
             reporting.warn(
-                "the vectors in the column 'embedding' are of different lengths; each is divided by its length, so only their directions "
-                "count"
+                "the vectors in the column 'embedding' are of different lengths; each is scaled to length 1, so "
+                "only their directions count"
             )
         return vectors, made_by
     assert model is not None
     warn_of_language((text.as_py() for text in table.column("text")), model)
     if there:
         reporting.note(
-            f"the column 'embedding' was made by {'an unknown model' if made_by is None else made_by['encoder']}: the embeddings are made "
-            f"anew by {model.name}"
+            f"the column 'embedding' was made by {'an unknown model' if made_by is None else made_by['encoder']}; "
+            f"{model.name} computes the embeddings again"
         )
     totals = EmbedTotals()
     wanted = np.ones(table.num_rows, bool) if needed is None else needed
@@ -166,7 +165,7 @@ class RunEmbeddings:
             value, of_run = getattr(flags, flag), {**SAME, **(wanted or {})}[key]
             if value is not None and value != of_run:
                 raise UsageError(
-                    f"`{flag}={value}`: new documents are embedded as those of the run were"
+                    f"`{flag}={value}`: new documents are embedded as in the run"
                     + (f", with {of_run!r}" if wanted else "")
                     + "; leave it out"
                 )
@@ -176,13 +175,13 @@ class RunEmbeddings:
         if self.has_column:
             self.made_by = embedded_by(stream)
             if flags.encoder is not None and not _same_embeddings(self.made_by, wanted):
-                reporting.note(f"the column 'embedding' is made anew by {flags.encoder}")
+                reporting.note(f"{flags.encoder} computes the column 'embedding' again")
                 self.has_column = False
                 return
             if self.made_by is None and config["encoder"] is not None:
                 reporting.warn(
-                    "the column 'embedding' does not say which model made it; "
-                    f"its vectors must be those of {config['encoder']['encoder']}"
+                    "the column 'embedding' does not record its model; its vectors must come from "
+                    f"{config['encoder']['encoder']}"
                 )
 
     def of_batch(self, batch: pa.RecordBatch, needed: BoolArray | None = None) -> Float32Array:
@@ -215,13 +214,14 @@ class RunEmbeddings:
         if wanted is None:
             self.flags.refuse("the run was fitted on embeddings that did not say which model made them; leave it out")
             raise InputError(
-                "this run was fitted on a column 'embedding' that did not say which model made it; "
-                "give the new documents an 'embedding' column made in the same way"
+                "this run was fitted on a column 'embedding' that did not say which model made it; give the new "
+                "documents a column 'embedding' computed in the same way"
             )
         if "method" in wanted:
             raise InputError(
-                f"the run was fitted on vectors by {wanted['encoder']}, which no model makes anew; give the new documents a column "
-                "'embedding' made in the same way: nlpkit sbert-embed `method=mean-words` `vectors=VECTORS`"
+                f"the run was fitted on vectors by {wanted['encoder']}, which no model can compute again; give the "
+                "new documents a column 'embedding' computed in the same way: nlpkit sbert-embed "
+                "`method=mean-words` `vectors=VECTORS`"
             )
         if "static" in wanted and self.flags.encoder is None:
             raise InputError(
@@ -259,13 +259,14 @@ class RunEmbeddings:
             )
         if wanted and made_by and wanted["fingerprint"] != made_by["fingerprint"]:
             raise ColumnError(
-                f"column 'embedding' was made by {made_by['encoder']}, the run by {wanted['encoder']}; "
-                "embed with the same model, leave the column out, or name the model of the run with `encoder`"
+                f"column 'embedding' was made by {made_by['encoder']}, but the run by {wanted['encoder']}; embed "
+                "with the same model, leave the column out, or set `encoder` to the run's model"
             )
         if wanted and made_by and not _same_embeddings(made_by, wanted):
             name = different_settings(made_by, wanted)[0]
             theirs, ours = ({**SAME, **model}[name] for model in (made_by, wanted))
             raise ColumnError(
-                f"column 'embedding' was made with `{name}={theirs}`, the embeddings of the run with `{name}={ours}`; embed alike, leave "
-                "the column out, or name the model of the run with `encoder`"
+                f"column 'embedding' was made with `{name}={theirs}`, the embeddings of the run with "
+                f"`{name}={ours}`; embed with the same options, leave the column out, or set `encoder` to the run's "
+                "model"
             )

@@ -22,6 +22,6 @@ def warn_of_language(texts: Iterable[str | None], encoder: Encoder) -> None:
     foreign = foreign_language(islice((text for text in texts if text), SAMPLE_DOCS), ["en"])
     if foreign is not None and foreign.code != NO_LANGUAGE:
         reporting.warn(
-            f"the texts are mostly '{foreign.code}' and {encoder.name} knows English best: what is made of their vectors may follow style "
-            "more than matter; a multilingual model serves better, such as `encoder=multilingual`, which comes as a package"
+            f"the texts are mostly '{foreign.code}' and {encoder.name} knows English best: topics and classes may "
+            "reflect style more than content; use a multilingual model, such as the bundled `encoder=multilingual`"
         )

@@ -130,7 +130,7 @@ def train_masked(job: EncoderJob, engine: Engine, checkpoint: Checkpoint, folder
     )
     if network.head_is_new:
         reporting.note(
-            f"{files.name} has no head that guesses words: one is made from its word embeddings and trained first, "
+            f"{files.name} has no head for masked words: one is made from its word embeddings and trained first for "
             f"{options['head_steps']} steps"
         )
     texts = {split: dataset.texts("text", dataset.rows(split)) for split in (TRAIN, DEV, TEST)}

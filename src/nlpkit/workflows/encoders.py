@@ -99,7 +99,7 @@ def open_cache(folder: Path, encoder: Encoder) -> VectorStore:
         InputError: it cannot be read or made; UsageError: it is a file.
     """
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"`cache={folder}` is a file, a folder was needed", parameter="cache")
+        raise UsageError(f"`cache={folder}` is a file, but a folder is needed", parameter="cache")
     identity = encoder.identity
     mark = hashlib.sha256(to_json(identity).encode()).hexdigest()[:12]
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", encoder.name.rstrip("/").rpartition("/")[2]) or "model"

@@ -208,7 +208,7 @@ def _encoding(encoder: EncoderOptions, texts: Sequence[str | None], work: Work, 
         model = replace(encoder, offline=True).load(threads)  # nothing is fetched for an estimate
         loading = time.process_time() - begun
     except MissingError as error:
-        reporting.note(f"the time of encoding is a guess, for the model is not there: {error}")
+        reporting.note(f"the encoding time is a guess, because the model is not available: {error}")
         return cost_of(ENCODING, work, threads)
     clock = time.process_time if model.device == "cpu" else time.perf_counter
     model.encode(some[:8])  # what is compiled or allocated first is not counted

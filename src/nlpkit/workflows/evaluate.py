@@ -137,8 +137,8 @@ def only_run(folder: Path) -> str:
         reporting.note(f"target: {runs[0]}, the only run here")
         return str(runs[0])
     if not runs:
-        raise UsageError("say what to score, since this folder holds no run: nlpkit evaluate RUN, TOPICS or TABLE")
-    raise UsageError(f"say which run to score: nlpkit evaluate {' or '.join(map(shell_line, runs))}")
+        raise UsageError("no target is named, and this folder holds no run: nlpkit evaluate RUN, TOPICS or TABLE")
+    raise UsageError(f"this folder holds several runs; name one: nlpkit evaluate {' or '.join(map(shell_line, runs))}")
 
 
 def _topics_first(metrics: Sequence[str]) -> bool:

@@ -106,7 +106,7 @@ def _names(settings: EvaluationSettings, *, labelled: bool) -> list[str]:
     wrong = [n for n in wrong if settings.options.is_named(n)] if names else wrong
     if wrong:
         raise UsageError(
-            f"{', '.join(wrong)}: no score of topics but of tables with labels and predictions, or of answers",
+            f"{', '.join(wrong)}: these scores need a table with labels and predictions, or answers",
             parameter="metrics",
         )
     return names
@@ -131,8 +131,9 @@ def _groups(names: Sequence[str], n_targets: int, settings: EvaluationSettings) 
     lacking = [n for n in groups["vectors"] if _is_by_given_vectors(n)]
     if lacking and options.vectors is None:
         raise UsageError(
-            f"{', '.join(lacking)}: word vectors are needed: `vectors=FILE` (a run of embed-words, word2vec or GloVe "
-            f"text, or Parquet with word and embedding), or `vectors={ENCODER}` for those of a sentence encoder",
+            f"{', '.join(lacking)}: word vectors are needed; `vectors=FILE` (a run of embed-words, word2vec or "
+            f"GloVe text, or Parquet with word and embedding), or `vectors={ENCODER}` for those of a sentence "
+            "encoder",
             parameter="vectors",
         )
     if any(n in OF_CORPUS for n in groups["vectors"]):
@@ -206,8 +207,8 @@ def _internal_vectors(
             rows, known = train_word2vec(tokens, words, seed=settings.uncertainty.seed)
             if not known.any():
                 raise InputError(
-                    f"none of the {len(words):,} words of {target.name} is in the reference {reference.described()}; is it of the same "
-                    "language, and are its words cut in the same way? Give another with `reference`"
+                    f"none of the {len(words):,} words of {target.name} is in the reference "
+                    f"{reference.described()}; check its language and tokenisation, or give another with `reference`"
                 )
             source = {"vectors": "word2vec", **SETTINGS, "seed": settings.uncertainty.seed, "corpus": stats.to_dict()}
             learned[reference] = WordVectors(words, rows, known, source)

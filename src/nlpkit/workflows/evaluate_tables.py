@@ -65,7 +65,7 @@ def evaluate_tables(tables: Sequence[TableTarget], settings: EvaluationSettings,
     if separator is not None:
         if are_numeric(columns):
             raise UsageError(
-                f"`label_sep` is not for numbers, which the predictions of {tables[0].name} are; leave it out",
+                f"`label_sep` does not apply to numbers, which {tables[0].name} predicts; leave it out",
                 parameter="label_sep",
             )
         columns = [split_cells(table, separator) for table in columns]
@@ -105,7 +105,7 @@ def _noisy_labels(
         or settings.options.label_sep is not None
         or (option == "label_noise" and (are_numeric(columns) or are_token_labels(columns) or are_multilabel(columns)))
     ):
-        raise UsageError(f"`{option}` is for tables with one predicted class of each document", parameter=option)
+        raise UsageError(f"`{option}` only applies to tables with one predicted class per document", parameter=option)
     names = _chosen(CLASSIFICATION, DEFAULT_CLASSIFICATION, settings, "predictions and labels that can be wrong")
     noise = read_noise(settings.options.label_noise)
     beta, results = settings.options.beta, []
@@ -255,7 +255,7 @@ def _chosen(possible: Sequence[str], default: Sequence[str], settings: Evaluatio
         if any(METRICS[n].group == "ordinal" for n in wrong):
             ordered = "; labels need an order: numbers, or predictions of `nlpkit classify` with `task=ordinal`"
         raise UsageError(
-            f"{', '.join(wrong)}: no score of a table of {kind}; there are {', '.join(possible)}{ordered}",
+            f"{', '.join(wrong)}: no score of a table of {kind}; possible are {', '.join(possible)}{ordered}",
             parameter="metrics",
         )
     return names

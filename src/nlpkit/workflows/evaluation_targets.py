@@ -146,11 +146,12 @@ def opened_targets(
         if len({type(target) for target in opened}) > 1:
             tables = [t.name for t in opened if isinstance(t, TableTarget)]
             raise UsageError(
-                f"{tables[0]} is a table of labels and others are topics: they have no score in common; evaluate them apart"
+                f"{tables[0]} is a table of labels and others are topics. They have no score in common; evaluate "
+                "them separately"
             )
         if len({t.kind for t in opened if isinstance(t, TableTarget)}) > 1:
             raise UsageError(
-                "some tables have predictions and others topics: they have no score in common; evaluate them apart"
+                "some tables have predictions and others topics. They have no score in common; evaluate them separately"
             )
         yield opened
 
@@ -162,7 +163,7 @@ def _named(targets: Any) -> list[tuple[str, Any]]:
     alone = isinstance(targets, str | Path | FittedModel) or _is_frame(targets) or _is_topics(targets)
     several = [targets] if alone else list(targets)
     if not several:
-        raise UsageError("there is nothing to evaluate; name at least one target", parameter="targets")
+        raise UsageError("no target is named; name at least one", parameter="targets")
     names = []
     for target in several:
         if isinstance(target, str | Path):
@@ -210,7 +211,7 @@ def _warn_of_repeats(paths: Sequence[Path]) -> None:
     for path in paths:
         earlier = seen.setdefault(path.resolve(), path)
         if earlier is not path:
-            reporting.warn(f"{earlier} is given twice, and compared with itself")
+            reporting.warn(f"{earlier} is named twice and compared with itself")
 
 
 def _open(
@@ -218,14 +219,14 @@ def _open(
 ) -> Target:
     wanted = options.target_format
     if str(path) == "-":
-        raise UsageError("a target is read more than once and cannot be stdin; write it to a file first")
+        raise UsageError("a target cannot be stdin, because it is read more than once; write it to a file first")
     if wanted == "run" or (wanted == "auto" and path.is_dir()):
         run = open_run(path, verify=verify)
         if run.manifest["kind"] in CLASSIFIERS:
             return _of_classifier(run, name, options, read, topics_first)
         return _of_run(run, name)
     if not path.exists():
-        raise InputError(f"target {path} does not exist; a run directory, a file of topics or a table was needed")
+        raise InputError(f"target {path} does not exist; name a run directory, a file of topics or a table")
     if path.is_dir():
         raise UsageError(f"target {path} is a directory, which `target_format={wanted}` is not; leave the option out")
     columns = _columns(path, read.encoding)
@@ -321,7 +322,7 @@ def _of_run(run: Run, name: str) -> TopicTarget:
         known = numbers(topics, "topic", least=0).tolist()
         table = table.sort_by([("topic", "ascending"), ("rank", "ascending")])
         if not set(numbers(table, "topic").tolist()) <= set(known) or len(set(known)) < len(known):
-            raise ValueError("topic_terms has words of topics that are not in topics, or a topic is there twice")
+            raise ValueError("topic_terms has words of topics that are not in topics, or a topic occurs twice")
         numbers(table, "weight")
         if not pa.types.is_string(table.schema.field("term").type) or table.column("term").null_count:
             raise ValueError("column 'term' holds other than strings, or has gaps")

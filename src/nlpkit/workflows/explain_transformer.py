@@ -170,7 +170,7 @@ def explain_transformer(
     usual = TransformerOptions()
     named = next((n for n in ("text", "target", "d", "d_k", "heads") if getattr(options, n) != getattr(usual, n)), None)
     if example is not None and named is not None:
-        raise UsageError(f"`{named}`: the example says what it is made of; leave it out", parameter=named)
+        raise UsageError(f"`{named}`: the example file defines it; leave it out", parameter=named)
     if isinstance(example, Mapping):
         one = example_from(example, options, "the example", seed=execution.seed)
     elif example is not None:
@@ -181,7 +181,7 @@ def explain_transformer(
             raise UsageError("`text` has no word; give some, such as 'the dog barks'", parameter="text")
         one = example_from({k: v for k, v in words.items() if v}, options, "`text`", seed=execution.seed)
     elif named is not None:
-        raise UsageError(f"`{named}` is of an example made from `text`; give `text`, too", parameter=named)
+        raise UsageError(f"`{named}` needs an example made from `text`; add `text`", parameter=named)
     else:
         one = lecture_example(seed=execution.seed)
     steps = tuple(transformer_steps(one, exact=options.exact))

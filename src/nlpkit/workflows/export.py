@@ -56,7 +56,7 @@ def export_form(target: str | Path, options: ExportOptions) -> str:
     """
     suffix = Path(target).suffix.lower().removeprefix(".")
     if options.to is None and suffix not in ("xlsx", "json", "gexf"):
-        raise UsageError(f"say what {target} is to be with `to`, one of {', '.join(FORMS)}", parameter="to")
+        raise UsageError(f"the format of {target} is unknown; set `to` to one of {', '.join(FORMS)}", parameter="to")
     form = options.to or suffix
     usual = {"pyldavis": "json"}.get(form, form)
     if form in FOLDERS and suffix:
@@ -131,7 +131,8 @@ def export(
             cut = write_workbook(path, tables, force=force)
             if cut:
                 reporting.warn(
-                    f"{path}: {wording.counted(cut, 'text')} cut to 32,000 characters, for a cell holds no more; write csv"
+                    f"{path}: {wording.counted(cut, 'text')} cut to 32,000 characters, because a cell holds no more; "
+                    "write csv to keep them whole"
                 )
         else:
             head = {"run": str(opened.path), "kind": opened.manifest["kind"], "results": opened.manifest["results"]}
@@ -176,7 +177,7 @@ def _documents(run: Run, options: ExportOptions, *added: str) -> pa.Table:
         names = labels.take(pa.array(np.where(topic < 0, len(labels) - 1, topic)))
     taken = [name for name in ("topic_label", *added, *("text",) * options.texts) if name in table.column_names]
     if taken:
-        reporting.warn(f"columns that the export has itself are left out of the documents: {', '.join(taken)}")
+        reporting.warn(f"columns with the names of export columns are left out of the documents: {', '.join(taken)}")
     table = table.drop_columns(taken).add_column(2, "topic_label", names)
     if not options.texts:
         return table
@@ -188,7 +189,7 @@ def _documents(run: Run, options: ExportOptions, *added: str) -> pa.Table:
     missing = next((name for name in ids if name not in texts), None)
     if missing is not None:
         raise InputError(
-            f"the corpus of {run.path} has no document '{missing}' any more; leave `texts` out", parameter="texts"
+            f"the corpus of {run.path} has no document '{missing}' any longer; leave `texts` out", parameter="texts"
         )
     return table.append_column("text", pa.array([texts[name] for name in ids], pa.large_string()))
 

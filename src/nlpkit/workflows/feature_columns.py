@@ -30,7 +30,7 @@ def check_feature_columns(stream: DocumentStream, columns: Sequence[str], splits
             raise UsageError(f"`feature_cols={name}`: the column {ROLES[name]}; leave it out", parameter="feature_cols")
         if splits.split is not None and name == split_column(splits.split):
             raise UsageError(
-                f"`feature_cols={name}`: the column says which documents train and test; leave it out",
+                f"`feature_cols={name}`: the column divides training and test documents; leave it out",
                 parameter="feature_cols",
             )
         if name not in names:
@@ -43,7 +43,7 @@ def check_predicted_columns(stream: DocumentStream, columns: Sequence[str], mode
     for name in columns:
         if name not in stream.schema.names:
             error = missing_column(stream.where, name, stream.schema.names)
-            raise ColumnError(f"{error}; the model of {model} sees the columns {', '.join(columns)}")
+            raise ColumnError(f"{error}; the model in {model} uses the columns {', '.join(columns)}")
 
 
 def note_missing(missing: Mapping[str, int]) -> None:
@@ -51,8 +51,8 @@ def note_missing(missing: Mapping[str, int]) -> None:
     if missing:
         listed = ", ".join(f"{name} ({wording.counted(n, 'document')})" for name, n in missing.items())
         reporting.note(
-            f"without a value: {listed}; a number counts as the mean of the training documents, a text as no category, and where "
-            "training documents lack values a feature says so"
+            f"without a value: {listed}; numbers are replaced by the training mean, texts get no category, and a "
+            "feature marks missing values"
         )
 
 
@@ -60,4 +60,4 @@ def note_unseen(unseen: Mapping[str, int]) -> None:
     """Say how many documents have a category that no training document has, by column."""
     if unseen:
         listed = ", ".join(f"{name} ({wording.counted(n, 'document')})" for name, n in unseen.items())
-        reporting.note(f"with a value that no training document has: {listed}; it counts as none of the categories")
+        reporting.note(f"with a value that no training document has: {listed}; it belongs to no category")

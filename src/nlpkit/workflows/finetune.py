@@ -79,13 +79,13 @@ def compare_methods(
     """Fine-tune with several methods or numbers of documents and score all on the same test; no model is kept.
 
     Arguments and errors are as in `finetune`: `compare_methods(corpus, method="head,lora(r=4)", shots="8,64,all", seeds=5)`. With
-    `protocol="course"` there are 5 samples of the documents of each size, 5 trainings on each, and the majority votes of these.
+    `protocol="majority"` there are 5 samples of the documents of each size, 5 trainings on each, and the majority votes of these.
     """
     job = prepare(data, (options, dataset, training, hardware, execution), settings, None, several=True)
     store = open_store(output, job.identity(), resume=resume, force=force)
     with job.runner(store) as runner:
         rows = compare(runner, job.dataset, job.methods, job.sizes, job.draws)
-    note_overlap(job.dataset, job.sizes, job.dataset_options.twins, seed=job.execution.seed)
+    note_overlap(job.dataset, job.sizes, job.dataset_options.near_duplicates, seed=job.execution.seed)
     return MethodComparison(job, store, rows)
 
 

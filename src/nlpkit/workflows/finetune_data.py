@@ -138,7 +138,7 @@ def read_dataset(corpus: Corpus, options: DatasetOptions, *, seed: int) -> tuple
         dataset.overlap = options.overlap
     elif options.overlap != DEFAULT_OVERLAP:
         raise UsageError(
-            "`overlap` is for texts that are read in windows; leave it out, or give `task=answers` or `task=words`",
+            "`overlap` needs texts read in windows; leave it out, or set `task=answers` or `task=words`",
             parameter="overlap",
         )
     if kind == "answer":
@@ -181,7 +181,7 @@ def _unused(
         dropped.append(DroppedRow(ids[d], "parts", reason))
     if others:
         reasons = wording.listed([f"{reason} ({n:,})" for reason, n in others.most_common()], 5)
-        reporting.warn(f"{wording.counted(others.total(), 'row')} neither train, dev nor test: {reasons}; left out")
+        reporting.warn(f"{wording.counted(others.total(), 'row')} neither train, dev nor test ({reasons}): left out")
     return dropped
 
 
@@ -196,8 +196,8 @@ def task_kind(table: pa.Table, options: DatasetOptions) -> TaskKind:
             return "tokens"
         if any(labels is not None and len(set(labels)) < len(labels) for labels in column.to_pylist()):
             raise UsageError(
-                "a list of labels has one of them twice: for labels of words give `task=words`, and `words_col` with the column "
-                "of the words; for several labels a document `task=labels`",
+                "a list of labels has a label twice. For labels of words, set `task=words` and name the words with "
+                "`words_col`; for several labels per document, set `task=labels`",
                 parameter="task",
             )
         return "multi"
@@ -246,12 +246,12 @@ def _labels(
         return [None if np.isnan(v) else v for v in values], None, None, values
     if kind == "answer":
         if _are_lists(column) or pa.types.is_nested(column.type):
-            raise InputError("`task=answers` needs one answer a document as text, the column has lists")
+            raise InputError("`task=answers` needs one answer per document as text, but the column has lists")
         return [None if v is None else str(v) for v in column.to_pylist()], None, None, None
     raw = read_labels(column, options.label_sep)
     if kind in ONE_CLASS and any(isinstance(v, list) for v in raw):
         raise UsageError(
-            f"`task={options.task}` needs one label a document, the column has lists; see `task=labels`",
+            f"`task={options.task}` needs one label per document, but the column has lists; see `task=labels`",
             parameter="task",
         )
     if kind == "multi" and not any(isinstance(v, list) for v in raw):
@@ -285,19 +285,21 @@ def _answers(dataset: FinetuneDataset, options: DatasetOptions) -> LongArray:
                 "does not occur in its text" if start is None else f"does not stand at character {start:,} of its text"
             )
             raise InputError(
-                f"document {ids[d]}: the answer '{wording.truncated(answer, 40)}' {where}; an answer is a part of the text, word for "
-                "word, or empty where there is none"
+                f"document {ids[d]}: the answer '{wording.truncated(answer, 40)}' {where}; an answer must be a "
+                "literal part of the text, or empty"
             )
     strange = [d for d in np.flatnonzero(spans[:, 0] == MISSING[0]).tolist() if dataset.split[d] != UNUSED]
     if strange:
         d = strange[0]
         reporting.warn(
-            f"{wording.counted(len(strange), 'answer')} of test documents not in the text, word for word, so no prediction can be right; "
-            f"the first is '{wording.truncated(dataset.raw_labels[d], 40)}' of document {ids[d]}"
+            f"{wording.counted(len(strange), 'answer')} of test documents do not occur literally in the text, so no "
+            f"prediction can be right; the first is '{wording.truncated(dataset.raw_labels[d], 40)}' of document "
+            f"{ids[d]}"
         )
     if often:
         reporting.note(
-            f"{wording.counted(often, 'answer')} more than once in the text: the first place is taken; see `answer_start_col`"
+            f"{wording.counted(often, 'answer')} occur more than once in the text: the first position is used; "
+            "see `answer_start_col`"
         )
     return spans
 
@@ -316,5 +318,5 @@ def _tagged_words(table: pa.Table, options: DatasetOptions) -> tuple[list[list[s
             )
     without = sum(t is None for row in tags if row is not None for t in row)
     if without:
-        reporting.note(f"{wording.counted(without, 'word')} without a label: neither learned from nor scored")
+        reporting.note(f"{wording.counted(without, 'word')} without a label: not used for training or scoring")
     return words, tags

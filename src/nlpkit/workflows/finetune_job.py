@@ -179,7 +179,7 @@ def prepare(
         raise UsageError(
             "several methods, numbers of documents or a `protocol` are for compare_methods"
             if compares
-            else "one method and one number of documents are for finetune; give several to compare",
+            else "compare_methods needs several methods or numbers of documents; for one, use finetune",
             parameter="method",
         )
     _check_outputs(options, compares=compares)
@@ -204,7 +204,7 @@ def prepare(
     )
     if training.pooling != "auto" and all(method.kind.family not in POOLED for method in methods):
         raise UsageError(
-            f"`pooling` is for methods whose networks have a new head; {methods[0].name} has none: leave it out",
+            f"`pooling` needs a method with a new head, and {methods[0].name} has none; leave it out",
             parameter="pooling",
         )
     training = training.on(files.path, dataset.kind)
@@ -222,10 +222,12 @@ def prepare(
         _note_unlabelled(dataset, unlabelled)
     if training.head_lr is not None and all(method.kind.family == "setfit" for method in methods):
         raise UsageError(
-            "`head_lr` is for networks; of setfit see setfit(head=differentiable,head_rate=0.01)", parameter="head_lr"
+            "`head_lr` is for networks; for setfit, use setfit(head=differentiable,head_rate=0.01)", parameter="head_lr"
         )
     if protocol is not None and dataset.kind not in ("single", "multi"):
-        raise UsageError(f"`protocol` votes among classes; these are {dataset.describe_task()}", parameter="protocol")
+        raise UsageError(
+            f"`protocol` votes among classes, but the task is {dataset.describe_task()}", parameter="protocol"
+        )
     check_bounds(rules.bounds, dataset)
     _refuse_unused(options, dataset_options, training, dataset)
     if options.crf:
@@ -235,13 +237,13 @@ def prepare(
     training.check_patience(dev=has_dev)
     if training.calibrate and not has_dev:
         raise UsageError(
-            "`calibrate` fits a temperature to documents that nothing is learned from; give them with `dev`, or in `split`",
+            "`calibrate` needs dev documents; name them with `dev`, or in `split`",
             parameter="calibrate",
         )
     if training.calibrate and patterns is not None:
-        raise UsageError("`calibrate` is not for methods with patterns; leave it out", parameter="calibrate")
+        raise UsageError("`calibrate` does not work for methods with patterns; leave it out", parameter="calibrate")
     if has_dev and not training.calibrate and any(method.kind.family == "setfit" for method in methods):
-        reporting.note("setfit does not stop early: its dev documents are not looked at")
+        reporting.note("setfit does not stop early, so its dev documents are not used")
     note_dataset(dataset.drawn(sizes[0], seed=execution.seed))
     warn_small_classes(dataset, sizes, seed=execution.seed)
     warn_unknown_tokens(files, dataset.texts)
@@ -255,11 +257,11 @@ def _check_outputs(options: FinetuneOptions, *, compares: bool) -> None:
     """Raise UsageError for models and predictions beside the run that a comparison does not keep, or that cannot be written."""
     if compares and (options.merge or options.export is not None):
         raise UsageError(
-            "a comparison keeps no model; leave `merge` and `export` out, or take one `method` and one `shots`"
+            "a comparison does not save a model; leave `merge` and `export` out, or use one `method` and one `shots`"
         )
     if compares and options.probabilities:
         raise UsageError(
-            "a comparison keeps no predictions; leave `probabilities` out, or take one `method` and one `shots`",
+            "a comparison does not save predictions; leave `probabilities` out, or use one `method` and one `shots`",
             parameter="probabilities",
         )
     if options.export is None:
@@ -281,7 +283,7 @@ def _check_method(options: FinetuneOptions, method: Method) -> None:
         )
     if options.export is not None and method.kind.family != "setfit":
         raise UsageError(
-            "`export` writes a folder for the setfit library; what other methods leave in model/ loads as it is",
+            "`export` writes a folder for the setfit library; for other methods, the library loads model/ directly",
             parameter="export",
         )
 
@@ -292,8 +294,8 @@ def _check_quantized(options: FinetuneOptions, methods: Sequence[Method]) -> Non
     wrong = [method.name for method in methods if method.name not in adding]
     if options.quantize is not None and wrong:
         raise UsageError(
-            f"`quantize={options.quantize}` freezes the base, to which `method={wrong[0]}` adds no weights that could learn; give one of "
-            f"{', '.join(adding)}",
+            f"`quantize={options.quantize}` freezes the base, and `method={wrong[0]}` adds no trainable weights; "
+            f"use one of {', '.join(adding)}",
             parameter="quantize",
         )
 
@@ -311,7 +313,7 @@ def _refuse_unused(
     }
     if options.crf and training.balanced:
         raise UsageError(
-            "`class_weight` weighs words one by one, `crf` learns whole sequences of labels; keep one",
+            "`class_weight` weights single words, but `crf` learns whole label sequences; keep one",
             parameter="class_weight",
         )
     for name, (is_set, kinds) in uses.items():
@@ -343,5 +345,5 @@ def _note_unlabelled(dataset: FinetuneDataset, unlabelled: TextInputs) -> None:
     reporting.note(wording.counted(len(unlabelled.texts), "unlabelled text"))
     if both:
         reporting.warn(
-            f"{wording.counted(both, 'unlabelled text')} that the model is also scored on: it learns from the text"
+            f"{wording.counted(both, 'unlabelled text')} that also test the model: it learns from their text"
         )

@@ -25,7 +25,7 @@ def suited_methods(
     suited = [method for method in methods if not problems[method.spelling]]
     for problem in left_out:
         if not compares or not suited:
-            raise UsageError(f"{problem}; take another `method`", parameter="method")
+            raise UsageError(f"{problem}; use another `method`", parameter="method")
         reporting.note(f"{problem}: left out")
     return suited
 
@@ -61,7 +61,7 @@ def suited_method(dataset: FinetuneDataset, sizes: Sequence[int | None]) -> Meth
         each = ", ".join(f"{name} for {'all' if s is None else s}" for s, (name, _) in zip(sizes, suited, strict=True))
         unit = "documents" if dataset.by_total else "documents a class"
         raise UsageError(
-            f"`method=auto` is {each} {unit}; say what is compared: `method={','.join(names)}`",
+            f"`method=auto` is {each} {unit}; name the methods to compare: `method={','.join(names)}`",
             parameter="method",
         )
     reporting.note(f"`method=auto`: {names[0]} ({suited[0][1]})")

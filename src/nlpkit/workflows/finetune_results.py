@@ -47,7 +47,7 @@ class FinetuneResult(FinetunedModel):
         self.job, self._store, self._by_seed, model = job, store, by_seed, store.checkpoint.model
         self._format = next(p.name for p in sorted(model.iterdir()) if p.is_dir() and p.name != "merged")
         super().__init__(model / self._format, job.execution)
-        first, shots, threshold = min(by_seed), job.sizes[0], job.dataset_options.twins
+        first, shots, threshold = min(by_seed), job.sizes[0], job.dataset_options.near_duplicates
         self.results, self.dataset = by_seed[first], job.dataset.drawn(shots, seed=first)
         with stopwatch(job.seconds, "scores"):
             self._near_duplicates = find_overlap(self.dataset, threshold)

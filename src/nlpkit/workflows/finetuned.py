@@ -142,7 +142,7 @@ class FinetunedModel(FittedModel):
                 raise unknown_value("explain_by", options.explain_by, EXPLAIN_BY)
             if not options.explain:
                 raise UsageError(
-                    "`explain_by` says how `explain` does it; give the id of a document to `explain`",
+                    "`explain_by` sets the method of `explain`; name a document with `explain`",
                     parameter="explain_by",
                 )
         if options.task not in FOREIGN:
@@ -154,7 +154,7 @@ class FinetunedModel(FittedModel):
         labels = [name.strip() for name in names]
         if "" in labels or len(set(labels)) < len(labels):
             raise UsageError(
-                f"`labels={','.join(names)}`: a name for each class is needed, each another, such as no,yes",
+                f"`labels={','.join(names)}`: each class needs a different name, such as no,yes",
                 parameter="labels",
             )
         return labels, kind
@@ -192,16 +192,14 @@ class FinetunedModel(FittedModel):
         alternative = OR_ELSE.get(task.kind, "") if predictor.form == "peft" and options.task == "auto" else ""
         reporting.note(f"task: {TASK_NAMES[task.kind]} ({self.path}/ of {predictor.form}{alternative})")
         if task.names and all(re.fullmatch(r"LABEL_\d+", name) for name in task.names):
-            reporting.note(
-                f"its classes have no names: give them, in their order, with `labels={','.join(task.names[:3])}…`"
-            )
+            reporting.note(f"its classes have no names; name them in order with `labels={','.join(task.names[:3])}…`")
 
 
 def _check_explained(predictor: Predictor, path: Path, by: str) -> None:
     """Raise UsageError for a model whose predictions are not explained, or not in this way."""
     if predictor.ensemble is not None and by == "gradients":
         raise UsageError(
-            f"{path} puts texts into patterns, which gradients do not explain; take `explain_by=omission`",
+            f"{path} puts texts into patterns, which gradients cannot explain; use `explain_by=omission`",
             parameter="explain_by",
         )
     columns = predictor.columns

@@ -39,7 +39,7 @@ class Groups:
         kind = schema.field(self.column).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         if pa.types.is_nested(kind):
-            raise ColumnError(f"column '{self.column}' holds {kind}; groups must be single values")
+            raise ColumnError(f"column '{self.column}' holds {kind}; groups need single values")
         self._numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         self._numbers: dict[str, int] = {}
         self._read, self._unread = (

@@ -109,8 +109,9 @@ def knowledge_of(
         names = read_topic_names(guide.topics_from)
         if not encoder_known:
             raise InputError(
-                "the column 'embedding' does not say which model made it, so names of topics cannot be embedded alike; name the "
-                "model (`encoder`), which makes the embeddings anew, make them with nlpkit sbert-embed, or give `seed_words`",
+                "the column 'embedding' does not record its model, so names of topics cannot be embedded in the "
+                "same way. Set `encoder` to compute the embeddings again, compute them with nlpkit sbert-embed, or "
+                "give `seed_words`",
                 parameter="topics_from",
             )
         return Knowledge(names=names, least=guide.least_similarity, groups=groups)
@@ -118,7 +119,7 @@ def knowledge_of(
         seeds = read_seed_words(guide.seed_words)
         if any(seed.weight != 1 for seed in seeds):
             raise InputError(
-                f"seed words {guide.seed_words}: a weight has a meaning in nlpkit lda-gibbs alone; leave it out here",
+                f"seed words {guide.seed_words}: weights only apply to nlpkit lda-gibbs; leave them out here",
                 parameter="seed_words",
             )
         return Knowledge(seeds=seeds, least=guide.least_similarity, groups=groups)
@@ -126,8 +127,9 @@ def knowledge_of(
         return Knowledge(groups=groups)
     labels = codes_of(table, "label", usable, shown=label_col, parameter="label_col", where=where)
     reporting.note(
-        f"semi-supervised: the labels of {(labels >= 0).sum():,} of {wording.counted(len(labels), 'document')} pull topics "
-        f"towards {labels.max() + 1} classes; scores against '{label_col}' are fair for the other documents alone"
+        f"semi-supervised: the labels of {(labels >= 0).sum():,} of {wording.counted(len(labels), 'document')} pull "
+        f"topics towards {labels.max() + 1} classes; scores against '{label_col}' are only fair for the other "
+        "documents"
     )
     return Knowledge(labels, groups=groups)
 
@@ -148,7 +150,7 @@ def _seed_terms(seeds: Sequence[Seeds], terms: Sequence[str]) -> list[list[int]]
             parameter="seed_words",
         )
     if missing:
-        reporting.warn(f"seed words that are no terms of the corpus: {wording.listed(missing, 10)}")
+        reporting.warn(f"seed words that do not occur in the corpus: {wording.listed(missing, 10)}")
     return matched
 
 
@@ -177,9 +179,9 @@ def note_debiased(
     }
     without = "" if before is None else f" (without it {figures['topics_ami_before']:.3f})"
     reporting.note(
-        f"debias: {figures['tokens_left_out']:,} of {wording.counted(len(tokens.kept), 'token')} left out; a word tells "
-        f"{tokens.information_left:.4f} bits of '{column}' instead of {tokens.information:.4f}; topics agree with it at AMI "
-        f"{figures['topics_ami']:.3f}{without}"
+        f"debias: {figures['tokens_left_out']:,} of {wording.counted(len(tokens.kept), 'token')} left out; a word "
+        f"carries {tokens.information_left:.4f} bits about '{column}' instead of {tokens.information:.4f}; topics "
+        f"agree with it at AMI {figures['topics_ami']:.3f}{without}"
     )
     return figures
 
@@ -192,13 +194,15 @@ def note_predefined(predefined: PredefinedTopics, size: IntArray) -> None:
     """
     J = len(predefined.names)
     reporting.note(
-        f"{wording.counted(int(size[:J].sum()), 'document')} in the {wording.counted(J, 'topic')} given (cosine {predefined.least:g} or "
-        f"more), {size[J:].sum():,} in {wording.counted(len(size) - J, 'further topic')} (`least_similarity` moves the line)"
+        f"{wording.counted(int(size[:J].sum()), 'document')} in the {wording.counted(J, 'topic')} given (cosine "
+        f"{predefined.least:g} or more), {size[J:].sum():,} in {wording.counted(len(size) - J, 'further topic')} "
+        "(`least_similarity` changes the limit)"
     )
     empty = [name for name, n in zip(predefined.names, size, strict=False) if not n]
     if empty:
         reporting.warn(
-            f"{wording.counted(len(empty), 'topic')} given without a document, kept with size 0: {wording.listed(empty, 10)}"
+            f"{wording.counted(len(empty), 'topic')} given but without documents, kept with size 0: "
+            f"{wording.listed(empty, 10)}"
         )
 
 
@@ -207,7 +211,8 @@ def groups_of(table: pa.Table, column: str, usable: BoolArray, *, where: str) ->
     groups = codes_of(table, column, usable, shown=column, parameter="debias", where=where)
     if groups.max() + 1 == (groups >= 0).sum():
         raise InputError(
-            f"column '{column}' has another value in each document; groups of documents were needed", parameter="debias"
+            f"column '{column}' has a different value in each document, but groups of documents are needed",
+            parameter="debias",
         )
     return groups
 
@@ -224,15 +229,15 @@ def codes_of(table: pa.Table, column: str, usable: BoolArray, *, shown: str, par
     if column not in table.column_names:
         raise missing_column(where, shown, table.column_names, parameter)
     if pa.types.is_nested(table.schema.field(column).type):
-        raise ColumnError(f"column '{shown}' holds lists; one value a document was needed", parameter=parameter)
+        raise ColumnError(f"column '{shown}' holds lists, but one value per document is needed", parameter=parameter)
     cells = zip(python_values(table.column(column)), usable, strict=True)
     values = [as_label(cell) if used else None for cell, used in cells]
     names = sorted({value for value in values if value is not None})
     if len(names) < 2:
         only = f"has only '{names[0]}'" if names else "is empty"
         raise InputError(
-            f"column '{shown}' {only} in documents with text; two different values were needed, so name another with "
-            f"`{parameter}`",
+            f"column '{shown}' {only} in documents with text, but two different values are needed; name another "
+            f"with `{parameter}`",
             parameter=parameter,
         )
     number = {name: i for i, name in enumerate(names)} | {None: -1}

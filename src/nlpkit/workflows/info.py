@@ -53,7 +53,8 @@ def info(path: str | Path, *, read: ReadOptions | None = None, **settings: Any) 
         facts = facts or nlpkit_file_facts(target)
     if facts is not None and (chosen := next((name for name in SELECTING if name in read.recorded()), None)):
         raise UsageError(
-            f"`{chosen}` is for a corpus; {path} is a {facts['kind']}, of which everything is said", parameter=chosen
+            f"`{chosen}` only applies to a corpus; {path} is a {facts['kind']} and is always described completely",
+            parameter=chosen,
         )
     return facts or _corpus_facts(str(path), read)
 

@@ -162,7 +162,7 @@ def _settings(
 def _task_and_models(key: Path, options: JudgeOptions, execution: Execution) -> tuple[Task, list[KeptAnswers]]:
     task = with_texts(read_key(key), key)
     if options.expected and task.kind != RATING:
-        raise UsageError(f"`expected` is of ratings; this task is {task.kind}", parameter="expected")
+        raise UsageError(f"`expected` only applies to ratings; this task is {task.kind}", parameter="expected")
     several = options.judges > 1
     seeds = range(execution.seed, execution.seed + options.judges)
     return task, [

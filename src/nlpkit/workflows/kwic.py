@@ -234,7 +234,7 @@ def _columns(stream: DocumentStream, options: SearchOptions) -> list[str]:
             raise missing_column(stream.where, name, known, "show_cols")
         if name in HIT_COLUMNS:
             raise UsageError(
-                f"`show_cols`: hits have a column '{name}' themselves; rename that of the documents",
+                f"`show_cols`: the table of hits already has a column '{name}'; rename the documents' column",
                 parameter="show_cols",
             )
     return [name for name in dict.fromkeys(names) if name != "id"]
@@ -286,8 +286,8 @@ def search(
     # a bad pattern is told before anything is read
     if finds_places_alone(options.pattern(pattern)):
         reporting.warn(
-            f"the pattern {pattern} matches places between letters and no letter, so there is nothing to show; put the letters outside of "
-            "(?=…), (?<=…) and \\b"
+            f"the pattern {pattern} matches positions but no letters, so there is nothing to show; put the letters "
+            "outside of (?=…), (?<=…) and \\b"
         )
     with as_corpus(data).open() as stream:
         yield Concordance(stream, pattern, options, places=places)

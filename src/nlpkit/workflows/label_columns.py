@@ -60,7 +60,8 @@ def run_labelled(target: TopicTarget, label_col: str) -> LabelledPredictions | N
         return None
     if any(isinstance(value, list) for value in labels):
         reporting.warn(
-            f"{target.name}: '{label_col}' holds lists; topics are compared with one label of each document, so not with these"
+            f"{target.name}: '{label_col}' holds lists; topics are compared with one label of each document, so "
+            "these are skipped"
         )
         return None
     with target.run.intact():

@@ -51,8 +51,8 @@ def note_numbers(names: Sequence[str]) -> None:
     """Say that three or more labels, all of them numbers, are taken for classes."""
     if len(names) > 2 and all(map(is_number, names)):
         reporting.note(
-            f"the labels are numbers and taken for {len(names):,} classes without an order; `task=regression` predicts "
-            "numbers, `task=ordinal` classes in their order (`task=classes`: as now, without this note)"
+            f"the labels are numbers and treated as {len(names):,} unordered classes. `task=regression` predicts "
+            "numbers, `task=ordinal` ordered classes, and `task=classes` turns this note off"
         )
 
 
@@ -67,7 +67,8 @@ def read_numbers(table: pa.Table) -> FloatArray:
             values[d] = float(value)
         except (TypeError, ValueError):
             raise InputError(
-                f"document {ids[d]}: the label '{value}' is no number; `task=regression` needs numbers{with_point(value)}"
+                f"document {ids[d]}: the label '{value}' is not a number; `task=regression` needs "
+                f"numbers{with_point(value)}"
             ) from None
         if abs(values[d]) > LARGEST:
             raise InputError(
@@ -127,7 +128,7 @@ def _stacked(first: pa.Table, second: pa.Table) -> pa.Table:
             first, second = (convert(t, name) for t in (first, second))
     if first.schema.field("label").type != second.schema.field("label").type:
         raise ColumnError(
-            f"labels are {labels[0]} in the training documents and {labels[1]} in the test documents; write them alike"
+            f"labels are {labels[0]} in the training documents and {labels[1]} in the test documents; use one format"
         )
     common = [n for n in first.column_names if n in second.column_names]
     apart = [n for n in common if first.schema.field(n).type != second.schema.field(n).type]

@@ -83,7 +83,9 @@ class LanguageModel(RunModel):
             UsageError: the model was read from an ARPA file; OutputExistsError: it is there.
         """
         if not hasattr(self, "run"):
-            raise UsageError(f"{self.name} is an ARPA file, which has no counts: it is used as it is, and is no run")
+            raise UsageError(
+                f"{self.name} is an ARPA file without counts; use the file itself, because it cannot become a run"
+            )
         return super().save(path, force=force)
 
     def save_arpa(self, path: str | Path, *, force: bool = False) -> None:
@@ -138,8 +140,9 @@ class LanguageModel(RunModel):
         if stuck or not written:
             behind = (stuck[0] if stuck else " ".join(words)).split(" ")[1 - self.model.trie.order or None :]
             reporting.warn(
-                f"{wording.counted(max(len(stuck), 1), 'text')} cannot go on: no word was ever seen after '{' '.join(behind)}', and this "
-                "model gives words that were not seen no probability; one that is smoothed does (`smoothing=kneser-ney`)"
+                f"{wording.counted(max(len(stuck), 1), 'text')} cannot continue: no word follows "
+                f"'{' '.join(behind)}' in the corpus, and this model gives unseen words no probability; a smoothed "
+                "model does (`smoothing=kneser-ney`)"
             )
         return written
 
@@ -149,7 +152,7 @@ class LanguageModel(RunModel):
         unknown = [word for word in words if self.model.ids.get(word, 0) < len(SPECIAL)]
         if unknown:
             raise UsageError(
-                f"{self.name} has no word {', '.join(map(repr, unknown[:5]))}; begin with words of its vocabulary",
+                f"{self.name} has no word {', '.join(map(repr, unknown[:5]))}; start with words of its vocabulary",
                 parameter="prompt",
             )
         return words
@@ -224,8 +227,9 @@ def fit_language_model(
         )
         if report is not None and {one.code for one in report.languages} & UNSPACED:
             reporting.warn(
-                "texts without spaces between words are cut into pairs of characters, which overlap and predict one another; cut them "
-                "first: nlpkit preprocess `unit=sentence` `segment=characters` (or words) `stop_words=none`"
+                "texts without spaces are split into overlapping pairs of characters, which predict each other; "
+                "split them first: nlpkit preprocess `unit=sentence` `segment=characters` (or words) "
+                "`stop_words=none`"
             )
         with stopwatch(seconds, "smoothing"):
             model = fit(options, names, trie, counts)
@@ -254,7 +258,8 @@ def fit_language_model(
     if model.smoothed is not None and not all(model.smoothed.estimated):
         lengths = [str(i) for i, known in enumerate(model.smoothed.estimated, 1) if not known]
         reporting.warn(
-            f"too few n-grams of length {', '.join(lengths)} occur once, twice and three times to estimate discounts: usual ones are taken"
+            f"too few n-grams of length {', '.join(lengths)} occur once, twice and three times to estimate "
+            "discounts; default discounts are used"
         )
     return LanguageModel(model, run, None, info, scored)
 
@@ -347,8 +352,9 @@ class SentencePredictions(Predictions):
         marked, n_unknown = self._marked.total(), self.perplexity.n_unknown
         if marked and marked >= _MANY_MARKED * n_unknown:
             reporting.warn(
-                f"{marked:,} of {wording.counted(n_unknown, 'unknown word')} end with a mark, such as '{next(iter(self._marked))}': "
-                "for an ARPA file texts are cut at blanks; cut them as its training texts were, with nlpkit preprocess"
+                f"{marked:,} of {wording.counted(n_unknown, 'unknown word')} end with a mark, such as "
+                f"'{next(iter(self._marked))}': for an ARPA file, texts are split at spaces; tokenise them as its "
+                "training texts, with nlpkit preprocess"
             )
 
 
@@ -393,7 +399,7 @@ def _vocabulary(encoded: EncodedDocuments, min_count: int) -> tuple[tuple[str, .
     kept = np.flatnonzero((encoded.cf >= min_count) & ~np.isin(np.array(encoded.terms, object), SPECIAL))
     if not len(kept):
         if not len(encoded.terms):
-            raise InputError("the documents have no word; there is nothing to count")
+            raise InputError("the documents have no words to count")
         raise InputError(f"no word of the documents occurs {wording.counted(min_count, 'time')}; lower `min_count`")
     place = np.full(len(encoded.terms), UNKNOWN_ID, np.int32)
     place[kept] = np.arange(len(SPECIAL), len(SPECIAL) + len(kept), dtype=np.int32)

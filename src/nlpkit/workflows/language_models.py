@@ -85,7 +85,7 @@ def _chain(
 def say_cached(model: KeptAnswers) -> None:
     """Say so where nothing was asked, because all answers were kept before."""
     if model.cached and not model.calls:
-        reporting.note(f"nothing was asked: all answers were given before, and are kept in {model.folder}")
+        reporting.note(f"nothing was asked: all answers were already saved in {model.folder}")
 
 
 def planned_questions(model: KeptAnswers, questions: Iterable[Messages]) -> dict[str, int]:

@@ -244,5 +244,5 @@ def _note_plan(options: LdaOptions, corpus: TopicCorpus) -> None:
     )
     if options.n_topics > n:
         reporting.warn(
-            f"more topics than tokens: at least {options.n_topics - n:,} of them stay without any; give a smaller `k`"
+            f"more topics than tokens: at least {options.n_topics - n:,} of them stay empty; use a smaller `k`"
         )

@@ -78,7 +78,7 @@ def guided(corpus: TopicCorpus, guide: GuideOptions, *, verify: bool) -> LdaMate
         seeds = read_seed_words(guide.seed_words)
         seeded = seed_counts(seeds, corpus.tokens.terms, corpus.cf, first=0 if fixed is None else fixed.n_fixed)
         if seeded.missing:
-            reporting.warn(f"seed words that are no terms of the corpus: {', '.join(seeded.missing[:10])}")
+            reporting.warn(f"seed words that do not occur in the corpus: {', '.join(seeded.missing[:10])}")
     return LdaMaterial(corpus, joined(fixed, seeded), token_weights(corpus.tokens, guide.term_weights))
 
 
@@ -106,7 +106,8 @@ def run_chain(
         problem = resume_problem(state, options)
         if problem is not None:
             raise InputError(
-                f"checkpoint {path}: {problem}; give `sweeps` as then, or `force` without `resume`, which drops it",
+                f"checkpoint {path}: {problem}; use the earlier `sweeps`, or `force` without `resume`, which "
+                "deletes it",
                 parameter="sweeps",
             )
 

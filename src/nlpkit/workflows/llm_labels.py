@@ -97,7 +97,7 @@ class AnsweredLabels:
                 f"the last one: {self._problem}"
             )
         if self._empty:
-            reporting.warn(f"{wording.counted(self._empty, 'document')} without text, not asked about")
+            reporting.warn(f"{wording.counted(self._empty, 'document')} without text: not asked")
 
 
 class ShownExamples:
@@ -126,7 +126,7 @@ class ShownExamples:
         texts = [None if text is None else str(text) for text in columns["text"]]
         self._examples = labelled_examples(texts, [as_label(value) for value in columns["label"]], names)
         if len(self._examples) < options.shots:
-            reporting.note(f"{wording.counted(len(self._examples), 'example')} in {options.examples}: all are shown")
+            reporting.note(f"{wording.counted(len(self._examples), 'example')} in {options.examples}: all are used")
         rng = np.random.default_rng(execution.seed)
         if options.choose == RANDOM:
             self._fixed = random_examples(len(self._examples), options.shots, rng)

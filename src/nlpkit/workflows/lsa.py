@@ -66,7 +66,9 @@ class LatentSpace:
         """Return the documents with their vectors."""
         table = pa.Table.from_batches(self.rows)
         if self.method in table.column_names:
-            reporting.warn(f"the column '{self.method}' of the input is not kept: the run has its own")
+            reporting.warn(
+                f"the column '{self.method}' of the input is dropped, because the run has a column with this name"
+            )
             table = table.drop_columns(self.method)
         return table.append_column(self.method, _vectors(self.decomposition.documents))
 

@@ -73,7 +73,8 @@ class MapJob:
             whole |= {f.name: getattr(values["gates"], f.name) != f.default for f in fields(GateOptions)}
         for name in [name for name, asked in whole.items() if asked]:
             raise UsageError(
-                f"`{name}` of {self.command} looks at all documents, and a part has some of them; leave it out, or do without parts",
+                f"`{name}` of {self.command} needs all documents, and a part has only some; leave it out, or do not "
+                "use parts",
                 parameter=name,
             )
 

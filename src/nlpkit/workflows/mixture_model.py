@@ -129,7 +129,7 @@ class FittedMixture(TopicRun):
         """
         if method != "completion":
             raise UsageError(
-                f"`method={method}` is defined for LDA; a run of {self.kind} is scored by `method=completion`",
+                f"`method={method}` only works for LDA; for a run of {self.kind}, use `method=completion`",
                 parameter="method",
             )
         return self.model.smoothed(), self.inference(execution)

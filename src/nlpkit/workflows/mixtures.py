@@ -195,7 +195,9 @@ def fit_topics(
     """
     make, kind_of_options, name = FITTERS[kind]
     if kind_of_options in FINDS_NUMBER and "k" in settings:
-        raise UsageError(f"`k`: {name[:1].lower()}{name[1:]} finds the number of topics, none is given", parameter="k")
+        raise UsageError(
+            f"`k`: {name[:1].lower()}{name[1:]} finds the number of topics itself; leave `k` out", parameter="k"
+        )
     records: list[Any] = [options, terms, tokens, execution, checkpoints]
     kinds: list[Any] = [kind_of_options, TermOptions, TopicTokenOptions, Execution, CheckpointOptions]
     if kind in ("ctm", "fastopic"):
@@ -244,7 +246,7 @@ def unfinished_work(
     number = number_of_topics(options)
     if checkpoint is None and checkpoints != CheckpointOptions():
         raise UsageError(
-            "`resume` and `checkpoint_every` need the run that is fitted: give `checkpoint`", parameter="resume"
+            "`resume` and `checkpoint_every` need the path of the run; give `checkpoint`", parameter="resume"
         )
     unfinished = UnfinishedWork(None if checkpoint is None else Path(checkpoint), checkpoints)
     unfinished.check(chooses=number.exactly is None, force=force)
@@ -302,7 +304,7 @@ def fit_corpus(
         reporting.warn(f"the fit had not converged after {options.iterations} steps; give more with `iterations`")
     without = int((fit.model.topic_totals + fit.model.eta == 0).sum())
     if without:
-        reporting.warn(f"{wording.counted(without, 'topic')} without any word; take a smaller `k`")
+        reporting.warn(f"{wording.counted(without, 'topic')} without any word; use a smaller `k`")
     scores = {name: pa.array(values) for name, values in fit.topic_scores.items()}
     additions |= further(fit) | Additions(topic_columns=scores, config={"options": options.in_force()})
     run = mixture_run(

@@ -79,7 +79,7 @@ class TopicNames(Tabular):
         """
         target = Path(path)
         if not self.edits.rename:
-            raise InputError(f"no topic of {self.run.path} got a name, so there is nothing to write")
+            raise InputError(f"no topic of {self.run.path} got a name, so nothing is written")
         if target.suffix == ".toml":
             topics, sizes = topics_of_run(self.run)
             lines = {one.topic: (one.name, one.evidence) for one in self.names if not one.problem}
@@ -133,7 +133,8 @@ def name_topics(
     if kept:
         n = wording.counted(len(kept), "topic keeps the name", "topics keep the names")
         reporting.note(
-            f"{n} that people gave: {wording.listed(list(kept.values()), 5, between='; ')} (`all` names every topic)"
+            f"{n} given by people are kept: {wording.listed(list(kept.values()), 5, between='; ')} (`all` "
+            "renames every topic)"
         )
     if options.phrases:
         return _kept_where_missing(TopicNames(opened, _phrases(opened, kept, options, execution)))
@@ -167,7 +168,7 @@ def _kept_names(run: Run, options: NameOptions) -> dict[int, str]:
     kept = {} if options.all else {k: label for k, label in enumerate(labels) if label in by_people}
     if labels and len(kept) == len(labels):
         raise InputError(
-            f"all topics of {run.path} have names that people gave; `all` names them anew", parameter="all"
+            f"all topics of {run.path} already have names given by people; `all` renames them", parameter="all"
         )
     return kept
 
@@ -177,7 +178,7 @@ def _phrases(run: Run, kept: Mapping[int, str], options: NameOptions, execution:
     before = [topic.name for topic in topics]
     named_by = [name for name in ("topics_from", "seed_words") if run.manifest["parameters"].get(name)]
     if named_by:
-        reporting.warn(f"the names given by `{named_by[0]}` are replaced by phrases, as all others are")
+        reporting.warn(f"the names given by `{named_by[0]}` are replaced by phrases, like all others")
     names = names_from_phrases(run, [topic.words for topic in topics], before, options, execution)
     result = []
     for k, (old, (name, passage)) in enumerate(zip(before, names, strict=True)):
@@ -253,7 +254,7 @@ def _names_of_people(run: Run, path: Path) -> list[TopicName]:
         if not topic.isdecimal() or int(topic) >= len(topics):
             raise InputError(f"names {path}: the run has topics 0 to {len(topics) - 1}, not {topic}", parameter="names")
         if int(topic) in named:
-            raise InputError(f"names {path}: topic {topic} is there twice", parameter="names")
+            raise InputError(f"names {path}: topic {topic} occurs twice", parameter="names")
         if name is not None and str(name).strip():
             named[int(topic)] = " ".join(str(name).split())
     if not named:

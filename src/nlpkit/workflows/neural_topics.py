@@ -38,8 +38,8 @@ def warn_of_few_documents(tokens: TokenTable) -> None:
     n = int(np.count_nonzero(np.diff(tokens.offsets)))
     if n < FEW_DOCUMENTS:
         reporting.warn(
-            f"{wording.counted(n, 'document')} with words, fewer than {FEW_DOCUMENTS:,}, are few for a neural network, and its topics may "
-            "mean little; lda-gibbs, nmf and bertopic find better ones there"
+            f"{wording.counted(n, 'document')} with words, fewer than {FEW_DOCUMENTS:,}, are few for a neural "
+            "network, so its topics may be poor; use lda-gibbs, nmf or bertopic"
         )
 
 

@@ -77,7 +77,7 @@ def _warn_of_overlap(dataset: PairDataset, columns: Sequence[str]) -> None:
     if n:
         are = "is a training row" if n == 1 else "are training rows"
         reporting.warn(
-            f"{n:,} of {wording.counted(len(asked), 'test row')} {are}, too: the scores after training are too good"
+            f"{n:,} of {wording.counted(len(asked), 'test row')} {are}, too, so the scores after training are too high"
         )
 
 

@@ -44,7 +44,7 @@ def names_from_phrases(
     cut = options_from(run.manifest["parameters"].get("tokens"), f"the run {run.path}")
     table = topic_documents(run, list(range(len(before))), top=options.documents, execution=execution).table
     if table.column("text").null_count == table.num_rows:
-        raise InputError(f"phrases are parts of texts, and the run {run.path} has none that could be read")
+        raise InputError(f"phrases come from texts, and the texts of the run {run.path} cannot be read")
     table = table.filter(pc.is_valid(table.column("text")))
     texts, topic = table.column("text").to_pylist(), table.column("topic").to_numpy().astype(np.int32)
     segments, document = _segments(texts, options, cut)

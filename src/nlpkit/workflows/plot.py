@@ -170,7 +170,9 @@ def draw_in_format(draw: figures.Draw, width: float, height: float, style: str, 
     if lacks:
         some = "".join(sorted(lacks)[:10])
         reporting.warn(
-            f"no font of this machine has all characters of the picture ({some}): they are drawn as boxes", always=True
+            f"no font of this machine has all characters of the picture ({some}): missing characters are drawn "
+            "as boxes",
+            always=True,
         )
     return content
 
@@ -203,7 +205,7 @@ def _topic_plot(
     if what in ("similarity", "tree"):
         merges = relations.get("tree") or []
         if not merges:
-            raise InputError(f"{run.path} has one topic, of which there is no {what}")
+            raise InputError(f"{run.path} has one topic, and {what} needs at least two")
         if what == "tree" and run.manifest["kind"] == "hlda":
             return _model_tree_plot(run, len(order), names, colours)
         if what == "tree":
@@ -218,7 +220,7 @@ def _topic_plot(
         )
     if what == "correlations":
         if len(order) < 2:
-            raise InputError(f"{run.path} has one topic, of which there is no {what}")
+            raise InputError(f"{run.path} has one topic, and {what} needs at least two")
         r = correlations(read_membership(run, mixed=True))[np.ix_(order, order)]
         sizes = content.topics.column("size").to_numpy()[order].astype(float)
         draw = partial(draw_correlations, correlations=r, sizes=sizes, names=labels, colours=colour)
@@ -271,7 +273,7 @@ def _map_plot(
 ) -> tuple[figures.Draw, float, Sequence[str]]:
     arrays = map_arrays(content, execution)
     if "x" not in arrays:
-        raise InputError(f"{content.run.path} does not hold the vectors of its documents, so there is no map")
+        raise InputError(f"{content.run.path} does not store the vectors of its documents, so it has no map")
     places = np.stack([arrays["x"], arrays["y"]], axis=1) / 65535
     assigned = content.documents.column("topic").to_numpy()[content.rows]
     assigned = np.where(np.isin(assigned, order), assigned, -1)
@@ -318,7 +320,8 @@ def _cloud(run: Run, options: PlotOptions, execution: Execution) -> Callable[[st
         cloud = draw_cloud(known, seed=execution.seed)
         if cloud.left_out:
             reporting.warn(
-                f"left out of the cloud for want of a font: {wording.listed(cloud.left_out, 5)}", always=True
+                f"left out of the cloud, because no font has their characters: {wording.listed(cloud.left_out, 5)}",
+                always=True,
             )
         return cloud.png
 
@@ -357,7 +360,8 @@ def _rank_plot(
     ranks = json.loads(run.file("metrics.json").read_text(encoding="utf-8")).get("ranks")
     if ranks is None:
         raise InputError(
-            f"{run.path} has no ranks: two methods and two samples are needed, as of nlpkit finetune with `protocol=course`"
+            f"{run.path} has no ranks: two methods and two samples are needed, from nlpkit finetune with "
+            "`protocol=majority`"
         )
     mean, difference = ranks["mean_rank"], ranks["critical_difference"]
     title = (

@@ -19,50 +19,57 @@ class PredictOptions:
 
     assign_outliers: Annotated[
         bool,
-        Param("bertopic: give documents without a topic their nearest one, unless they are unlike all of the fit."),
+        Param(
+            "bertopic: assign documents without a topic to the nearest one, unless they differ from all training "
+            "documents."
+        ),
     ] = False
     novelty_quantile: Annotated[
         float | None,
         Param(
-            "bertopic: new text that is less like its nearest training documents than this share of those with a topic is to theirs "
-            "gets topic -1; 1 sets no bound; default: that of the run."
+            "bertopic: mark a new text as topic -1 if it is less similar to its neighbours than this share of the "
+            "training texts are. 1 turns this off. Default: the value stored in the run."
         ),
     ] = None
-    probabilities: Annotated[bool, Param("Classes: add a column with the probability of each class.")] = False
+    probabilities: Annotated[bool, Param("Classifiers: add a column with the probability of each class.")] = False
     explain: Annotated[
         tuple[str, ...],
-        Param("Classes and numbers: the words that pushed the decision on the document with this id.", metavar="ID"),
+        Param(
+            "Classifiers and regression: show the words that influenced the prediction for the document with this ID.",
+            metavar="ID",
+        ),
     ] = ()
     explain_by: Annotated[
         str | None,
         Param(
-            "Fine-tuned models, with explain: gradients (integrated gradients, the default) or omission (each word left out).",
+            "Fine-tuned models, with explain: gradients (integrated gradients, the default) or omission (each word "
+            "left out in turn).",
             metavar="HOW",
         ),
     ] = None
     base: Annotated[
         str | None,
         Param(
-            "Fine-tuned adapters: the model they were trained on; default: the one that the adapter names.",
+            "Fine-tuned adapters: the base model. Default: the model recorded in the adapter.",
             metavar="MODEL",
         ),
         READ,
     ] = None
     labels: Annotated[
         str | tuple[str, ...] | None,
-        Param("Class names, in order, for a peft or transformers folder that does not store them.", metavar="NAME,…"),
+        Param("Class names, in order, for a peft or transformers folder without class names.", metavar="NAME,…"),
     ] = None
     task: Annotated[
-        str, Param("Task of a peft folder, which does not store it: classes, labels, regression or words.")
+        str, Param("Task of a peft folder, which does not record it: classes, labels, regression or words.")
     ] = "auto"
     pair_col: Annotated[
-        str | None, Param("Sentence pairs: column with the second text; default: that of the training.", metavar="COL")
+        str | None, Param("Sentence pairs: column with the second text. Default: as in training.", metavar="COL")
     ] = None
     words_col: Annotated[
-        str | None, Param("Labels of words: column with the words; default: that of the training.", metavar="COL")
+        str | None, Param("Word labels: column with the words. Default: as in training.", metavar="COL")
     ] = None
     context_by: Annotated[
-        str | None, Param("Context: column at whose changes it ends; default: that of the training.", metavar="COL")
+        str | None, Param("Context: column whose change ends it. Default: as in training.", metavar="COL")
     ] = None
     encoder: EncoderOptions = field(default_factory=EncoderOptions)
 
@@ -79,4 +86,4 @@ class PredictOptions:
         usual: Any = PredictOptions()
         for one in fields(self):
             if one.name not in used and getattr(self, one.name) != getattr(usual, one.name):
-                raise UsageError(f"`{one.name}`: {what} has no use for it; leave it out", parameter=one.name)
+                raise UsageError(f"`{one.name}`: {what} does not use it; leave it out", parameter=one.name)

@@ -283,7 +283,8 @@ def preprocess(
     tokens, rows, execution, read = with_settings(records, settings, (TokenOptions, RowOptions, Execution, ReadOptions))
     if read.shard is not None:
         raise UsageError(
-            "`shard`: which words stay depends on all documents; write the share with map_documents and put the parts together by merge",
+            "`shard`: the vocabulary depends on all documents; write the part with map_documents and combine "
+            "the parts with merge",
             parameter="shard",
         )
     options, plan = preprocess_options(tokens), rows.plan()

@@ -232,15 +232,16 @@ def prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> P
         tokenizer = tokenizer_of(options, [*texts.texts, *(texts.targets or ())], window, verify=execution.verify)
     if len(set(range(len(tokenizer))) - set(tokenizer.all_special_ids)) < 2:
         raise InputError(
-            f"the tokenizer in {options.tokenizer} has fewer than two tokens beside the special ones: there is nothing to guess",
+            f"the tokenizer in {options.tokenizer} has fewer than two tokens beside the special ones: there is "
+            "nothing to predict",
             parameter="tokenizer",
         )
     schedule = training.applied_to(PLAN)
     if len(held_out) < FEW_HELD_OUT and schedule.patience == ScheduleOptions().patience:
         schedule = replace(schedule, patience=0)
         reporting.note(
-            f"{wording.counted(len(held_out), 'document')} held out: too few to end training by, all epochs are run; hold out "
-            f"{FEW_HELD_OUT} or more with `holdout`, or give another `patience`"
+            f"{wording.counted(len(held_out), 'document')} held out: too few to stop training early, so all epochs "
+            f"are run; hold out {FEW_HELD_OUT} or more with `holdout`, or give another `patience`"
         )
     return PretrainJob(
         arch, arch_options, objective, objective_options, guessed, options, execution, device, precision, window,
@@ -262,14 +263,15 @@ def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) 
     )
     if learned.n_cut:
         what = (
-            "whose text or target is longer than the window: the rest is left out; take more with `max_tokens`"
+            "whose text or target is longer than the window: the rest is left out; use more with `max_tokens`"
             if job.objective == "seq2seq"
             else "longer than the window: cut into several, nothing is left out"
         )
         reporting.note(f"{wording.counted(learned.n_cut, 'document')} {what}")
     if n_windows < job.schedule.batch:
         reporting.warn(
-            f"the corpus has {wording.counted(n_windows, 'window')}, fewer than `batch_size={job.schedule.batch}`: each step takes all"
+            f"the corpus has {wording.counted(n_windows, 'window')}, fewer than "
+            f"`batch_size={job.schedule.batch}`, so each step uses all"
         )
     with reporting.progress(job.arch, 100, percent=True) as update, between_steps() as stop:
 
@@ -283,8 +285,8 @@ def _train(job: PretrainJob, engine: Any, checkpoint: Checkpoint, folder: Path) 
         )  # fmt: skip
     if outcome.diverged is not None:
         reporting.warn(
-            f"the loss of step {outcome.diverged:,} is no number any more: training ended, and the model is that of step "
-            f"{outcome.best_step:,}, the best so far; lower `lr`"
+            f"the loss of step {outcome.diverged:,} is no longer a number. Training ended, and the model of step "
+            f"{outcome.best_step:,} is kept, the best so far; lower `lr`"
         )
     measured = held_out_perplexity(network, held_out, job.held_out, lesson, engine, seed)
     checkpoint.begin()
@@ -314,7 +316,8 @@ def _taught_by(job: PretrainJob, network: Any, device: Any) -> Any:
     ours, theirs = int(network.model.config.hidden_size), int(teacher.model.config.hidden_size)
     if ours != theirs and job.objective_options["cosine"]:
         reporting.note(
-            f"states of {ours} and of {theirs} numbers have no cosine: that term is left out; hidden={theirs} has it"
+            f"states of {ours} and of {theirs} numbers cannot be compared by cosine, so that term is left out; "
+            f"hidden={theirs} keeps it"
         )
     return teacher
 

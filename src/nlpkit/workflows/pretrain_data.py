@@ -28,7 +28,7 @@ def check_objective(objective: str, values: Mapping[str, Value], options: Pretra
         is_set = getattr(options, name) is not None
         if is_set != (objective == needing):
             raise UsageError(
-                f"`{name}` is of `objective={needing}`, not of {objective}; leave it out"
+                f"`{name}` only applies to `objective={needing}`, not to {objective}; leave it out"
                 if is_set
                 else f"`objective={objective}` needs `{name}`, {what}",
                 parameter=name,
@@ -97,8 +97,8 @@ def split_texts(documents: Any, share: float, seed: int) -> tuple[Any, Any]:
     n_held_out = max(1, round(share * n))
     if n_held_out >= n:
         raise InputError(
-            f"of {wording.counted(n, 'document')} `holdout={share:g}` holds out {n_held_out:,}, and none is left to learn from; "
-            "give more documents"
+            f"of {wording.counted(n, 'document')} `holdout={share:g}` holds out {n_held_out:,}, so none is left for "
+            "training; give more documents"
         )
     order = np.random.default_rng(seed).permutation(n)
     return documents.take(np.sort(order[n_held_out:])), documents.take(np.sort(order[:n_held_out]))

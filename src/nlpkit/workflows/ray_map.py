@@ -129,7 +129,8 @@ class _Schedule:
                 elif time.monotonic() - alone_since >= START_SECONDS and not warned:
                     warned = True
                     reporting.warn(
-                        f"no worker has started for {START_SECONDS:.0f} seconds: the cluster has no room for one; waiting until it has"
+                        f"no worker has started for {START_SECONDS:.0f} seconds, because the cluster has no room; waiting "
+                        "for room"
                     )
         return most
 
@@ -183,8 +184,8 @@ class _Schedule:
         """Put a part before those that wait."""
         if self.attempts[share] >= ATTEMPTS:
             raise InputError(
-                f"part {share} could not be made in {ATTEMPTS} attempts, the last time because {reason}; go on with the parts "
-                "that are done: `resume`"
+                f"part {share} could not be made in {ATTEMPTS} attempts, the last time because {reason}; continue "
+                "with the finished parts: `resume`"
             )
         reporting.warn(f"part {share} is made again: {reason}")
         self.waiting.appendleft(share)
@@ -271,25 +272,25 @@ def _prepare_folder(folder: Path, job: MapJob, scan: Scan, *, resume: bool, forc
     file = folder / JOB
     if folder.exists():
         if not file.is_file():
-            raise UsageError(f"{folder} is there and holds no parts of nlpkit; move it, or give another `output`")
+            raise UsageError(f"{folder} exists and holds no parts of nlpkit; move it, or name another `output`")
         if resume:
             earlier = json.loads(file.read_text(encoding="utf-8"))
             earlier_parts = int(earlier.pop("parts"))
             differing = sorted(name for name in described if described[name] != earlier.get(name))
             if differing:
                 raise UsageError(
-                    f"the parts in {folder} are of another job: {wording.listed(differing, 5)} differ; give those options, or `force` "
-                    "without `resume` to begin anew",
+                    f"the parts in {folder} belong to another job: {wording.listed(differing, 5)} differ; use those "
+                    "options, or `force` without `resume` to start over",
                     parameter="resume",
                 )
             return earlier_parts
         if not force:
             raise OutputExistsError(
-                f"{folder} has the parts of a run that was stopped; go on with `resume`, or begin anew with `force`"
+                f"{folder} has the parts of a stopped run; continue with `resume`, or start over with `force`"
             )
         shutil.rmtree(folder)
     elif resume:
-        reporting.note(f"nothing to resume: {folder} is not there")
+        reporting.note(f"nothing to resume: {folder} does not exist")
     folder.mkdir()
     with atomic_file(file) as path:
         path.write_text(

@@ -278,8 +278,8 @@ def count_references(
             if len(absent_words(some)) == len(some.plan.words):
                 raise InputError(
                     f"none of the {len(some.plan.words):,} words of {targets[i].name} is in the reference "
-                    f"{reference.described()} ({stats.n_docs:,} documents, {stats.n_tokens:,} tokens); is it of the same language, "
-                    "and are its words cut in the same way? Give another with `reference`"
+                    f"{reference.described()} ({stats.n_docs:,} documents, {stats.n_tokens:,} tokens); check its "
+                    "language and tokenisation, or give another with `reference`"
                 )
             out[i] = WindowCountsByMeasure(of_target, stats)
     return out

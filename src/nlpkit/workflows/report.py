@@ -125,7 +125,7 @@ def report(
     if kind in CLASS_KINDS and (opened.path / "metrics.json").is_file():
         return _score_report(opened, options)
     raise InputError(
-        f"{opened.path} is a run of kind '{kind}', of which there is no report; there are reports of topic models and classifiers"
+        f"{opened.path} is a run of kind '{kind}', which has no report; reports exist for topic models and classifiers"
     )
 
 
@@ -190,7 +190,7 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
 def _refuse_topic_options(options: ReportOptions, path: Path, what: str) -> None:
     unused = next((name for name in ("over", "by", "compare") if getattr(options, name)), None)
     if unused is not None:
-        raise UsageError(f"`{unused}` is of reports of topic models; {path} is a {what}", parameter=unused)
+        raise UsageError(f"`{unused}` only applies to reports of topic models; {path} is a {what}", parameter=unused)
 
 
 def _comparison_report(path: Path, options: ReportOptions) -> Report:

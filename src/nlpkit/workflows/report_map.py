@@ -80,7 +80,7 @@ def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.n
     """Return x, y of the documents in the file (n,) uint16, or nothing where the run holds no vectors."""
     vectors = map_vectors(content)
     if vectors is None:
-        reporting.warn("the run does not hold the vectors of its documents, so the report has no map", always=True)
+        reporting.warn("the run does not store the vectors of its documents, so the report has no map", always=True)
         return {}
     with reporting.progress("map", 100, percent=True) as update:
         places = document_map(

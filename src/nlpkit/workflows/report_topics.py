@@ -93,7 +93,7 @@ def read_content(run: Run, options: ReportOptions, read: ReadOptions, execution:
     try:
         titles, texts = _read_texts(run, documents, shown, titles, options, read)
     except InputError as error:
-        reporting.warn(f"{error}; the report has no texts but those of typical documents", always=True)
+        reporting.warn(f"{error}; the report only has texts of typical documents", always=True)
         texts = {}
     return TopicRunContent(run, topics, documents, rows, titles, texts)
 

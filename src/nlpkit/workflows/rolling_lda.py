@@ -222,13 +222,13 @@ def _check_same(
                 continue
             was = f"it was made with {known_value}" if known_value is not None else "it was made without"
             raise UsageError(
-                f"`{one.name}={value}`: a run that is updated keeps the options it has ({was}); leave it out, or fit all "
-                "documents anew",
+                f"`{one.name}={value}`: an update keeps the options of the run ({was}); leave it out, or fit all "
+                "documents again",
                 parameter=one.name,
             )
     changed = changed_token_options(preprocess_options(tokens))
     if changed:
-        raise UsageError(f"{', '.join(changed)}: new documents are cut as those of the run were; leave it out")
+        raise UsageError(f"{', '.join(changed)}: new documents are tokenised as in the run; leave it out")
 
 
 def _check_options(options: RollingOptions, prototypes: PrototypeOptions, tokens: PreprocessOptions) -> None:
@@ -249,8 +249,9 @@ def _check_options(options: RollingOptions, prototypes: PrototypeOptions, tokens
     pruned = [f"`{name}`" for name, used in prunes.items() if used]
     if pruned:
         raise UsageError(
-            f"{', '.join(pruned)}: a rolling model chooses its words chunk by chunk, and documents to come cannot decide on them; "
-            "use `vocab_abs`, `vocab_rel` and `vocab_fallback`, or make tokens first with nlpkit preprocess"
+            f"{', '.join(pruned)}: a rolling model chooses its words chunk by chunk, and future documents are "
+            "unknown; use `vocab_abs`, `vocab_rel` and `vocab_fallback`, or make tokens first with nlpkit "
+            "preprocess"
         )
 
 
@@ -268,8 +269,8 @@ def _check_init(days: Days, init: str, *, is_default: bool) -> None:
             raise
         at = ordered[: np.searchsorted(ordered, ordered[-1])][: max(len(ordered) // 3, 1)][-1]
         raise UsageError(
-            f"the documents are dated {ordered[0]} to {ordered[-1]}, and a first period of {init}, the default, leaves "
-            f"nothing after it; say when it ends, such as `init={at}` (a third of the documents)",
+            f"the documents are dated {ordered[0]} to {ordered[-1]}, and a first period of {init}, the default, "
+            f"leaves nothing after it; set its end, such as `init={at}` (a third of the documents)",
             parameter="init",
         ) from None
 
@@ -317,9 +318,9 @@ def _note_plan(options: RollingOptions, chunks: tuple[Chunk, ...]) -> None:
     if lost > MANY_DISCARDED * (lost + kept):
         often = "once" if options.vocab_abs == 1 else f"{options.vocab_abs} times"
         reporting.warn(
-            f"{wording.count(lost)} of {wording.counted(lost + kept, 'document')} have too few words that are frequent enough and "
-            f"get no topic; a word enters when a chunk has it more than {often} (`vocab_abs`): give less, or "
-            "longer chunks"
+            f"{wording.count(lost)} of {wording.counted(lost + kept, 'document')} have too few frequent words and "
+            f"get no topic. A word must occur more than {often} in a chunk (`vocab_abs`); lower it, or use longer "
+            "chunks"
         )
 
 

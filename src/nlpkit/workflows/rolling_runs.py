@@ -103,7 +103,8 @@ def open_rolling_run(path: Path, *, verify: bool) -> RollingRun:
     config = run.model_config("tokens")
     if not config.get("rolling"):
         raise InputError(
-            f"{path} was fitted to all documents at once, so that none can be added; make a rolling run with nlpkit rolling-lda"
+            f"{path} was fitted to all documents at once, so none can be added; fit a rolling run with nlpkit "
+            "rolling-lda"
         )
     with run.intact():
         options, seed, changes = read_rolling_config(config)
@@ -187,8 +188,8 @@ def appended_rows(old: pa.Table, new: pa.Table) -> pa.Table:
                 pa.unify_schemas([pa.schema([(name, kind)]) for kind in kinds], promote_options="permissive")
             except (pa.ArrowTypeError, pa.ArrowInvalid):
                 raise ColumnError(
-                    f"column '{name}' is {kinds[0]} in the run but {kinds[1]} in the new documents; say `types={name}=string`, or "
-                    "as it was",
+                    f"column '{name}' is {kinds[0]} in the run but {kinds[1]} in the new documents; use "
+                    f"`types={name}=string`, or the original type",
                     parameter="types",
                 ) from None
     return pa.concat_tables([plain_columns(old), plain_columns(new)], promote_options="permissive")

@@ -115,7 +115,7 @@ def _add_perplexity(result: TargetResult, target: TopicTarget, run: Run, setting
     options, uncertainty = settings.options, settings.uncertainty
     if settings.heldout is None:
         raise UsageError(
-            "perplexity is of documents that no fit has seen; give them with `heldout=DOCS`, or ask for that of the fit: "
+            "perplexity needs held-out documents; name them with `heldout=DOCS`, or use the documents of the fit: "
             "`metrics=perplexity_in_sample`",
             parameter="heldout",
         )
@@ -177,7 +177,7 @@ def _warn_of_training(run: Run, inputs: Sequence[InputInfo]) -> None:
         chosen = _selection(entry.get("reading"))
         if any(i.sha256 == entry["sha256"] and (not chosen or _selection(i.reading) == chosen) for i in inputs):
             reporting.warn(
-                f"`heldout` is the corpus {run.path} was fitted to: this perplexity is not held-out, and too low"
+                f"`heldout` is the corpus {run.path} was fitted to: so this perplexity is not held-out and too low"
             )
 
 
@@ -188,13 +188,15 @@ def _selection(reading: Mapping[str, Any] | None) -> dict[str, Any]:
 def _add_residuals(result: TargetResult, target: TopicTarget, run: Run, settings: EvaluationSettings) -> None:
     reference = reference_of(target, settings.reference, settings.read)
     if reference is None:
-        raise InputError(f"residuals of {run.path} need the corpus of its fit, which it does not name")
+        raise InputError(f"residuals of {run.path} need the corpus of its fit, which is not recorded")
     model = read_model(run)
     rows, tokens, _ = token_table(reference, settings.threads)
     ids = rows.column("id").combine_chunks()
     known = run.table("documents", ["id"]).column("id").combine_chunks()
     if not pc.all(pc.is_in(ids, value_set=known)).as_py():
-        raise InputError(f"residuals of {run.path} are of the documents of its fit; {reference.described()} has others")
+        raise InputError(
+            f"residuals of {run.path} need the documents of its fit, but {reference.described()} has others"
+        )
     if len(ids) < len(known):
         raise InputError(
             f"residuals of {run.path} are of its {len(known):,} documents, {len(ids):,} were read; leave `limit` out"

@@ -32,7 +32,7 @@ def save_run(run: Run | NewRun, path: str | Path, *, force: bool = False, drops_
         if not drops_told:
             warn_dropped(run.files, listed)
         elif run.files.dropped:
-            reporting.note(f"rows that were left out are listed in {listed}")
+            reporting.note(f"dropped rows are listed in {listed}")
     return target
 
 

@@ -116,8 +116,8 @@ def _check_package(options: SentimentOptions) -> None:
     named = ["`negation=False`" if name == "negation" else f"`{name}`" for name, value in changed.items() if value]
     if named and is_package(options.names) and not options.lex2sent:
         raise UsageError(
-            f"{', '.join(named)}: {options.names} is scored by its own package and rules; give a list of words as a file to have "
-            "them here"
+            f"{', '.join(named)}: {options.names} uses its own package and rules, so this does not apply; to use "
+            "it, give a list of words as a file"
         )
 
 
@@ -169,14 +169,12 @@ class SentimentPredictions(Predictions):
         if self.labelled:
             return
         if "label" in names:
-            raise UsageError(
-                "labels are lists here, which sentiment is not compared with; say where to write: `output=FILE`"
-            )
+            raise UsageError("labels are lists, which cannot be compared with sentiment; name an output: `output=FILE`")
         if self._label_col != "label":
             raise missing_column(self.stream.where, self._label_col, names, "`label_col`")
         raise UsageError(
-            "there is no column of labels to compare the sentiment with; say where to write it: `output=sentiment.parquet`, or "
-            "`output=-` for JSON lines; or name the column: `label_col`"
+            "there is no label column to compare the sentiment with; name an output: `output=sentiment.parquet`, "
+            "or `output=-` for JSON lines, or name the label column with `label_col`"
         )
 
     def _score_all(self, *, keep: bool) -> tuple[FloatArray, IntArray, SentimentClasses]:
@@ -321,7 +319,7 @@ class SentimentPredictions(Predictions):
         if report.n_several:
             parts.append(f"{wording.counted(report.n_several, 'term')} of several weights, which have their mean")
         if report.n_unmatchable:
-            parts.append(f"{report.n_unmatchable:,} entries are no words, such as emoticons, and match nothing")
+            parts.append(f"{report.n_unmatchable:,} entries are not words, such as emoticons, and match nothing")
         reporting.note(f"{options.shown}: {'; '.join(parts)}")
         for n, name in ((report.n_positive, "positive"), (report.n_negative, "negative")):
             if not n and not options.lex2sent:
@@ -329,8 +327,8 @@ class SentimentPredictions(Predictions):
         if options.negation and not has_negations and not negation_words(self._languages):
             language = ", ".join(self._languages) or "no language"
             reporting.warn(
-                f"there is no list of negations for {language} (there are {', '.join(negation_languages())}): no weight is turned; "
-                "give one with `negations=FILE`, name the `language`, or say `negation=False`"
+                f"no list of negations exists for {language} (only {', '.join(negation_languages())}), so no "
+                "weights are reversed; give one with `negations=FILE`, set `language`, or use `negation=False`"
             )
 
     def _classes(self) -> SentimentClasses:
@@ -345,7 +343,7 @@ class SentimentPredictions(Predictions):
         neutral = options.neutral if options.neutral is not None else VADER_NEUTRAL if vader else 0.0
         if options.neutral and classes.neutral is None:
             reporting.warn(
-                f"`neutral={options.neutral:g}`: there is no neutral class among {', '.join(classes.names)}; not used"
+                f"`neutral={options.neutral:g}`is not used, because {', '.join(classes.names)} has no neutral class"
             )
         closed = vader and options.neutral is None
         predictions = predict_classes(scores, classes, neutral=neutral, zero=options.zero, closed=closed)

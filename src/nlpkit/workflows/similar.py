@@ -210,7 +210,8 @@ def check_search(queries: Sequence[str], options: SimilarOptions) -> Metric:
         raise UsageError("`pairs` compares all documents with each other; leave the query out", parameter="pairs")
     if options.pairs is None and not (queries or options.ids or options.texts):
         raise UsageError(
-            "say what to look for: a text, a document (`ids`), a file (`texts`), or close pairs (`pairs=0.9`)"
+            "no query is given; add a text, a document (`ids`), a file (`texts`), or search for similar pairs "
+            "(`pairs=0.9`)"
         )
     for query in queries:
         if not query.strip():
@@ -301,8 +302,8 @@ def similar(
         for name, lengths in zip(named, (points * points).sum(axis=1), strict=True):
             if not lengths:
                 raise InputError(
-                    f"no word of the query '{wording.truncated(name, 60)}' counts in these documents; try others, or "
-                    "`by=embedding`"
+                    f"no word of the query '{wording.truncated(name, 60)}' occurs in these documents; try other "
+                    "words, or `by=embedding`"
                 )
         index, value = nearest_rows(points, vectors.points, metric, k=options.top, threads=execution.n_threads())
         names, places, values = [*names, *named], [*places, *index.astype(np.int64)], [*values, *value]
@@ -324,6 +325,6 @@ def _place_of(id_: str, vectors: DocumentVectors) -> int:
     place = int(np.searchsorted(vectors.rows, row))
     if place == len(vectors.rows) or vectors.rows[place] != row:
         raise InputError(
-            f"the document '{id_}' has no text, or no word that counts, so nothing is similar to it", parameter="ids"
+            f"the document '{id_}' has no text or no usable word, so nothing is similar to it", parameter="ids"
         )
     return place

@@ -161,11 +161,11 @@ def check_words(words: Sequence[str], options: SimilarityOptions) -> None:
             index.nearest(word, measure=options.measure or "jaccard")
         return
     if len(words) < 2:
-        raise UsageError(f"'{words[0]}' alone: give a second word, or say where to look: `within=CORPUS`")
+        raise UsageError(f"only '{words[0]}' is given; add a second word, or a corpus to search: `within=CORPUS`")
     for name in ("measure", "top"):
         if getattr(options, name) is not None:
             raise UsageError(
-                f"`{name}` goes with `within=CORPUS`; without it, all pairs are shown by all measures", parameter=name
+                f"`{name}` needs `within=CORPUS`; without a corpus, all pairs are shown by all measures", parameter=name
             )
 
 
@@ -206,7 +206,7 @@ def similar_words(
     least = options.least_documents()
     if least > 1:
         if df is None:
-            raise UsageError(f"`min_df={least}`: {where} does not say in how many documents a word is; leave it out")
+            raise UsageError(f"`min_df={least}`: {where} has no document counts; leave it out")
         kept = np.flatnonzero(df >= least)
         terms, df, cf = [terms[i] for i in kept.tolist()], df[kept], None if cf is None else cf[kept]
     index = WordIndex(
@@ -215,10 +215,10 @@ def similar_words(
     nearest = {word: index.nearest(word, measure=measure, top=top) for word in dict.fromkeys(words)}
     reporting.note(f"searched {wording.counted(len(terms), 'word')} of {'stdin' if where == '-' else where}")
     if index.n_long:
-        reporting.note(f"passed over: {wording.counted(index.n_long, 'word')} of more than {MAX_LENGTH:,} characters")
+        reporting.note(f"skipped: {wording.counted(index.n_long, 'word')} of more than {MAX_LENGTH:,} characters")
     if not measure.startswith("levenshtein") and index.n_short:
         reporting.note(
-            f"passed over: {wording.counted(index.n_short, 'word')} shorter than {index.n} characters, so without n-grams "
-            "(see `n`, `pad`)"
+            f"skipped: {wording.counted(index.n_short, 'word')} shorter than {index.n} characters, so without "
+            "n-grams (see `n`, `pad`)"
         )
     return NearestWords(nearest, terms, cf, df, measure, top, options, source)

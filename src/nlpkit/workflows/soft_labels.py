@@ -82,7 +82,5 @@ def with_soft_labels(
 def _labels_of(table: pa.Table, name: str) -> list[Any]:
     values = read_labels(table.column(name), None)
     if any(isinstance(value, list) for value in values):
-        raise InputError(
-            f"column '{name}' holds lists of labels; soft labels are of documents with one label by each coder"
-        )
+        raise InputError(f"column '{name}' holds lists of labels; soft labels need one label per coder and document")
     return values

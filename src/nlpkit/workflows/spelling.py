@@ -154,7 +154,7 @@ class Corrections(Predictions):
         share = f" ({1000 * n / self._words:.1f} in a thousand)" if self._words else ""
         reporting.note(
             f"{wording.counted(self._documents, 'document')}, {wording.counted(self._words, 'word')}: "
-            f"{wording.counted(n, 'word')} would be written otherwise{share}"
+            f"{wording.counted(n, 'word')} would be corrected{share}"
         )
 
 
@@ -216,8 +216,8 @@ def _word_settings(fitted: LanguageModel) -> PreprocessOptions | None:
     asked = [f"`{name}`" for name, yes in changed.items() if yes]
     if asked:
         raise InputError(
-            f"the words of {fitted.name} are not those of texts as they are written ({', '.join(asked)} of nlpkit preprocess); fit a "
-            "model to the texts: nlpkit ngram-lm"
+            f"the words of {fitted.name} were changed ({', '.join(asked)} of nlpkit preprocess), so written words "
+            "cannot be compared; fit a model to the texts: nlpkit ngram-lm"
         )
     return options
 

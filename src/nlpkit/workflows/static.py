@@ -62,9 +62,9 @@ def note_static(model: StaticModel, seconds: float) -> None:
     )
     if scores.weak:
         reporting.warn(
-            f"the clusters of the static vectors agree with the encoder's to {scores.agreement:.2f}, two clusterings of the encoder's "
-            f"own vectors to {scores.ceiling:.2f}: topics will be others than the encoder's; embed with `engine=auto`, or tune on "
-            "a larger sample"
+            f"the clusters of the static vectors agree with the encoder's to {scores.agreement:.2f}, two "
+            f"clusterings of the encoder's own vectors to {scores.ceiling:.2f}: topics will differ from the "
+            "encoder's; embed with `engine=auto`, or tune on a larger sample"
         )
 
 

@@ -251,7 +251,7 @@ def stats(
         documents.close()
     terms = pa.array(documents.terms, pa.string())
     if report is None:
-        reporting.note("the words are those of the column 'tokens', as they are")
+        reporting.note("the words come from the column 'tokens', unchanged")
     if ungrouped and by is not None:
         reporting.note(f"in no group: {wording.counted(ungrouped, 'document')} without a value in '{by}'")
     return CorpusStatistics(

@@ -45,8 +45,8 @@ def parse_plots(plots_named: Sequence[str], *, force: bool) -> list[Plot]:
         path = Path(name)
         if not kind or not path.name:
             raise UsageError(
-                f"`plot={text}`: what shall it show? Name the file zipf.png, heaps.png, lengths.png or cloud.png, "
-                f"or put the kind in front, such as `plot=zipf:{name or 'picture.png'}`"
+                f"`plot={text}`: the chart is unknown; name the file zipf.png, heaps.png, lengths.png or cloud.png, "
+                f"or write the chart first, such as `plot=zipf:{name or 'picture.png'}`"
             )
         if path.suffix.lower() not in (SUFFIXES if kind != "cloud" else (".png",)):
             formats = ".png only" if kind == "cloud" else "one of .png .svg .html"
@@ -78,7 +78,7 @@ def write_plots(
     largest = sorted(statistics.groups, key=lambda g: (-g.figures.tokens, str(g.name)))[: len(COLOURS) - 1]
     shown: Grouped = [(str(g.name), g.figures, g.cf) for g in statistics.groups if g in largest and g.figures.tokens]
     if any(plot.kind in ("zipf", "heaps") for plot in plots) and len(shown) < len(statistics.groups):
-        reporting.note(f"pictures show the {len(shown)} largest of {len(statistics.groups)} groups")
+        reporting.note(f"charts show the {len(shown)} largest of {len(statistics.groups)} groups")
     whole = statistics.whole
     for plot in plots:
         if plot.kind == "cloud":

@@ -43,7 +43,7 @@ class _FileKeeper:
         """Return the state to go on from; the steps begin, and a signal in the first waits for its end."""
         self.stop.training = True
         if self.state is not None:
-            reporting.note(f"going on from {self.path} after {wording.counted(self.state.step, self.kind.step)}")
+            reporting.note(f"continuing from {self.path} after {wording.counted(self.state.step, self.kind.step)}")
         return self.state
 
     def after(self, step: int, last: int, state: Callable[[], StepState]) -> None:
@@ -87,7 +87,7 @@ def keeping(
         state = read_steps(path, identity, what=kind.name)
         check(path, state)
     elif resume and not (unfinished.scores and unfinished.scores.exists()):
-        reporting.warn(f"there is no checkpoint {path}: starting anew", always=True)
+        reporting.warn(f"there is no checkpoint {path}: starting from the beginning", always=True)
     elif not resume:
         path.unlink(missing_ok=True)  # it was to be dropped
     keeper = _FileKeeper(path, identity, unfinished.options.checkpoint_every, state, kind)
@@ -98,5 +98,6 @@ def keeping(
             if state is None:
                 raise
             raise InputError(
-                f"checkpoint {path} is of no such {kind.name} ({error}); `force` without `resume` drops it"
+                f"checkpoint {path} is not the checkpoint of a {kind.name} ({error}); `force` without `resume` "
+                "deletes it"
             ) from None

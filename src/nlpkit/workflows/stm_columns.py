@@ -86,11 +86,12 @@ class ColumnInference(DocumentInference):
                 f"words of topics: the average of the levels of '{content.column}', a column that the new documents do not have"
             )
         elif content is not None:
-            reporting.note(f"words of topics: those of the levels of '{content.column}'")
+            reporting.note(f"words of topics: by level of '{content.column}'")
             if n["without_level"]:
                 reporting.warn(
-                    f"{wording.counted(n['without_level'], 'document')} of {wording.count(n['new'])} without a level of "
-                    f"'{content.column}' that the fit had ({', '.join(content.levels[:10])}): the average words of all levels are taken"
+                    f"{wording.counted(n['without_level'], 'document')} of {wording.count(n['new'])} without a "
+                    f"level of '{content.column}' of the fit ({', '.join(content.levels[:10])}): the average words "
+                    "of all levels are used"
                 )
 
     def _prior(self, formula: str, n_without: int) -> str:

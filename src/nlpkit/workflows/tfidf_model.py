@@ -141,7 +141,7 @@ def place(model: WeightModel, data: Any, *, execution: Execution | None = None) 
     """
     if model.components is None:
         raise UsageError(
-            f"{model.path} has weights and no latent space; make one with nlpkit tfidf `lsa=20` or `pca=20`"
+            f"{model.path} has weights but no latent space; make one with nlpkit tfidf `lsa=20` or `pca=20`"
         )
     corpus, stream, _ = _counted(model, data, execution, None, True)
     _report(model, corpus)
@@ -176,9 +176,7 @@ def _report(model: WeightModel, corpus: CountedCorpus) -> None:
         f"{known:,} of its {len(corpus.terms):,} terms occur here"
     )
     if not known:
-        reporting.warn(
-            f"no term of {model.path} occurs in these documents: all weights are 0; is it the same language?"
-        )
+        reporting.warn(f"no term of {model.path} occurs in these documents, so all weights are 0; check the language")
 
 
 def _block(model: WeightModel, about: dict[str, Any], stream: DocumentStream) -> dict[str, Any]:

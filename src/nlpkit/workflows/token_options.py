@@ -179,7 +179,7 @@ def _with_lexicon(tokens: DocumentTextOptions, options: PreprocessOptions) -> Pr
         if places and is_whole(word.removesuffix("*"), emoji="emoji" in options.keep)
     ]
     if not words:
-        raise InputError(f"{path}: no word of it begins and ends with a letter or a digit, as words of texts do")
+        raise InputError(f"{path}: none of its words begins and ends with a letter or digit, so none can match")
     _needs_language(options, "lexicon", path)
     cut = _cut_lines([word.removesuffix("*") for word in words], options)
     terms: dict[str, set[int]] = {}

@@ -77,20 +77,21 @@ def cut_as_model(
         if not apart:  # nothing speaks against them
             return None
         raise InputError(
-            f"the tokens of {where} are not made as those of {model} ({why}), and {str(error).partition(';')[0]}: make them in "
-            "the same way with nlpkit preprocess"
+            f"the tokens of {where} were not made as for {model} ({why}), and {str(error).partition(';')[0]}; make "
+            "them in the same way with nlpkit preprocess"
         ) from None
     if not stream.has_texts():
         if not apart:
             reporting.warn(
-                f"the tokens of {where} may not be those of {model} ({why}), and there are no texts to cut again"
+                f"the tokens of {where} may differ from the tokens of {model} ({why}), and there are no texts to "
+                "tokenise again"
             )
             return None
         raise InputError(
-            f"the tokens of {where} are not made as those of {model} ({why}), and there are no texts to cut again; make them in "
-            "the same way with nlpkit preprocess"
+            f"the tokens of {where} were not made as for {model} ({why}), and there are no texts to tokenise again; "
+            "make them in the same way with nlpkit preprocess"
         )
-    reporting.note(f"the tokens of {where} are not made as those of {model} ({why}): its texts are cut again")
+    reporting.note(f"the tokens of {where} were not made as for {model} ({why}): the texts are tokenised again")
     return again
 
 
@@ -143,8 +144,8 @@ def refuse_token_options(options: PreprocessOptions, where: str, usual: Preproce
     changed = changed_token_options(options, usual)
     if changed:
         raise UsageError(
-            f"{', '.join(changed)}: the documents of {where} have tokens already, which this would not "
-            "change; leave it out, or make them anew: nlpkit preprocess takes it too"
+            f"{', '.join(changed)}: the documents of {where} already have tokens, which this option would not "
+            "change; leave it out, or tokenise again with nlpkit preprocess"
         )
 
 
@@ -242,7 +243,8 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
     unspaced = [s.code for s in report.languages if s.code in ("zh", "ja", "th", "lo", "my", "km")]
     if options is not None and options.phrases is not None and options.cuts_pieces and unspaced:
         reporting.warn(
-            f"no phrases of '{', '.join(unspaced)}' are joined: its texts are cut into pieces that overlap; `segment=words` cuts words"
+            f"no phrases of '{', '.join(unspaced)}' are joined: its texts are split into overlapping pieces; "
+            "use `segment=words`"
         )
     left_out = f"; left out: {', '.join(out)}" if out else ""  # numbers and short words are not counted
     reporting.note(
@@ -254,13 +256,14 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
         if n_given:
             reporting.note(
                 f"stop words: the list of {', '.join(report.stop_word_languages)} and {n_given:,} of your own; "
-                "`stop_words=none,FILE` takes your own alone"
+                "`stop_words=none,FILE` uses only your own"
             )
     if not report.n_stop_words and (options is None or options.stop_words == "auto"):
         _warn_listless([s.code for s in report.languages])
         if not report.languages and report.n_terms and options is not None and options.language == "auto":
             reporting.warn(
-                "no language can be told from so few words: common words stay in, words are cut as in any language; name it with `language`"
+                "too few words to detect the language, so common words are kept and words are split by general "
+                "rules; set it with `language`"
             )
 
 
@@ -271,11 +274,11 @@ def _warn_listless(codes: Sequence[str]) -> None:
     listless = [code for code in codes if not has_stop_words(code) and code != NO_LANGUAGE]
     if listless:
         reporting.warn(
-            f"there is no list of stop words for '{', '.join(listless)}': common words stay in; "
-            "give one with `stop_words=FILE`, or prune with `max_df=0.5`"
+            f"no stop word list exists for '{', '.join(listless)}', so common words are kept; give one with "
+            "`stop_words=FILE`, or remove them with `max_df=0.5`"
         )
     elif NO_LANGUAGE in codes:
-        reporting.warn("no language was recognised: common words stay in; name it with `language`, or give none")
+        reporting.warn("no language was recognised, so common words are kept; set `language` to a language or to none")
 
 
 def _bound_text(bound: float) -> str:

@@ -80,7 +80,7 @@ def _words(
     """
     for name in columns_of_run:
         if name in stream.schema.names:
-            reporting.warn(f"the column '{name}' of the input is not kept: the run has its own")
+            reporting.warn(f"the column '{name}' of the input is dropped, because the run has a column with this name")
     unused = ("tokens", *(() if with_embeddings else ("embedding",)), *columns_of_run)
     columns = [n for n in stream.schema.names if n not in unused]
     with count_corpus(
@@ -113,8 +113,8 @@ def warn_of_one_text(tokens: TokenTable) -> None:
         if len(different) == 2:
             return
     reporting.warn(
-        f"there is only one different text among {wording.counted(tokens.n_docs, 'document')}: its topics and their scores are made of "
-        "chance, since topics are told apart by the documents they are in"
+        f"there is only one different text among {wording.counted(tokens.n_docs, 'document')}: its topics and "
+        "scores are random, because topics are distinguished by their documents"
     )
 
 

@@ -55,9 +55,9 @@ def compare_numbers(
     if path is not None and resume:
         known = read_scores(path, identity)
         if known:
-            reporting.note(f"{len(known)} fits are known from {path}")
+            reporting.note(f"{len(known)} fits were loaded from {path}")
         else:
-            reporting.warn(f"there are no scores {path}: starting anew", always=True)
+            reporting.warn(f"there are no scores {path}: starting from the beginning", always=True)
     elif path is not None:
         path.unlink(missing_ok=True)
 
@@ -93,10 +93,10 @@ def note_choice(choice: TopicChoice) -> None:
     """Say why a number of topics was chosen, and what else is worth a look."""
     reporting.note(choice.reason)
     for k, why in choice.runner_ups:
-        reporting.note(f"also worth a look: {k} topics, {why}")
+        reporting.note(f"also consider {k} topics, {why}")
     if choice.note:
         reporting.note(choice.note)
-    reporting.note("there is no right number of topics: read the topics of two or three of these before you decide")
+    reporting.note("no number of topics is right by itself; read the topics of two or three of these before you decide")
 
 
 def choice_additions(choice: TopicChoice) -> Additions:

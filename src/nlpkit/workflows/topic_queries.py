@@ -232,7 +232,7 @@ def topic_correlations(run: Any, *, top: int | None = None, execution: Execution
     labels, membership = labels_of(opened), read_membership(opened, mixed=True)
     K = len(labels)
     if K < 2:
-        raise InputError(f"{opened.path} has {K} topic; correlations are of two", parameter="correlations")
+        raise InputError(f"{opened.path} has {K} topic; correlations need two", parameter="correlations")
     first, second = np.triu_indices(K, 1)
     r = correlations(membership)[first, second]
     order = np.lexsort((second, first, np.where(np.isnan(r), 2.0, -r)))[:top]

@@ -215,7 +215,7 @@ class TopicShares(Tabular):
                 "trends": f"trends need `over` and at least {LEAST_PERIODS} periods with documents",
                 "differences": "differences are between the groups of `by`",
             }
-            raise InputError(f"there are no {table}: {why[table]}", parameter=table)
+            raise InputError(f"no {table}: {why[table]}", parameter=table)
         return rows
 
     def _places(self) -> list[LongArray]:
@@ -332,9 +332,7 @@ def _axes(documents: pa.Table, options: PrevalenceOptions, run: Run) -> list[Axi
     if options.date_format is not None:
         check_format(options.date_format)
         if options.over is None or ":" not in options.over:
-            raise UsageError(
-                "`date_format` is of the dates that `over` names, such as date:month", parameter="date_format"
-            )
+            raise UsageError("`date_format` needs dates in `over`, such as date:month", parameter="date_format")
         documents = _with_format(documents, _column(options), options.date_format)
     axes = [] if options.over is None else [_time_axis(documents, options.over, where)]
     taken = {"period"} if axes else set()
@@ -373,7 +371,8 @@ def _time_axis(documents: pa.Table, over: str, where: str) -> Axis:
         kind = documents.schema.field(column).type
         if not pa.types.is_integer(kind):
             raise UsageError(
-                f"`over={over}`: say which part of the dates is a period, such as {column}:month ({', '.join(PARTS)})",
+                f"`over={over}`: name the part of the date that is a period, such as {column}:month "
+                f"({', '.join(PARTS)})",
                 parameter="over",
             )
     names, part_of = _grouped(documents, over, where, "over")
@@ -384,8 +383,8 @@ def _time_axis(documents: pa.Table, over: str, where: str) -> Axis:
         every = None if last - first >= MOST_PERIODS else [str(n) for n in range(first, last + 1)]
     if every is None:
         raise InputError(
-            f"from {names[0]} to {names[-1]} in '{column}' there are more than {MOST_PERIODS:,} periods; is one of them a mistake? "
-            "Else name a longer part of the date with `over`",
+            f"from {names[0]} to {names[-1]} in '{column}' there are more than {MOST_PERIODS:,} periods; check the "
+            "dates, or name a longer part of the date with `over`",
             parameter="over",
         )
     place = {name: number for number, name in enumerate(every)}

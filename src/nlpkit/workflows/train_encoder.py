@@ -243,17 +243,21 @@ def _check(method: Method, training: ScheduleOptions, name: str, objective_optio
         check_method(method)
     elif method.name not in ("full", *MERGED):
         raise UsageError(
-            f"`method={method.name}`: of an encoder {', '.join(MERGED)} can be added to its weights, which other commands read; give one "
-            "of these, or full",
+            f"`method={method.name}`: for an encoder, only {', '.join(MERGED)} can be merged into weights that "
+            "other commands read; use one of these, or full",
             parameter="method",
         )
     elif name == "static" and method.name != "full":
-        raise UsageError("`objective=static` is solved without steps; leave `method` out", parameter="method")
+        raise UsageError(
+            "`objective=static` is solved directly, without training; leave `method` out", parameter="method"
+        )
     if name == "static":
         usual = ScheduleOptions()
         for option in ("epochs", "max_steps", "batch_size", "lr", "warmup", "weight_decay", "patience"):
             if getattr(training, option) != getattr(usual, option):
-                raise UsageError(f"`objective=static` is solved without steps; leave `{option}` out", parameter=option)
+                raise UsageError(
+                    f"`objective=static` is solved directly, without training; leave `{option}` out", parameter=option
+                )
         sample = int(objective_options["sample"])
         if sample < LEAST_SAMPLE:
             raise UsageError(

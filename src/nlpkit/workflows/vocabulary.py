@@ -73,7 +73,7 @@ def _of_table(path: Path, table: pa.Table, steps: Sequence[dict[str, Any]]) -> V
             f"column 'term' of {path} holds {column.type} with gaps or other than words; strings were needed"
         )
     if len(set(terms)) < len(terms):
-        raise InputError(f"column 'term' of {path} has words that are there twice; a vocabulary has a row per word")
+        raise InputError(f"column 'term' of {path} has repeated words; a vocabulary needs one row per word")
     return Vocabulary(terms, counts("cf"), counts("df"), [_info(path, len(terms))], steps)
 
 
@@ -86,8 +86,8 @@ def _word_list(path: Path, encoding: str | None) -> Vocabulary:
             continue
         if len(term.split()) > MOST_WORDS:
             raise InputError(
-                f"{path}:{number} is no word but {len(term.split())} ('{term[:40]}…'); a word list has a word or an n-gram "
-                "a line. Is it a corpus? Then give `format` txt"
+                f"{path}:{number} is not a word but {len(term.split())} ('{term[:40]}…'); a word list has one word "
+                "or n-gram per line. If it is a corpus, set `format` to txt"
             )
         terms[term] = None
     return Vocabulary(list(terms), None, None, [_info(path, len(terms))])

@@ -60,7 +60,7 @@ def word_bias(
     if line == "pairs":
         if len(lists[0]) != len(lists[1]):
             raise UsageError(
-                f"`line=pairs` takes the attributes word by word, and there are {len(lists[0])} and {len(lists[1])}",
+                f"`line=pairs` pairs the attributes word by word, but there are {len(lists[0])} and {len(lists[1])}",
                 parameter="line",
             )
         both = [
@@ -127,8 +127,8 @@ def _stacked(
     missing += [word for word in vectors if word not in there]
     if len(there) < least:
         raise InputError(
-            f"{opened.path} has vectors of {len(there)} of the {len(vectors)} words of '{name}', {least} or more were needed (without: "
-            f"{wording.listed([w for w in vectors if w not in there], 5)})"
+            f"{opened.path} has vectors of {len(there)} of the {len(vectors)} words of '{name}', but at least "
+            f"{least} are needed (without: {wording.listed([w for w in vectors if w not in there], 5)})"
         )
     return list(there), np.stack(list(there.values()))
 
@@ -175,8 +175,8 @@ def word_drift(
     rows, counts = _frequent(rows, counts, least_count)
     if len(rows) <= a.known.dimensions:
         raise InputError(
-            f"{first} and {second} share {wording.counted(len(rows), 'word')}, and have {a.known.dimensions} dimensions: more words than "
-            "dimensions are needed, or every rotation fits"
+            f"{first} and {second} share {wording.counted(len(rows), 'word')}with {a.known.dimensions} dimensions; "
+            "they need more common words than dimensions"
         )
     moved = drift(a.known.vectors[rows[:, 0]], b.known.vectors[rows[:, 1]], np.minimum(*counts))
     order = np.lexsort((np.arange(len(rows)), -moved.z))

@@ -92,7 +92,7 @@ class WordMeans(Predictions):
                 missing = next((name for name in ids if name not in place), None)
                 if missing is not None:
                     raise InputError(
-                        f"{source} has no document '{missing}'; doc2vec has vectors of the documents that it learned from alone"
+                        f"{source} has no document '{missing}'; doc2vec only has vectors of its training documents"
                     )
                 rows = np.array([place[name] for name in ids], np.int64)
             start += batch.num_rows
@@ -129,7 +129,7 @@ def _documents_of(path: Path, *, verify: bool) -> tuple[Float32Array, dict[str, 
     run = open_run(path, [KIND], verify=verify)
     if "documents.parquet" not in run.manifest["outputs"]:
         method = run.model_config("method")["method"]
-        raise InputError(f"{path} is a run of {method}, without vectors of documents; one of doc2vec was needed")
+        raise InputError(f"{path} is a run of {method}, without vectors of documents; name a doc2vec run")
     table = run.table("documents", ["id", "embedding"])
     return embedding_matrix(table.column("embedding"), unit=False), {
         name: row for row, name in enumerate(table.column("id").to_pylist())

@@ -141,7 +141,7 @@ def nearest_words(
     queries = np.stack([opened.vector(word) for word in different])
     for word in different:
         if opened.everything.row(word, lower=options.lower) < 0:
-            reporting.note(f"'{word}' is not in the vocabulary: its vector is that of its n-grams")
+            reporting.note(f"'{word}' is not in the vocabulary; its vector comes from its n-grams")
     nearest = nearest_rows(opened.known, queries, top=top, leave_out=[opened.among([word]) for word in different])
     rows = [
         {
@@ -253,8 +253,8 @@ def analogies(
     everything = total(scores, "all")
     if not everything.answered:
         raise InputError(
-            f"none of the {len(asked):,} questions of {questions} has four words with a vector, such as {asked[0].a}, {asked[0].b}, "
-            f"{asked[0].c}, {asked[0].d}; are the vectors of its language?"
+            f"none of the {len(asked):,} questions of {questions} has four words with a vector, such as "
+            f"{asked[0].a}, {asked[0].b}, {asked[0].c}, {asked[0].d}; check the language of the vectors"
         )
     rows = [_row(score) for score in [*scores, *groups, everything]]
     schema = pa.schema(
@@ -308,7 +308,7 @@ def word_similarity(
     if (pairs is None) == (not words):
         raise UsageError("give two words or more, or a file of rated pairs (`pairs`)", parameter="pairs")
     if words and len(words) < 2:
-        raise UsageError(f"'{words[0]}' alone: give a second word", parameter="words")
+        raise UsageError(f"only '{words[0]}' is given; add a second word", parameter="words")
     if pairs is None:
         return _compared(open_vectors(vectors, options, execution), words, {"vectors": str(vectors), **asdict(options)})
     listed, ratings = read_rated_pairs(Path(pairs))
@@ -316,7 +316,8 @@ def word_similarity(
     rated = similarity.rate_pairs(opened.known, listed, ratings, lower=options.lower)
     if not rated.covered:
         raise InputError(
-            f"no pair of {pairs} has two words with a vector, such as {listed[0][0]} and {listed[0][1]}; are the vectors of its language?"
+            f"no pair of {pairs} has two words with a vector, such as {listed[0][0]} and {listed[0][1]}; check "
+            "the language of the vectors"
         )
     facts: dict[str, Any] = {"vectors": str(vectors), "pairs_file": str(pairs), **asdict(options), "ci": LEVEL}
     facts |= {"pairs_with_vectors": rated.covered, "pairs_in_file": len(listed)}
@@ -337,7 +338,7 @@ def word_similarity(
 def _compared(opened: Vectors, words: Sequence[str], facts: dict[str, Any]) -> WordTable:
     different = list(dict.fromkeys(words))
     if len(different) < 2:
-        raise UsageError(f"'{different[0]}' is there twice: give another word", parameter="words")
+        raise UsageError(f"'{different[0]}' is repeated; give another word", parameter="words")
     vectors = {word: opened.vector(word) for word in different}
     rows = [
         {"word": a, "other": b, "cosine": similarity.cosine(vectors[a], vectors[b])}

@@ -145,8 +145,8 @@ class NearestLabels:
         encoder = embedded_by(self._stream)
         if "embedding" in self._stream.schema.names and encoder is None:
             raise InputError(
-                "the column 'embedding' does not say which model made it, so labels cannot be embedded alike; leave the column out, "
-                "or make it with nlpkit sbert-embed"
+                "the column 'embedding' does not record its model, so labels cannot be embedded in the same way; "
+                "leave the column out, or compute it with nlpkit sbert-embed"
             )
         table = pa.Table.from_batches([batch])
         vectors, self._info = embeddings_of(table, encoder, self._encoder, self._threads)
@@ -230,7 +230,7 @@ class ZeroShotPredictions(Predictions):
         several = predicted.sets is not None
         known_labels = set(chain.from_iterable(v or () for v in raw_labels)) if several else set(raw_labels)
         if not known_labels & set(names):
-            reporting.note("the labels of the documents are none of those given, so nothing is scored")
+            reporting.note("the documents have none of the given labels, so nothing is scored")
             return None
         rows = np.flatnonzero(known)
         uncertainty = Uncertainty(confidence_level(self._options.ci), self._execution.seed)
@@ -270,7 +270,7 @@ def read_labels(labels: str | Path | Sequence[str] | Mapping[str, str | Sequence
         UsageError: there are fewer than two, or one is there twice; InputError, ColumnError: the file cannot be used.
     """
     if labels is None:
-        raise UsageError("`labels` is needed: two labels or more, such as 'sports,politics'", parameter="labels")
+        raise UsageError("`labels` is needed: at least two labels, such as 'sports,politics'", parameter="labels")
     if isinstance(labels, Mapping):
         return check_labels({n: [d] if isinstance(d, str) else list(d) for n, d in labels.items()})
     if not isinstance(labels, str | Path):

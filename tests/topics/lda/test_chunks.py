@@ -59,7 +59,7 @@ def test_spans(text: str, role: str, span: Span) -> None:
     ],
 )
 def test_what_is_no_span(text: str, role: str) -> None:
-    with pytest.raises(UsageError, match=f"`{role}` '{text}' is no length of time"):
+    with pytest.raises(UsageError, match=f"`{role}` '{text}' is not a length of time"):
         parse_span(text, role)
 
 

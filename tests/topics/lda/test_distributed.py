@@ -224,7 +224,7 @@ def test_a_killed_worker_changes_nothing(save_every: int, caplog: pytest.LogCapt
     assert contents(fit) == contents(fit_lda(MIXED, OPTIONS, Execution(threads=2)))
     assert [state.step for state in saved.states] == ([4, 8, 12] if save_every else [])
     assert "exit code -9" in caplog.text
-    assert f"begin again after sweep {save_every}" in caplog.text
+    assert f"all restart after sweep {save_every}" in caplog.text
 
 
 @pytest.mark.slow
@@ -235,7 +235,7 @@ def test_without_a_keeper_the_state_of_the_last_minute_is_remembered(
     kill = KilledAt(6)
     fit = fit_lda(MIXED, OPTIONS, shards=kill.start, progress=kill.progress)
     assert contents(fit) == contents(fit_lda(MIXED, OPTIONS))
-    assert "begin again after sweep 5" in caplog.text or "begin again after sweep 6" in caplog.text
+    assert "all restart after sweep" in caplog.text or "all restart after sweep" in caplog.text
 
 
 @pytest.mark.slow

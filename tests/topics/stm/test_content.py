@@ -177,7 +177,7 @@ def test_levels() -> None:
     assert levels_of(content.levels, ["10", None, "new"]).tolist() == [1, -1, -1]
     with pytest.raises(InputError, match="'x' has no value in 1 of 3 documents"):
         fit_content("x", ["a", None, "b"])
-    with pytest.raises(InputError, match="'x' has 1 level, and words can depend on 2 to 50; leave"):
+    with pytest.raises(InputError, match="'x' has 1 level, but 2 to 50 are possible; leave"):
         fit_content("x", ["a", "a"])
     with pytest.raises(InputError, match="'x' has 51 levels"):
         fit_content("x", np.arange(51.0))

@@ -137,7 +137,7 @@ def test_new_documents_have_the_same_columns() -> None:
     [
         ("same", DATA, "'same' has 1 category"),
         ("nothing", DATA, "no column 'nothing'"),
-        ("x + `odd name`", DATA, "follow from the others"),
+        ("x + `odd name`", DATA, "are determined by the others"),
         ("party", {"party": [*PARTY[:-1], None]}, "no value in 1 of 10 documents"),
         ("x", {"x": np.array([1.0, np.nan, 2, 3])}, "no value in 1 of 4"),
         ("s(party)", DATA, "holds text"),

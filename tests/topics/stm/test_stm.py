@@ -382,7 +382,7 @@ def test_bad_input() -> None:
         fit_stm(token_table([[]], []), 2)
     with pytest.raises(InputError, match="need more terms than the 3 topics"):
         fit_stm(tokens, 3)
-    with pytest.raises(InputError, match="of 2 independent kinds only"):
+    with pytest.raises(InputError, match="independent kinds of co-occurrence, fewer than the"):
         fit_stm(token_table([[0, v] for v in (1, 2, 3, 4)] * 5, list("abcde")), 3)
     with pytest.raises(UsageError, match="not known"):
         StmOptions(start="svd")

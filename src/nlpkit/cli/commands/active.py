@@ -21,12 +21,14 @@ def active_cli(
     run: RunFlags,
     tokens: TokenOptions,
 ) -> None:
-    """Choose the texts to label next, and write a page for the people who label them.
+    """Choose which texts to label next, and write a page for labelling.
 
-    With a classifier the texts that it is most uncertain about (entropy, margin, least-confident), or such that also differ from each
-    other (badge); without one, at the very start, texts that differ (diverse, core-set). random is what all have to beat; see
-    nlpkit active-curve. Texts that are labelled already are left out, equal texts are chosen once. The output is a table with
-    score and rank; the answers to the page become labels by nlpkit annotate labels.
+    With a classifier, nlpkit chooses the texts that the classifier is least certain about (entropy, margin, least-confident).
+    badge also makes them differ from each other. Without a classifier, at the start, it chooses texts that differ (diverse,
+    core-set). Use random as the baseline: `nlpkit active-curve` compares it with the other strategies.
+
+    Texts that already have a label are left out, and identical texts are chosen once. The output is a table with score and
+    rank. `nlpkit annotate labels` turns the answers to the page into labels.
 
     \b
     Examples:

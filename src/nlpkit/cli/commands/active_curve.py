@@ -21,11 +21,13 @@ def active_curve_cli(
     run: RunFlags,
     tokens: TokenOptions,
 ) -> None:
-    """Compare strategies of active learning with random choice, on documents that are labelled.
+    """Compare active learning strategies with random choice.
 
-    Labels are uncovered round by round, as if a person gave them: after each round a quick classifier is fitted to what is labelled,
-    scored on documents that are held out, and asked which texts come next. The table has the mean accuracy and macro F1 by
-    number of labels, and how far each strategy is above random choice, with intervals over the repetitions.
+    The documents must have labels. nlpkit reveals them round by round, as if a person gave them. After each round it fits a
+    quick classifier to the revealed labels, scores it on held-out documents, and lets the strategy choose the next texts.
+
+    The table shows mean accuracy and macro F1 by number of labels, and the gain of each strategy over random choice. Intervals
+    cover the repetitions.
 
     \b
     Examples:

@@ -12,10 +12,8 @@ from nlpkit.evaluation.options import AgreementOptions, EvaluationOptions, GateO
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import READ, Param
 
-Annotators = Annotated[
-    str | None, Param("Columns of a table that hold the labels of each coder: a,b,c.", metavar="COLS")
-]
-HELP = """Write tasks for people, score their answers, and measure how far coders agree.
+Annotators = Annotated[str | None, Param("Columns with the labels of each coder: a,b,c.", metavar="COLS")]
+HELP = """Write tasks for coders, score their answers, and measure agreement.
 
 \b
 Examples:
@@ -24,31 +22,35 @@ Examples:
   nlpkit annotate agree data/samples/coders.csv --annotators anna,ben,chiara
   nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara -o labelled.parquet
 
-A task is a page that coders open in a browser, with a key that stays with you; score compares their answers with the key.
+A task is an HTML page that coders open in a browser. Its key holds the right answers and stays with you. `nlpkit annotate
+score` compares the answers with the key.
 """
-Encoding = Annotated[str | None, Param("Encoding of the tables; default: UTF-8, else detected.", panel="Input")]
+Encoding = Annotated[
+    str | None, Param("Encoding of the tables. Default: UTF-8; if that fails, detected.", panel="Input")
+]
 
 
 def task_cli(
     target: Annotated[
-        str, Argument("A run directory, or a file of topics as nlpkit evaluate takes them.", metavar="TARGET"), READ
+        str, Argument("A run directory, or a file of topics in a format of nlpkit evaluate.", metavar="TARGET"), READ
     ],
     *,
     kind: Annotated[
-        str, Param("What is asked: word-intrusion, topic-intrusion, word-set-intrusion or rating.", metavar="KIND")
+        str, Param("Kind of question: word-intrusion, topic-intrusion, word-set-intrusion or rating.", metavar="KIND")
     ] = "word-intrusion",
     items: Annotated[
-        int | None, Param("Number of questions; default: one for each topic, 50 in a topic intrusion.", min=1)
+        int | None, Param("Number of questions. Default: one for each topic; 50 for topic-intrusion.", min=1)
     ] = None,
     reference: Annotated[
         list[str] | None,
         Param(
-            "Documents of a topic intrusion; default: those of the fit. Repeat it for several files.", metavar="DOCS"
+            "Documents for topic-intrusion. Default: the documents of the fit. Repeat the option for several files.",
+            metavar="DOCS",
         ),
         READ,
     ] = None,
     target_format: Annotated[
-        str, Param("Format of the target: auto, run; or of topics: lines json mallet csv tsv parquet.")
+        str, Param("Format of the target: auto, run, or a format of topic files (lines json mallet csv tsv parquet).")
     ] = "auto",
     out: OutputFlags,
     read: ReadOptions,
@@ -56,9 +58,9 @@ def task_cli(
 ) -> None:
     """Write questions about topics for people.
 
-    One page that needs no network (and a CSV for those who prefer a spreadsheet), and a key with the right answers that stays
-    with you. Coders find the word, the topic or the set of words that does not belong, or rate how related words are (Chang
-    et al. 2009; Newman et al. 2010).
+    The output is an HTML page that works offline, a CSV file for those who prefer a spreadsheet, and a key with the right
+    answers. Keep the key. Coders find the word, topic or set of words that does not belong, or rate how related words are
+    (Chang et al. 2009; Newman et al. 2010).
 
     \b
     Examples:
@@ -71,7 +73,7 @@ def task_cli(
     from nlpkit.workflows.corpus import read_corpus
 
     if out.output is None:
-        raise UsageError("say where to write the task: -o task.html")
+        raise UsageError("no output is named for the task; add -o task.html")
     options = EvaluationOptions(target_format=target_format)
     if run.dry_run:
         console.plan(task_topics(target, kind, options, read, run))
@@ -84,17 +86,19 @@ def task_cli(
 
 
 def judge_cli(
-    key: Annotated[Path, Argument("Key of a task: task.key.json.", metavar="KEY"), READ],
+    key: Annotated[Path, Argument("Key file of the task (task.key.json).", metavar="KEY"), READ],
     *,
     options: JudgeOptions,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Let a language model answer a task that was written for people.
+    """Let a language model answer a task written for people.
 
-    The model is any that speaks OpenAI's protocol: ollama, llama.cpp, vLLM or a hosted one, with its key in the environment as
-    NLPKIT_LLM_KEY. It is asked one question after the other and shown what people are shown, never the key. The file of answers
-    goes to score, beside those of people. Answers are kept by question, so a second run asks nothing and a broken one goes on.
+    Any model with OpenAI's protocol works: ollama, llama.cpp, vLLM or a hosted model. The environment variable NLPKIT_LLM_KEY
+    holds its API key. The model gets one question at a time and sees what people see, never the key file.
+
+    Score its file of answers together with the answers of people. Answers are saved, so a second run asks nothing, and an
+    interrupted run continues.
 
     \b
     Examples:
@@ -110,28 +114,30 @@ def judge_cli(
         return
     target = out.given_table_target("answers.csv")
     if target is None or target == "-":
-        raise UsageError("say where to write the answers: -o answers.csv")
+        raise UsageError("no output is named for the answers; add -o answers.csv")
     judgements = judge_task(key, options=options, execution=run)
     judgements.save(target, force=out.force)
     show_judgements(judgements, key, target)
 
 
 def labels_cli(
-    key: Annotated[Path, Argument("Key of a page that nlpkit active wrote: batch.key.json.", metavar="KEY"), READ],
+    key: Annotated[
+        Path, Argument("Key file of a page that nlpkit active wrote (batch.key.json).", metavar="KEY"), READ
+    ],
     *,
     answers: Annotated[
         list[Path] | None,
-        Param("Answers to the page, or a folder of them. Repeat it for each file.", metavar="FILE"),
+        Param("Answers to the page, or a folder of them. Repeat the option for each file.", metavar="FILE"),
         READ,
     ] = None,
     encoding: Encoding = None,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Make labelled documents of the answers to a page of nlpkit active.
+    """Turn the answers to a page of nlpkit active into labelled documents.
 
-    The table has id, text and label, and goes on to classify or finetune. Of several coders label is the one that most of them gave,
-    empty for a tie; each coder has a column, which agree and majority take. Texts that nobody labelled are left out.
+    The output table has id, text and label; classify and finetune read it. With several coders, label is the majority label,
+    empty for a tie. Each coder also has a column, which agree and majority read. Texts without any answer are left out.
 
     \b
     Examples:
@@ -143,10 +149,10 @@ def labels_cli(
     from nlpkit.workflows.annotated_labels import write_labels
 
     if not answers:
-        raise UsageError("name the files that came back with --answers FILE")
+        raise UsageError("name the files with the answers: --answers FILE")
     target = out.given_table_target("labelled.parquet")
     if target is None or target == "-":
-        raise UsageError("say where to write the labelled texts: -o labelled.parquet")
+        raise UsageError("no output is named for the labelled texts; add -o labelled.parquet")
     if run.dry_run:
         console.plan({"targets": str(key)})
         return
@@ -154,11 +160,11 @@ def labels_cli(
 
 
 def score_cli(
-    key: Annotated[Path, Argument("Key of a task: task.key.json.", metavar="KEY"), READ],
+    key: Annotated[Path, Argument("Key file of the task (task.key.json).", metavar="KEY"), READ],
     *,
     answers: Annotated[
         list[Path] | None,
-        Param("Answers to the task, or a folder of them. Repeat it for each file.", metavar="FILE"),
+        Param("Answers to the task, or a folder of them. Repeat the option for each file.", metavar="FILE"),
         READ,
     ] = None,
     encoding: Encoding = None,
@@ -168,10 +174,10 @@ def score_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Score the answers of coders to a task.
+    """Score coders' answers to a task.
 
-    Precision or mean rating, by topic and by coder, with intervals; how probable the topics were that were taken for the
-    intruder; and how far the coders agree (Krippendorff's alpha, kappas).
+    nlpkit prints precision or mean rating by topic and by coder, with intervals. For topic intrusion it also prints how
+    probable the chosen topics were. With several coders it prints their agreement (Krippendorff's alpha, kappas).
 
     \b
     Examples:
@@ -183,7 +189,7 @@ def score_cli(
     from nlpkit.workflows.annotate import score_answers
 
     if not answers:
-        raise UsageError("name the files that came back with --answers FILE")
+        raise UsageError("name the files with the answers: --answers FILE")
     output = out.scores_target()
     if run.dry_run:
         console.plan({"targets": str(key)})
@@ -201,7 +207,7 @@ def agree_cli(
     judgements: Annotated[
         str | None,
         Param(
-            "Columns of unit, coder and value, of a table with a row for each judgement: unit,coder,value.",
+            "Columns with unit, coder and value (unit,coder,value), for a table with one row per judgement.",
             metavar="COLS",
         ),
     ] = None,
@@ -212,10 +218,10 @@ def agree_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Measure how far coders agree.
+    """Measure agreement between coders.
 
-    Krippendorff's alpha with its interval, percent agreement, Fleiss' and Cohen's kappa; without each coder, by pair, and how
-    votes come out. Missing judgements are allowed.
+    nlpkit prints Krippendorff's alpha with its interval, percent agreement, and Fleiss' and Cohen's kappa. It repeats them
+    without each coder and for each pair, and shows how votes turn out. Missing judgements are allowed.
 
     \b
     Examples:
@@ -243,26 +249,33 @@ def majority_cli(
     column: Annotated[
         str,
         Param(
-            "Name of the new column; NAME_share has the share of coders, or NAME_prob and NAME_entropy.", metavar="NAME"
+            "Name of the new column. It comes with NAME_share (votes), or with NAME_prob and NAME_entropy (dawid-skene).",
+            metavar="NAME",
         ),
     ] = "label",
     method: Annotated[
         str,
-        Param("votes, or dawid-skene: the most probable label, with coders weighed by how they err.", metavar="NAME"),
+        Param(
+            "Method: votes (majority), or dawid-skene (most probable label; coders are weighted by their errors).",
+            metavar="NAME",
+        ),
     ] = "votes",
     soft: Annotated[
-        bool, Param("Add NAME_entropy, in nats, and NAME_probabilities, those of all labels or the shares of coders.")
+        bool,
+        Param("Add NAME_entropy (in nats) and NAME_probabilities (probability, or share of coders, of each label)."),
     ] = False,
-    order: Annotated[str | None, Param("Labels from low to high: low,mid,high.", metavar="LABELS")] = None,
+    order: Annotated[
+        str | None, Param("Labels from lowest to highest, such as low,mid,high.", metavar="LABELS")
+    ] = None,
     encoding: Encoding = None,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Write a table with the label that most coders gave, or with the most probable one.
+    """Write a table with the majority label or the most probable label.
 
-    A unit whose coders gave two labels equally often has none. dawid-skene estimates from the judgements alone how each coder errs
-    (Dawid & Skene 1979): reliable coders count for more, and a probability tells how certain a label is. The table is a document
-    table where it has texts, and goes on to classify or finetune.
+    With votes, a unit gets no label if two labels are equally frequent. dawid-skene estimates how often each coder errs, from
+    the judgements alone (Dawid & Skene 1979). Reliable coders count for more, and a probability shows how certain each label
+    is. If the table has texts, classify and finetune can read it.
 
     \b
     Examples:
@@ -276,7 +289,7 @@ def majority_cli(
     if annotators is None:
         raise UsageError("name the columns of the coders with --annotators a,b,c")
     if out.output is None:
-        raise UsageError("the table goes to a file with one more column: say where, -o labelled.parquet")
+        raise UsageError("no output is named for the table with the new column; add -o labelled.parquet")
     if run.dry_run:
         console.plan({"targets": str(table)})
         return

@@ -15,21 +15,19 @@ def attention_cli(
     *,
     model: Annotated[
         str,
-        Argument(
-            "Run of finetune or train-encoder, a folder of transformers, or the name of a model.", metavar="MODEL"
-        ),
+        Argument("Run of finetune or train-encoder, a transformers folder, or a Hugging Face name.", metavar="MODEL"),
         READ,
     ],
-    text: Annotated[str, Argument("The text that the model reads.", metavar="TEXT")],
+    text: Annotated[str, Argument("Text to read.", metavar="TEXT")],
     options: AttentionOptions,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Show what a transformer looks at in a text: a map of each head in each layer.
+    """Show what a transformer attends to in a text, by layer and head.
 
-    -o takes a page (.html), which needs no network, or a table (.parquet, .csv …: layer, head, from, to, weight). The table on the
-    screen is the rollout (Abnar & Zuidema 2020): how much of each token is in the one that reads the text, the first, or the last of
-    a model that sees no later token.
+    -o writes an HTML page that works offline (.html), or a table (.parquet, .csv …: layer, head, from, to, weight). The table
+    on the screen is the rollout (Abnar & Zuidema 2020): how much each token contributes to the token that represents the text.
+    That is the first token, or the last token of a causal model.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ def author_topic_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit the author-topic model: which topics authors write about, also of documents by several.
+    """Fit the author-topic model: topics that authors write about.
 
     \b
     Examples:
@@ -29,13 +29,14 @@ def author_topic_cli(
       nlpkit author-topic data/samples/news.jsonl --k 4:8:4 --author-col source --iterations 30 -o k/
       nlpkit author-topic data/samples/news.jsonl --k 8 --author-col source --alpha 0.1 -o smooth/
 
-    Each word has one of the authors of its document and one of their topics (Rosen-Zvi et al. 2004). The column holds one name,
-    a list of names, or names separated by --separator; any other column serves as well, such as a party or a newspaper. A
-    document without an author counts as an author of its own.
+    The model assigns each word to one of the document's authors and to one of that author's topics (Rosen-Zvi et al. 2004). The
+    column holds one name, a list of names, or names separated by --separator. Any other column works too, such as a party or a
+    newspaper. A document without an author counts as its own author.
 
-    authors.parquet has the topics of the authors; those of a document are the topics of its words. The result is the same on any
-    number of threads. A column tokens is used, else made. Leaves a run directory with topics.parquet, topic_terms.parquet,
-    doc_topics.parquet and more; without -o it is <input>.author-topic/ in the current directory. `nlpkit predict RUN NEW` gives
-    new documents its topics, whoever wrote them.
+    authors.parquet holds the topics of the authors. The topics of a document are the topics of its words.
+
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.author-topic/ in the current directory. `nlpkit predict RUN NEW` assigns topics to new documents, whoever wrote
+    them. An existing column 'tokens' is reused. The result does not depend on the number of threads.
     """
     fit_mixture("author-topic", inputs, out, model, terms, tokens, read, run, checkpoints)

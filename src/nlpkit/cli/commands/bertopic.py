@@ -24,8 +24,8 @@ def bertopic_cli(
     update: Annotated[
         Path | None,
         Param(
-            "Add the documents to this run; the output gets the run of all. Its topics keep their numbers, and new matter becomes new "
-            "topics.",
+            "Add the documents to this run; the output is a run of all documents. Existing topics keep their "
+            "numbers, and documents about new subjects form new topics.",
             metavar="RUN",
             panel="Model",
         ),
@@ -39,16 +39,17 @@ def bertopic_cli(
 ) -> None:
     """Find topics in documents.
 
-    Steps: embed, reduce, cluster, weigh words (c-tf-idf), name. Columns that are there are used (embedding, tokens),
-    missing ones are made. Leaves a run directory with topics.parquet, documents.parquet and more; without -o it is
-    <input>.bertopic/ in the current directory. `nlpkit predict RUN NEW` gives new documents its topics.
+    nlpkit embeds the documents, clusters the embeddings, ranks the words of each cluster (c-tf-idf) and names the topics.
+    Existing columns 'embedding' and 'tokens' are reused; missing ones are computed. The command writes a run directory with
+    topics.parquet, documents.parquet and more. Without -o, it is <input>.bertopic/ in the current directory. `nlpkit predict
+    RUN NEW` assigns topics to new documents.
 
-    --k auto compares 2 to 190 topics by three kinds of agreement, prints the table and marks the choice; coarser and finer
-    layers are kept beside it (`nlpkit info RUN --tree`), and --grain takes one of them. --k N gives exactly N topics.
-    Each topic has a stability: whether half of the documents gives it again.
+    --k auto compares up to 190 numbers of topics by three kinds of agreement, prints the table and marks its choice. The run
+    also keeps coarser and finer layers: `nlpkit info RUN --tree` shows them, and --grain chooses one. --k N gives exactly N
+    topics. The stability of a topic shows whether it appears again in half of the documents.
 
-    --update RUN adds newer documents to a run: they join its topics, groups of new matter become topics after these, and words,
-    sizes and scores are those of all. All other options of the model stay those of the run.
+    --update RUN adds newer documents to a run. They join existing topics, and groups of documents about new subjects become new
+    topics. Words, sizes and scores are computed again from all documents. All other model options stay as in the run.
 
     \b
     Examples:

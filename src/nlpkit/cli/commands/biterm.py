@@ -21,7 +21,7 @@ def biterm_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit a biterm topic model for short texts (BTM): each pair of words has one topic.
+    """Fit a biterm topic model (BTM) for short texts.
 
     \b
     Examples:
@@ -29,16 +29,16 @@ def biterm_cli(
       nlpkit biterm data/samples/news.jsonl --k 8 --iterations 30 --window 5 -o near/
       nlpkit biterm data/samples/news.jsonl --k 4:12:4 --iterations 20 -o biterm-k/
 
-    Gibbs sampling of the biterm topic model (Yan, Guo, Lan and Cheng 2013), for titles, tweets and queries: it learns from
-    the pairs of words of all texts together, since one short text has too few words to learn its mixture of topics from. Two
-    different words of a text are a pair where both stand among --window words in a row. A text has the mean of the topics of
-    its pairs.
+    Use it for titles, tweets and queries (Gibbs sampling after Yan, Guo, Lan and Cheng 2013). One short text has too few words
+    to learn its mixture of topics. The model therefore learns from the word pairs of all texts together, and each pair has one
+    topic. Two different words form a pair if they occur within --window consecutive words. The topics of a text are the mean
+    over its pairs.
 
-    The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory with
-    topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.biterm/ in the current
-    directory. `nlpkit predict RUN NEW` gives new documents its topics.
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.biterm/ in the current directory. `nlpkit predict RUN NEW` assigns topics to new documents. An existing column
+    'tokens' is reused. The result does not depend on the number of threads.
 
-    --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity, coherence and more of each, and keep the
-    number of the highest score, a mean of them.
+    --k auto and --k lo:hi try several numbers of topics. nlpkit prints held-out perplexity, coherence and other scores for
+    each, and keeps the number with the highest mean score.
     """
     fit_mixture("biterm", inputs, out, model, terms, tokens, read, run, checkpoints)

@@ -32,17 +32,25 @@ def classify_cli(
     run: RunFlags,
     predict: Annotated[
         Path | None,
-        Param("Also predict the documents of this file, into run/predictions.parquet.", metavar="FILE", panel="Output"),
+        Param(
+            "Also predict the documents in this file; written to predictions.parquet in the run.",
+            metavar="FILE",
+            panel="Output",
+        ),
     ] = None,
 ) -> None:
-    """Train a classifier of labelled documents and score it.
+    """Train a classifier on labelled documents and score it.
 
-    Labels are those of --label-col (several a document: a column of lists, or --label-sep): classes, or numbers with --task
-    regression, or classes in an order with --task ordinal. Scores are those of --test, --split or cross-validation: words,
-    weights, phrases, selection and calibration are learned from training documents only. A guess without text stands beside
-    every score; test documents that are near-duplicates of training documents are found and left out once. Leaves a run
-    directory (<input>.classify/ without -o) with metrics.json, classes.parquet, confusion.parquet, class_terms.parquet,
-    errors.parquet and the model, no pickles. `nlpkit predict RUN NEW` gives new documents its classes.
+    Labels come from --label-col. They can be classes, several labels per document (a column of lists, or --label-sep), numbers
+    (--task regression) or ordered classes (--task ordinal).
+
+    Scores come from --test, --split or cross-validation. Vocabulary, weights, phrases, feature selection and calibration are
+    learned from the training documents only. nlpkit prints a baseline without text next to every score. It finds test documents
+    that are near-duplicates of training documents and also shows the scores without them.
+
+    The command writes a run directory with metrics.json, classes.parquet, confusion.parquet, class_terms.parquet,
+    errors.parquet and the model (no pickle). Without -o, it is <input>.classify/ in the current directory. `nlpkit predict RUN
+    NEW` classifies new documents.
 
     \b
     Examples:

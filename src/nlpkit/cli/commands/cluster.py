@@ -23,10 +23,12 @@ def cluster_cli(
 ) -> None:
     """Cluster documents, or the rows of any table with numbers.
 
-    Documents are clustered by their embeddings (the column, else made now) or, with --by tfidf, by their words; with
-    --feature-cols the rows of any table by numeric columns. Where the number of clusters is to be chosen, a table shows inertia
-    (for the elbow) and silhouette of each number, and the largest silhouette decides. The output is the table with the columns
-    cluster (0 for the largest, -1 for none) and cluster_distance (from the mean or the medoid).
+    Documents are clustered by their embeddings (the column if present, otherwise computed), or with --by tfidf by their words.
+    --feature-cols clusters the rows of any table by numeric columns. If the number of clusters is open, a table shows the
+    inertia (for the elbow) and the silhouette of each number. nlpkit takes the number with the largest silhouette.
+
+    The output is the table with two new columns: cluster (0 for the largest, -1 for none) and cluster_distance (from the mean
+    or the medoid).
 
     \b
     Examples:

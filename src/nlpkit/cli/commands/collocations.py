@@ -12,12 +12,14 @@ from nlpkit.text.options import CountOptions
 def collocations_cli(
     inputs: Inputs, pairs: CollocationOptions, words: CountOptions, out: OutputFlags, read: ReadOptions, run: RunFlags
 ) -> None:
-    """Find collocations: pairs of words that attract each other, or the collocates of one word.
+    """Find word pairs that attract each other, or one word's collocates.
 
-    Counts of each pair and PMI, NPMI, G², t, Dice and log-Dice stand side by side. N pairs of places are at most --window
-    words apart; n_xy of them are x y, n_x have x first, n_y have y second: all measures are of this 2 × 2 table. With --node
-    or --any-order both orders count: n_x is the number of words within the windows of x. Pairs do not span documents;
-    punctuation takes no place. All words count unless --stop-words leaves some out of the pairs; they keep their places.
+    The table shows the counts of each pair with PMI, NPMI, G², t, Dice and log-Dice. N counts the pairs of positions at most
+    --window words apart; n_xy of them hold x before y, n_x have x first, and n_y have y second. All measures use this 2 × 2
+    table. With --node or --any-order both orders count, and n_x is the number of words within the windows of x.
+
+    Pairs do not cross documents, and punctuation does not count as a position. All words count. --stop-words removes pairs with
+    these words; the words still count as positions.
 
     \b
     Examples:

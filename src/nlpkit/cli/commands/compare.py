@@ -20,7 +20,7 @@ def compare_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Compare topic models on one corpus: each with several numbers of topics and seeds.
+    """Compare topic models on one corpus, by number of topics and seed.
 
     \b
     Examples:
@@ -28,11 +28,13 @@ def compare_cli(
       nlpkit compare data/samples/news.jsonl --models nmf --k 4,8 --seeds 1 -o two/
       nlpkit compare data/samples/news.jsonl --models nmf,gsdmm --k 4,8 --seeds 1 --resume -o two/
 
-    Words are made once. Each model is fitted by its command with its defaults, in a process of its own, so that its time and its
-    memory are its own; each fit has another seed and leaves out another tenth of the documents. Coherence, diversity,
-    agreement with labels, stability and the perplexity of documents held out stand side by side: no score tells which model
-    is best for you. Leaves a directory with documents.parquet, runs/, fits.parquet and summary.parquet; --resume goes on
-    with it, also with more models, numbers and seeds. Without -o it is <input>.compare/ in the current directory.
+    The documents are tokenised once. Each model is fitted by its own command with its defaults, in a separate process, so that
+    time and memory are measured per model. Each seed leaves out a different tenth of the documents. The tables show coherence,
+    diversity, agreement with labels, stability, and perplexity on held-out documents. No single score shows which model is best
+    for you.
+
+    The command writes a directory with documents.parquet, runs/, fits.parquet and summary.parquet. Without -o, it is
+    <input>.compare/ in the current directory. --resume continues it, also with more models, numbers and seeds.
     """
     from nlpkit.cli.render.compare import show_comparison
     from nlpkit.workflows.compare import check_comparison, compare_models

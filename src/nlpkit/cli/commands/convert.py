@@ -17,14 +17,14 @@ from nlpkit.workflows.convert_options import ConvertOptions
 def convert_cli(
     *,
     source: Annotated[
-        Path, Argument("Run directory, state of MALLET (--output-state), or file of topics.", metavar="MODEL"), READ
+        Path, Argument("Run directory, MALLET state (--output-state), or file of topics.", metavar="MODEL"), READ
     ],
     out: OutputFlags,
     options: ConvertOptions,
     description: DescriptionOptions,
     run: RunFlags,
 ) -> None:
-    """Write topic models for other programs, and read theirs.
+    """Convert topic models to and from MALLET, pyLDAvis and other formats.
 
     \b
     Examples:
@@ -32,9 +32,10 @@ def convert_cli(
       nlpkit convert state.gz -o imported/
       nlpkit convert lda/ -o topics.csv
 
-    The name of the output says what it is: .gz a state of MALLET, .json what pyLDAvis shows (of an LDA run; else OCTIS's list
-    of topics), .txt a line a topic, .csv .tsv .parquet .xlsx a table of topics and their words, which nlpkit evaluate reads; a
-    directory is a run, of a state of MALLET. MALLET and pyLDAvis need an LDA run fitted with --save-assignments.
+    The name of the output sets the format. .gz is a MALLET state. .json is input for pyLDAvis (for LDA runs) or OCTIS's list of
+    topics (for other runs). .txt has one topic per line. .csv, .tsv, .parquet and .xlsx are tables of topics and words that
+    nlpkit evaluate reads. A directory is a run made from a MALLET state. MALLET and pyLDAvis need an LDA run fitted with
+    --save-assignments.
     """
     from nlpkit.cli.render.lda import show_lda
     from nlpkit.workflows.convert import convert, size_of
@@ -42,7 +43,7 @@ def convert_cli(
     if out.output is None or Path(out.output).suffix == "":
         target: str | Path = out.run_target([str(source)], "lda")
     elif out.output == "-":
-        raise UsageError("a converted model is a file or a directory; give `output=FILE`", parameter="output")
+        raise UsageError("no output is named for the converted model; add `output=FILE`", parameter="output")
     else:
         target = out.output
     if run.dry_run:

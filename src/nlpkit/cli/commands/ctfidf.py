@@ -12,14 +12,16 @@ from nlpkit.weighting.class_term_options import ClassTermOptions
 def ctfidf_cli(
     inputs: Inputs, classes: ClassTermOptions, tokens: TokenOptions, out: OutputFlags, read: ReadOptions, run: RunFlags
 ) -> None:
-    """Weigh terms by class: which words tell the classes apart.
+    """Weight terms by class: the words that distinguish the classes.
 
-    c-tf-idf: tf / words of the class · ln(1 + A / tf of the term), A = mean words per class; or the importance score,
-    or log-odds against all other classes with a Dirichlet prior and z-scores; --target compares two classes by it, with
-    G², effect sizes and dispersion. The classes are the values of any column, or pairs of values; documents without a value
-    (or of topic -1) are left out. Tokens are made when they are missing. Prints the ten strongest terms of each class; with
-    -o a table (class, rank, term, weight …) is written. INPUT can be a run: then its corpus is read again and cut as it
-    was, and the columns of its documents are there, such as topic.
+    The default is c-tf-idf: tf / words of the class · ln(1 + A / tf of the term), where A is the mean number of words per
+    class. --weighting chooses the importance score, or keyness (log-odds against all other classes with a Dirichlet prior and
+    z-scores). --target compares two classes by keyness, with G², effect sizes and dispersion.
+
+    The classes are the values of a column, or pairs of values of two columns. Documents without a value, or with topic -1, are
+    left out. Missing tokens are computed. The ten strongest terms of each class are printed, and -o writes a table (class,
+    rank, term, weight …). INPUT can be a run: nlpkit then reads and tokenises its corpus again, and columns such as topic are
+    available.
 
     \b
     Examples:

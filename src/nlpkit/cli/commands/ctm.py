@@ -23,7 +23,7 @@ def ctm_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit a neural topic model from sentence embeddings (ZeroShotTM, CombinedTM) or words (ProdLDA).
+    """Fit a neural topic model (ZeroShotTM, CombinedTM, ProdLDA).
 
     \b
     Examples:
@@ -31,18 +31,19 @@ def ctm_cli(
       nlpkit ctm data/samples/news.jsonl --k 8 --iterations 20 --inference combined -o combined/
       nlpkit ctm data/samples/news.jsonl --k 8 --iterations 20 --inference bow -o prodlda/
 
-    A contextualized topic model (Bianchi, Terragni and Hovy 2021): a neural network reads the topics of a document from its
-    embedding, with --inference combined also from its words, with bow from these alone, and is trained to give its words
-    back (ProdLDA, Srivastava and Sutton 2017). It takes minutes where lda-gibbs takes seconds. A model of embeddings of many
-    languages gives texts in all of them the topics of one.
+    The model is a contextualized topic model (Bianchi, Terragni and Hovy 2021). A neural network infers the topics of a
+    document from its embedding (zeroshot), from embedding and words (--inference combined), or from words alone (bow). It is
+    trained to reconstruct the words (ProdLDA, Srivastava and Sutton 2017). With a multilingual embedding model, texts in all
+    its languages share the topics. Training takes minutes where lda-gibbs takes seconds.
 
-    Columns embedding and tokens are used, else made. Needs the extra 'neural'; `nlpkit predict RUN NEW` gives new documents
-    its topics. The result is the same on any number of threads. Leaves a run directory with topics.parquet,
-    topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.ctm/ in the current directory.
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.ctm/ in the current directory. `nlpkit predict RUN NEW` assigns topics to new documents. Existing columns
+    'embedding' and 'tokens' are reused. The result does not depend on the number of threads. The command needs the extra
+    'neural'.
 
-    --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity (of the topics as a mixture), coherence and
-    more of each, and keep the number of the highest score, a mean of them.
+    --k auto and --k lo:hi try several numbers of topics. nlpkit prints held-out perplexity (of the topics as a mixture),
+    coherence and other scores for each, and keeps the number with the highest mean score.
 
-    This is not the correlated topic model, which is `nlpkit stm` without covariates.
+    For the correlated topic model, which is also called CTM, use `nlpkit stm` without covariates.
     """
     fit_mixture("ctm", inputs, out, model, terms, tokens, read, run, checkpoints, encoder=embeddings)

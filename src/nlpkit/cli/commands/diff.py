@@ -23,18 +23,18 @@ class OverlapTable:
 
 
 def diff_cli(
-    first: Annotated[Path, Argument("Run directory of a topic model, the earlier one.", metavar="A"), READ],
-    second: Annotated[Path, Argument("Run directory of a topic model, the later one.", metavar="B"), READ],
+    first: Annotated[Path, Argument("Run directory of the earlier topic model.", metavar="A"), READ],
+    second: Annotated[Path, Argument("Run directory of the later topic model.", metavar="B"), READ],
     options: DiffOptions,
     out: OutputFlags,
     side: OverlapTable,
     run: RunFlags,
 ) -> None:
-    """Compare the topics of two runs: matched, split, merged, vanished, new.
+    """Compare two runs: matched, split, merged, vanished and new topics.
 
-    The runs may be of any topic models: two seeds, two numbers of topics, last year's and this year's corpus, bertopic and
-    LDA. Where they share documents, by id, topics are compared by them; else by their words. A topic is split where two or more
-    topics of B come from it, merged where two or more of A go into one.
+    The runs may come from any topic models: two seeds, two numbers of topics, last year's and this year's corpus, bertopic and
+    LDA. If the runs share documents (by id), topics are compared by documents; otherwise by words. A topic of A is split if two
+    or more topics of B come from it. A topic of B is merged if two or more topics of A go into it.
 
     \b
     Examples:

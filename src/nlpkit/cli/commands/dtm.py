@@ -21,7 +21,7 @@ def dtm_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit a dynamic topic model: topics whose words drift over dates.
+    """Fit a dynamic topic model: topics whose words change over time.
 
     \b
     Examples:
@@ -29,17 +29,17 @@ def dtm_cli(
       nlpkit dtm data/samples/news.jsonl --k 4 --every "2 months" --chain-variance 0.005 -o slower/
       nlpkit dtm data/samples/news.jsonl --k 4:8:4 --every quarter --iterations 10 -o dtm-k/
 
-    Each topic has its own words in each period, and they move by a random walk from one period to the next (Blei and Lafferty
-    2006): a topic stays one topic while what is said of it changes. --chain-variance tells how far. Documents without a date are
-    left out and listed; periods without documents lie between their neighbours.
+    Each topic has its own words in each period. They follow a random walk from period to period (Blei and Lafferty 2006), so a
+    topic stays the same topic while its vocabulary changes. --chain-variance sets how fast. Documents without a date are left
+    out and listed. Periods without documents are interpolated.
 
-    The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory as lda-gibbs
-    does, its topics averaged over time, with topic_terms_over_time.parquet, topic_changes.parquet and periods.parquet; without
-    -o it is <input>.dtm/ in the current directory. `nlpkit predict RUN NEW` gives new documents the topics that their words
-    have at their date, or in the nearest period.
+    The command writes a run directory as lda-gibbs does, with topics averaged over time. It also has
+    topic_terms_over_time.parquet, topic_changes.parquet and periods.parquet. Without -o, it is <input>.dtm/ in the current
+    directory. `nlpkit predict RUN NEW` assigns topics to new documents, with the words of their date or of the nearest period.
+    An existing column 'tokens' is reused. The result does not depend on the number of threads.
 
-    --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity, coherence, stability and more of each,
-    and keep the number of the highest score, a mean of them.
+    --k auto and --k lo:hi try several numbers of topics. nlpkit prints held-out perplexity, coherence, stability and other
+    scores for each, and keeps the number with the highest mean score.
     """
     from nlpkit.cli.render.dtm import show_dynamic
     from nlpkit.topics.options import NumberOfTopics

@@ -20,7 +20,7 @@ class PlotFlags:
 
     plot: Annotated[
         Path | None,
-        Param("Draw the shares of the twelve largest topics at the values of --of (.svg .pdf .png).", metavar="FILE"),
+        Param("Draw the shares of the twelve largest topics by the values of --of (.svg .pdf .png).", metavar="FILE"),
         WRITTEN,
     ] = None
 
@@ -32,20 +32,20 @@ def effects_cli(
     run: RunFlags,
     picture: PlotFlags,
 ) -> None:
-    """Estimate the effects of columns of documents on their topics, by a structural topic model.
+    """Estimate effects of variables on topics (structural topic model).
 
-    Shares of topics are drawn from the posterior of each document and regressed on the covariates, draw by draw; estimates and
-    intervals are those of all draws together (estimateEffect of the R package stm). Without --of, coefficients of every
-    topic; with it, shares of topics at each value of a column, and the difference to its first value.
+    nlpkit draws topic shares from the posterior of each document and regresses each draw on the covariates. Estimates and
+    intervals combine all draws (as estimateEffect in the R package stm). Without --of, the table shows the coefficients of
+    every topic. With --of, it shows topic shares at each value of a column and the difference from the first value.
+
+    --permutations 100 tests whether an effect could be chance. The model is fitted again with the two values of --of permuted
+    over the documents. The effect is then compared with the effects in these fits. This needs the documents of the fit.
 
     \b
     Examples:
       nlpkit effects stm/
       nlpkit effects stm/ --of label -o label.csv --plot label.svg
       nlpkit effects stm-dates/ --of date -o dates.parquet
-
-    --permutations 100 asks whether an effect can be chance: the model is fitted again with the two values of --of permuted over
-    the documents, which the run finds where they were, and the effect is set beside those of these fits.
     """
     target = out.given_table_target("effects.csv")
     if picture.plot is not None:
@@ -57,7 +57,8 @@ def effects_cli(
         check_target(check_picture_name(picture.plot, "effects"), force=out.force)
         if effects.permutations is not None:
             raise UsageError(
-                "`plot` draws shares at values, which `permutations` does not give; leave one out", parameter="plot"
+                "`plot` draws shares by value, and `permutations` does not compute them; leave one out",
+                parameter="plot",
             )
     if run.dry_run:
         from nlpkit.workflows.permutations import permutation_cost

@@ -19,7 +19,7 @@ def embed_words_cli(
     out: OutputFlags,
     save_word2vec: Annotated[
         Path | None,
-        Param("File of the vectors in word2vec's format: .txt, .vec or .bin.", metavar="FILE", panel="Output"),
+        Param("File of the vectors in word2vec format (.txt, .vec or .bin).", metavar="FILE", panel="Output"),
         WRITTEN,
     ] = None,
     embedding: WordEmbeddingOptions,
@@ -27,7 +27,7 @@ def embed_words_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Learn vectors of words from documents: word2vec, fastText, GloVe, PMI-SVD, doc2vec.
+    """Learn word vectors: word2vec, fastText, GloVe, PMI-SVD, doc2vec.
 
     \b
     Examples:
@@ -35,12 +35,12 @@ def embed_words_cli(
       nlpkit embed-words data/samples/news.jsonl --method glove --save-word2vec glove.txt -o glove/
       nlpkit embed-words data/samples/news.jsonl --method pmi-svd --window 2 --context -o pmi/
 
-    A column tokens is used, else all words of the texts; stop words stay unless --stop-words auto. Leaves a run directory with
-    words.parquet (word, count, embedding), and with doc2vec documents.parquet; without -o it is <input>.embed-words/ in the
-    current directory. `nlpkit words` answers questions about it, `nlpkit evaluate --vectors` takes it.
+    An existing column 'tokens' is used; otherwise all words of the texts. Stop words are kept unless you set --stop-words auto.
+    The command writes a run directory with words.parquet (word, count, embedding), and for doc2vec documents.parquet. Without
+    -o, it is <input>.embed-words/ in the current directory. `nlpkit words` queries it, and `nlpkit evaluate --vectors` uses it.
 
-    The result is the same on any number of threads. gensim learns all methods but glove and pmi-svd, on one thread; --workers N
-    is faster and gives other vectors each time.
+    The result does not depend on --threads. gensim learns all methods except glove and pmi-svd, on one thread. --workers N is
+    faster, but gives different vectors each time.
     """
     from nlpkit.cli.render.embed_words import show_embedding
     from nlpkit.io.word_vectors import check_word2vec_name

@@ -21,7 +21,7 @@ def etm_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit the embedded topic model (ETM): topics in the space of word vectors.
+    """Fit the embedded topic model (ETM): topics based on word vectors.
 
     \b
     Examples:
@@ -29,16 +29,16 @@ def etm_cli(
       nlpkit etm data/samples/news.jsonl --k 8 --iterations 20 --tune -o tuned/
       nlpkit etm data/samples/news.jsonl --k 8 --iterations 20 --vectors random -o learned/
 
-    The embedded topic model (Dieng, Ruiz and Blei 2020): topics are vectors among those of the words, and a word is the more
-    probable in a topic the nearer it is; a neural network reads the topics of a document from its words. --vectors names a
-    run of embed-words or a file of word vectors; without it they are learned from the documents themselves (PMI-SVD), and
-    stay as they are unless --tune is given. It takes minutes where lda-gibbs takes seconds.
+    Topics are vectors in the space of the word vectors (Dieng, Ruiz and Blei 2020). The nearer a word is to a topic, the more
+    probable it is in that topic. A neural network infers the topics of a document from its words. --vectors takes a run of
+    embed-words or a file of word vectors. Without it, they are learned from the documents (PMI-SVD). The vectors stay fixed
+    unless you set --tune. Training takes minutes where lda-gibbs takes seconds.
 
-    A column tokens is used, else made. Needs the extra 'neural'; `nlpkit predict RUN NEW` gives new documents its topics. The
-    result is the same on any number of threads. Leaves a run directory with topics.parquet, topic_terms.parquet,
-    doc_topics.parquet and more; without -o it is <input>.etm/ in the current directory.
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.etm/ in the current directory. `nlpkit predict RUN NEW` assigns topics to new documents. An existing column 'tokens'
+    is reused. The result does not depend on the number of threads. The command needs the extra 'neural'.
 
-    --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity, coherence and more of each, and keep the
-    number of the highest score, a mean of them.
+    --k auto and --k lo:hi try several numbers of topics. nlpkit prints held-out perplexity, coherence and other scores for
+    each, and keeps the number with the highest mean score.
     """
     fit_mixture("etm", inputs, out, model, terms, tokens, read, run, checkpoints)

@@ -16,8 +16,8 @@ from nlpkit.parameters import READ, Param
 Targets = Annotated[
     list[str] | None,
     Argument(
-        "Run directories, topics of other tools, or tables with labels and predictions; several are compared. Without one: "
-        "the only run in this folder.",
+        "Run directories, topics of other tools, or tables with labels and predictions. Several are compared. "
+        "Default: the only run in this folder.",
         metavar="TARGET",
     ),
     READ,
@@ -25,15 +25,13 @@ Targets = Annotated[
 Reference = Annotated[
     list[str] | None,
     Param(
-        "Corpus to count words in; default: that of the fit. Repeat it for several files.",
+        "Corpus in which words are counted. Default: the corpus of the fit. Repeat the option for several files.",
         metavar="DOCS",
         panel=TARGETS,
     ),
     READ,
 ]
-HeldOut = Annotated[
-    list[str] | None, Param("Documents for perplexity that no fit has seen.", metavar="DOCS", panel=TARGETS), READ
-]
+HeldOut = Annotated[list[str] | None, Param("Held-out documents for perplexity.", metavar="DOCS", panel=TARGETS), READ]
 
 
 def evaluate_cli(
@@ -48,16 +46,18 @@ def evaluate_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Score topic models and predictions; gates for CI.
+    """Score topic models and predictions, and gate CI jobs.
 
-    A run directory is scored on the corpus it was fitted to, or on --reference: coherence (NPMI with -1 for words that
-    never meet, C_V, PMI, UMass, C_P), diversity, significance, fit; against the labels of its documents; several runs by
-    --stability. Topics of other tools (a topic a line, OCTIS, MALLET, gensim, tomotopy, stm, CSV) need --reference. A table
-    with columns label and prediction gives accuracy, precision, recall, F and calibration; one with label and topic NMI,
-    AMI, ARI, purity. Every score has its definition and, where one can be had, an interval; several targets are compared.
+    A run directory is scored on the corpus of its fit, or on --reference. The scores are coherence (NPMI with -1 for words that
+    never co-occur, C_V, PMI, UMass, C_P), diversity, significance, fit, and agreement with labels. --stability compares several
+    runs. Topics of other tools need --reference (one topic per line, OCTIS, MALLET, gensim, tomotopy, stm, CSV).
 
-    --fail-under npmi=0.05 makes it a step of a CI job; --baseline compares scores with earlier ones. Tasks for people, their
-    answers and the agreement of coders: nlpkit annotate.
+    A table with columns label and prediction gives accuracy, precision, recall, F and calibration. A table with label and topic
+    gives NMI, AMI, ARI and purity. Every score comes with its definition and, where one can be computed, an interval. Several
+    targets are compared.
+
+    --fail-under npmi=0.05 makes the command a step of a CI job. --baseline compares scores with earlier ones. For tasks for
+    people and agreement between coders, use `nlpkit annotate`.
 
     \b
     Examples:

@@ -15,18 +15,20 @@ def explain_transformer_cli(
     *,
     example: Annotated[
         Path | None,
-        Argument("TOML file with words and matrices; default: the lecture's example.", metavar="EXAMPLE"),
+        Argument("TOML file with words and matrices. Default: a built-in example.", metavar="EXAMPLE"),
         READ,
     ] = None,
     options: TransformerOptions,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Calculate a transformer by hand: every matrix of an encoder and a decoder layer, with its formula.
+    """Compute a transformer by hand, matrix by matrix.
 
-    Embedding, positional encoding, Q, K, V, scores, softmax, Z, add and norm, feed-forward network, masks for padding and for what
-    comes later, cross-attention, and the next word. Without a file it is the lecture's example, compared with the numbers that the
-    slides print; weights that an example lacks are drawn by --seed. -o takes a page (.html, .md) or a table (.parquet, .csv …).
+    nlpkit prints every matrix of an encoder and a decoder layer with its formula: embedding, positional encoding, Q, K, V,
+    scores, softmax, Z, add and norm, feed-forward network, the padding and look-ahead masks, cross-attention, and the next
+    word. Without a file, it computes a published example (after Khan 2023, "Understanding Transformers: A Step-by-Step Math
+    Example") and compares it with the printed numbers. Weights missing from an example are drawn with --seed. -o writes a page
+    (.html, .md) or a table (.parquet, .csv …).
 
     \b
     Examples:

@@ -19,11 +19,11 @@ def export_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Write the topics of a run for spreadsheets, Gephi, BERTopic, pyLDAvis or R.
+    """Export topics to spreadsheets, Gephi, BERTopic, pyLDAvis or R.
 
-    One workbook with topics, words, documents and their topics; the same as CSV or JSON; a network of topics and words;
-    a folder that BERTopic.load reads, without a pickle; what pyLDAvis shows; tables with the names of R's tidytext and a
-    script that loads them.
+    The formats are: a workbook with topics, words and documents; the same as CSV or JSON; a network of topics and words for
+    Gephi; a folder for BERTopic.load (no pickle); input for pyLDAvis; and tables named as in R's tidytext, with a script that
+    loads them.
 
     \b
     Examples:
@@ -37,7 +37,7 @@ def export_cli(
 
     if out.output is None or out.output == "-":
         raise UsageError(
-            "an export is a file or a folder; give -o topics.xlsx, or `to` and -o FOLDER", parameter="output"
+            "no output is named for the export; give -o topics.xlsx, or `to` and -o FOLDER", parameter="output"
         )
     form = export_form(out.output, options)
     if run.dry_run:

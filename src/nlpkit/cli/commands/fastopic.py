@@ -23,7 +23,7 @@ def fastopic_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit FASTopic: topics and words as vectors in the space of sentence embeddings, by optimal transport.
+    """Fit FASTopic: topics from sentence embeddings by optimal transport.
 
     \b
     Examples:
@@ -31,16 +31,16 @@ def fastopic_cli(
       nlpkit fastopic data/samples/questions.jsonl --k 2:4 -o chosen/
       nlpkit fastopic data/samples/questions.jsonl --k 4 --theta-temp 0.2 -o clearer/
 
-    FASTopic (Wu et al. 2024) learns a vector for each topic and each word in the space of the embeddings of the documents, and
-    moves documents to topics and topics to words at low cost (Sinkhorn's algorithm), so that the words of the documents come
-    out. A fit takes seconds for thousands of documents, beside the embeddings. It needs no training of a network, and topics
-    of new texts are those of their embeddings alone, whatever their words.
+    FASTopic (Wu et al. 2024) learns a vector for each topic and each word in the space of the document embeddings. It moves
+    documents to topics and topics to words at low cost (Sinkhorn's algorithm), so that the words of the documents are
+    reproduced. No network is trained: a fit takes seconds for thousands of documents, plus the embeddings. Topics of new texts
+    depend on their embeddings only.
 
-    Columns embedding and tokens are used, else made; embeddings need the extra 'neural'. The result is the same on any number of
-    threads. Leaves a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is
-    <input>.fastopic/ in the current directory.
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.fastopic/ in the current directory. Existing columns 'embedding' and 'tokens' are reused; computing embeddings needs
+    the extra 'neural'. The result does not depend on the number of threads.
 
-    --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity (of the topics as a mixture), coherence and
-    more of each, and keep the number of the highest score, a mean of them.
+    --k auto and --k lo:hi try several numbers of topics. nlpkit prints held-out perplexity (of the topics as a mixture),
+    coherence and other scores for each, and keeps the number with the highest mean score.
     """
     fit_mixture("fastopic", inputs, out, model, terms, tokens, read, run, checkpoints, encoder=embeddings)

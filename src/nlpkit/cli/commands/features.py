@@ -18,11 +18,11 @@ def features_cli(
     sharing: ShardOptions,
     run: RunFlags,
 ) -> None:
-    """Make a table of text features: counts, shares, readability, words of a lexicon.
+    """Make a table of text features: counts, readability, lexicon words.
 
-    The output is the documents with a column for each feature, for any model in R, Excel or scikit-learn, or for nlpkit classify
-    --feature-cols. A count of an empty text is 0; a share or mean of nothing is empty. The guide lists all features with their
-    formulas.
+    The output is the documents with one column per feature. Any model in R, Excel or scikit-learn can use it, and so can nlpkit
+    classify --feature-cols. Counts of an empty text are 0; shares and means over nothing are left empty. The guide lists all
+    features with their formulas.
 
     \b
     Examples:

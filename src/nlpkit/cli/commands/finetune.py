@@ -34,14 +34,18 @@ def finetune_cli(
     Examples:
       nlpkit finetune data/samples/questions.jsonl --shots 4 -o tuned/
       nlpkit finetune data/samples/questions.jsonl --method "head,lora(r=4)" --max-steps 9 -o both/
-      nlpkit finetune data/samples/questions.jsonl --method head --protocol course --totals 8 -o all/
+      nlpkit finetune data/samples/questions.jsonl --method head --protocol majority --totals 8 -o all/
 
-    The labels decide the task: one class, several labels (a column of lists), numbers, or a label for each word; --pair-col reads
-    sentence pairs, --context the neighbours of a text. Scores are those of --test, --split, --cv or a fifth of the documents that
-    is held out, beside the majority class. Several methods, --shots, --totals or --seeds are compared in one table, with --protocol
-    course on 5 samples with 5 trainings each; `nlpkit plot RUN ranks` draws how the methods rank. Leaves a run directory
-    (<input>.finetune/ without -o) with metrics.json, curve.jsonl and the model in the format of transformers, peft or
-    sentence-transformers. Ctrl-C leaves a checkpoint, which --resume continues.
+    The labels decide the task: one class, several labels (a column of lists), numbers, or a label for each word. --pair-col
+    reads sentence pairs, and --context adds neighbouring texts. Scores come from --test, --split, --cv, or a held-out fifth of
+    the documents. The majority class is shown as the baseline.
+
+    Several methods, --shots, --totals or --seeds are compared in one table. --protocol majority compares them on 5 samples
+    with 5 trainings each, and `nlpkit plot RUN ranks` draws how the methods rank.
+
+    The command writes a run directory with metrics.json, curve.jsonl and the model in the format of transformers, peft or
+    sentence-transformers. Without -o, it is <input>.finetune/ in the current directory. Ctrl-C leaves a checkpoint, and
+    --resume continues from it.
     """
     from nlpkit.cli.render import finetune as render
     from nlpkit.cli.render.gates import finish
@@ -54,7 +58,7 @@ def finetune_cli(
     rules, compares = read_gates(gate), model.compares(data)
     if compares and replace(gate, markdown=False) != GateOptions():
         raise UsageError(
-            "gates and `junit` are for one model; a comparison has several, so take one `method` and one `shots`"
+            "gates and `junit` need a single model, and a comparison has several; use one `method` and one `shots`"
         )
     corpus = read_corpus(*inputs, options=read)
     records: dict[str, Any] = {

@@ -15,28 +15,36 @@ def generate_cli(
     *,
     model: Annotated[
         Path,
-        Argument("Run of ngram-lm or pretrain, an ARPA file, or a folder with a transformer.", metavar="RUN"),
+        Argument("Run of ngram-lm or pretrain, an ARPA file, or a transformers folder.", metavar="RUN"),
         READ,
     ],
     options: GenerateOptions,
     save_probabilities: Annotated[
         Path | None,
         Param(
-            "Also write the likeliest words in each place, with their probabilities.", metavar="FILE", panel="Output"
+            "Also write the most probable words at each position, with their probabilities.",
+            metavar="FILE",
+            panel="Output",
         ),
         TABLE_WRITTEN,
     ] = None,
     candidates: Annotated[
-        int, Param("Words of a place in that table, the chosen one apart.", metavar="N", min=1, panel="Output")
+        int,
+        Param(
+            "Number of words per position in that table, in addition to the chosen word.",
+            metavar="N",
+            min=1,
+            panel="Output",
+        ),
     ] = 5,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Write text by a language model: drawn, greedy or by beam search.
+    """Write text with a language model.
 
-    Each text begins with --prompt and ends where the model ends a sentence, or after --max-words (of a transformer: tokens). With -o
-    a table (id, text, words, log10_prob, ended) is written. The same seed gives the same texts. Greedy and beam search of a
-    transformer are those of transformers' generate. One of encoder and decoder (T5, BART) reads --prompt and writes a text for it.
+    Each text starts with --prompt. It ends where the model ends a sentence, or after --max-words (transformers: tokens). -o
+    writes a table (id, text, words, log10_prob, ended). The same seed gives the same texts. For transformers, greedy and beam
+    search work as in the transformers library. An encoder-decoder model (T5, BART) reads --prompt and writes a text for it.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ def gsdmm_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit a mixture model for short texts (GSDMM): each document has one topic.
+    """Fit a mixture model for short texts (GSDMM): one topic per document.
 
     \b
     Examples:
@@ -29,11 +29,12 @@ def gsdmm_cli(
       nlpkit gsdmm data/samples/news.jsonl --k 30 --eta 0.05 --iterations 30 -o small/
       nlpkit gsdmm data/samples/news.jsonl --k 10:30:10 --iterations 20 -o gsdmm-k/
 
-    Gibbs sampling of the Dirichlet multinomial mixture (Yin and Wang 2014), for titles, tweets and queries, in which LDA finds
-    too few words to mix topics. --k is the most topics there can be: those whose documents leave are gone at the end.
+    Use it for titles, tweets and queries, which have too few words for the topic mixtures of LDA. The method is Gibbs sampling
+    of the Dirichlet multinomial mixture (Yin and Wang 2014). --k is the maximum number of topics: topics that lose all
+    documents are dropped.
 
-    The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory with
-    topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.gsdmm/ in the current
-    directory. `nlpkit predict RUN NEW` gives new documents its topics.
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.gsdmm/ in the current directory. `nlpkit predict RUN NEW` assigns topics to new documents. An existing column
+    'tokens' is reused. The result does not depend on the number of threads.
     """
     fit_mixture("gsdmm", inputs, out, model, terms, tokens, read, run, checkpoints)

@@ -21,7 +21,7 @@ def hdp_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit a mixture of topics whose number is found with them (HDP).
+    """Fit HDP: LDA that also finds the number of topics.
 
     \b
     Examples:
@@ -29,12 +29,12 @@ def hdp_cli(
       nlpkit hdp data/samples/news.jsonl --eta 0.3 --min-share 0.01 --iterations 100 -o few/
       nlpkit hdp data/samples/news.jsonl --alpha 1 --gamma 1 --iterations 100 -o fixed/
 
-    Gibbs sampling of a hierarchical Dirichlet process (Teh et al. 2006): LDA whose topics come and go. There is no --k: the
-    number follows from the corpus, --eta and the concentrations, which are drawn, too, unless they are given. Topics with
-    less than --min-share of the tokens are left out at the end, and the result says how many.
+    The method is Gibbs sampling of a hierarchical Dirichlet process (Teh et al. 2006). There is no --k: topics are added and
+    removed during sampling. The number depends on the corpus, on --eta and on the concentrations, which are sampled too unless
+    you set them. Topics with less than --min-share of the tokens are left out at the end, and nlpkit reports how many.
 
-    The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory with
-    topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.hdp/ in the current
-    directory. `nlpkit predict RUN NEW` gives new documents its topics.
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.hdp/ in the current directory. `nlpkit predict RUN NEW` assigns topics to new documents. An existing column 'tokens'
+    is reused. The result does not depend on the number of threads.
     """
     fit_mixture("hdp", inputs, out, model, terms, tokens, read, run, checkpoints)

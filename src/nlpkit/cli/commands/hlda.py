@@ -21,7 +21,7 @@ def hlda_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit a tree of topics that grows with the documents (hierarchical LDA).
+    """Fit a tree of topics (hierarchical LDA).
 
     \b
     Examples:
@@ -29,13 +29,13 @@ def hlda_cli(
       nlpkit hlda data/samples/news.jsonl --eta 1 --iterations 100 -o coarse/
       nlpkit hlda data/samples/news.jsonl --depth 2 --gamma 0.1 --iterations 50 -o flat/
 
-    Gibbs sampling of hierarchical LDA (Blei, Griffiths and Jordan 2010): each document is on a path of --depth topics from the
-    root to a leaf, and each of its words comes from one of them. There is no --k: branches begin and end as documents
-    choose among them by the nested Chinese restaurant process.
+    Each document follows a path of --depth topics from the root to a leaf (Blei, Griffiths and Jordan 2010). Each of its words
+    comes from one of these topics. There is no --k: branches are added and removed as documents choose among them (nested
+    Chinese restaurant process, Gibbs sampling).
 
-    The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory with
-    topics.parquet, layers.parquet (the tree), doc_topics.parquet and more, and the path of each document in the columns
-    layer_0, layer_1 … of documents.parquet; `nlpkit info RUN --tree` shows the tree, `nlpkit predict RUN NEW` gives new
-    documents a path. Without -o the run is <input>.hlda/ in the current directory.
+    The command writes a run directory with topics.parquet, layers.parquet (the tree), doc_topics.parquet and more. The columns
+    layer_0, layer_1 … of documents.parquet hold the path of each document. Without -o, it is <input>.hlda/ in the current
+    directory. `nlpkit info RUN --tree` shows the tree, and `nlpkit predict RUN NEW` assigns a path to new documents. An
+    existing column 'tokens' is reused. The result does not depend on the number of threads.
     """
     fit_mixture("hlda", inputs, out, model, terms, tokens, read, run, checkpoints)

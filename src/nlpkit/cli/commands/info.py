@@ -11,15 +11,16 @@ from nlpkit.parameters import Param
 
 def info_cli(
     path: Annotated[str, Argument("A run directory, a corpus, or any file that nlpkit wrote.", metavar="FILE|RUN")],
-    tree: Annotated[bool, Param("The topics of each layer of a topic model as a tree, and nothing else.")] = False,
+    tree: Annotated[bool, Param("Only show the topics of each layer as a tree.")] = False,
     *,
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Say what a file or run directory holds and how it was made.
+    """Show what a file or run directory holds and how it was made.
 
-    Any corpus, and any file or folder that nlpkit writes: tables, matrices, scores, checkpoints, models. Kind, schema, rows,
-    columns, parameters in force, inputs with their sha256, sizes, seconds; for a run its topics too.
+    It reads any corpus, and any file or folder that nlpkit writes: tables, matrices, scores, checkpoints, models. It shows
+    kind, schema, rows, columns, parameters, inputs with their sha256, sizes and seconds. For a topic model it also shows the
+    topics.
 
     \b
     Examples:

@@ -22,13 +22,16 @@ class PlotFlags:
 
     plot: Annotated[
         Path | None,
-        Param("Draw where the hits lie in each document, or in each class of --by (.svg .png .html).", metavar="FILE"),
+        Param(
+            "Draw the positions of the hits in each document, or in each class of --by (.svg .png .html).",
+            metavar="FILE",
+        ),
         WRITTEN,
     ] = None
 
 
 def kwic_cli(
-    pattern: Annotated[str, Argument("Regular expression (Python's re) or, with --glob, words.", metavar="PATTERN")],
+    pattern: Annotated[str, Argument("Regular expression (Python's re), or words with --glob.", metavar="PATTERN")],
     inputs: Inputs,
     out: OutputFlags,
     read: ReadOptions,
@@ -38,11 +41,12 @@ def kwic_cli(
 ) -> None:
     """Show every match of a pattern in its context.
 
-    The pattern is searched in the text as it is: umlauts and letters of all scripts are letters, ^ and $ are the ends
-    of a line, \\b of a word; an empty match is none. With -o a table (id, start, end, left, match, right, and the columns of
-    --show-cols) is written, places in characters. With --in tokens a column of words is searched, with blanks between them,
-    and places are words. With --by the pattern is scored as a classifier: a document that matches is predicted to be of the
-    class.
+    The pattern is applied to the unchanged text. Letters of all scripts count as letters, ^ and $ match the ends of a line, and
+    \\b the ends of a word. Empty matches are ignored. -o writes a table (id, start, end, left, match, right, and the columns of
+    --show-cols) with positions in characters.
+
+    --in tokens searches a column of words joined by spaces; positions are then words. --by scores the pattern as a classifier:
+    a document that matches is predicted to belong to the class.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ def labeled_lda_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit labelled LDA: a topic for each label, and each document only uses those of its labels.
+    """Fit labelled LDA: one topic for each label.
 
     \b
     Examples:
@@ -29,14 +29,14 @@ def labeled_lda_cli(
       nlpkit labeled-lda data/samples/news.jsonl --latent 2 --iterations 60 -o labeled-latent/
       nlpkit labeled-lda data/samples/news.jsonl --label-col source --iterations 60 -o sources/
 
-    Which words of a document belong to which of its labels (Ramage et al. 2009). The column holds a list of labels, labels
-    separated by --separator, or one. Topics have the names of the labels; --latent adds topics that are open to every document.
-    A document without labels may use every topic.
+    The model finds which words of a document belong to which of its labels (Ramage et al. 2009). The column holds a list of
+    labels, labels separated by --separator, or one label. Topics are named after the labels, and a document only uses the
+    topics of its own labels. --latent adds topics that are open to every document. A document without labels may use every
+    topic.
 
-    `nlpkit predict RUN NEW` gives new documents the topics of all labels, and as prediction the label that is most probable.
-
-    The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory with
-    topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.labeled-lda/ in the current
-    directory.
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.labeled-lda/ in the current directory. `nlpkit predict RUN NEW` assigns the topics of all labels to new documents,
+    and predicts the most probable label. An existing column 'tokens' is reused. The result does not depend on the number of
+    threads.
     """
     fit_mixture("labeled-lda", inputs, out, model, terms, tokens, read, run, checkpoints)

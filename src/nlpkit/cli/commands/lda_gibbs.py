@@ -32,14 +32,14 @@ def lda_gibbs_cli(
       nlpkit lda-gibbs data/samples/news.jsonl --k 4:12:4 --sweeps 100 -o lda-k/
       nlpkit lda-gibbs data/samples/news.jsonl --k 8 --prototype 10 -o prototype/
 
-    The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory with
-    topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.lda/ in the current
-    directory. `nlpkit predict RUN NEW` gives new documents its topics, `nlpkit convert RUN` writes it for MALLET and
-    pyLDAvis, `nlpkit rolling-lda` fits a time series of models.
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.lda/ in the current directory. `nlpkit predict RUN NEW` assigns topics to new documents. `nlpkit convert RUN` writes
+    the run for MALLET and pyLDAvis. `nlpkit rolling-lda` fits a time series of models. An existing column 'tokens' is reused.
+    The result does not depend on the number of threads.
 
-    --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity, coherence, stability and more of each,
-    and keep the number of the highest score, a mean of them. --prototype N fits N chains and keeps the one most like
-    the others (LDAPrototype).
+    --k auto and --k lo:hi try several numbers of topics. nlpkit prints held-out perplexity, coherence, stability and other
+    scores for each, and keeps the number with the highest mean score. --prototype N fits N chains and keeps the one most
+    similar to the others (LDAPrototype).
     """
     from nlpkit.cli.render.lda import show_lda
     from nlpkit.workflows.corpus import read_corpus

@@ -21,7 +21,7 @@ def lda_online_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit LDA by variational Bayes, batch by batch or on the whole corpus.
+    """Fit LDA by variational Bayes, in batches or on the whole corpus.
 
     \b
     Examples:
@@ -29,15 +29,15 @@ def lda_online_cli(
       nlpkit lda-online data/samples/news.jsonl --k 8 --batch-size all -o batch/
       nlpkit lda-online data/samples/news.jsonl --k 4:12:4 --iterations 10 -o lda-k/
 
-    The topics move after each batch of documents (Hoffman, Blei and Bach 2010), so that few passes are enough for a large
-    corpus; with --batch-size all once in a pass, as in the paper of Blei, Ng and Jordan (2003). Topics of `nlpkit lda-gibbs` are
-    usually better, above all of short texts, for which a larger --eta such as 0.5 helps here.
+    The topics are updated after each batch of documents (Hoffman, Blei and Bach 2010), so a few passes are enough for a large
+    corpus. With --batch-size all, they are updated once per pass (Blei, Ng and Jordan 2003). `nlpkit lda-gibbs` usually finds
+    better topics, especially in short texts. For short texts, a larger --eta such as 0.5 helps.
 
-    The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory with
-    topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.lda-online/ in the current
-    directory. `nlpkit predict RUN NEW` gives new documents its topics.
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.lda-online/ in the current directory. `nlpkit predict RUN NEW` assigns topics to new documents. An existing column
+    'tokens' is reused. The result does not depend on the number of threads.
 
-    --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity, coherence, stability and more of each,
-    and keep the number of the highest score, a mean of them.
+    --k auto and --k lo:hi try several numbers of topics. nlpkit prints held-out perplexity, coherence, stability and other
+    scores for each, and keeps the number with the highest mean score.
     """
     fit_mixture("lda-online", inputs, out, model, terms, tokens, read, run, checkpoints)

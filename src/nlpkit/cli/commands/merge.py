@@ -15,22 +15,22 @@ def merge_cli(
     *,
     parts: Annotated[
         list[str],
-        Argument("The files that a command wrote with --shard, in any order, or a folder.", metavar="PART"),
+        Argument("Files that a command wrote with --shard, in any order, or a folder of them.", metavar="PART"),
         READ,
     ],
     out: OutputFlags,
     save_vocab: Annotated[
         Path | None,
-        Param("Table of the terms that stay, of parts of preprocess: term, cf, df.", metavar="FILE"),
+        Param("Table of the terms kept (term, cf, df). For parts of preprocess.", metavar="FILE"),
         TABLE_WRITTEN,
     ] = None,
     run: RunFlags,
 ) -> None:
-    """Put the parts of a table together that a command wrote with --shard.
+    """Combine the parts of a table written with --shard.
 
-    All parts must be there, of one input, one command, one set of options and one version; the bytes of the table are those that the
-    command writes without --shard. The parts of preprocess hold all words: here those are chosen that stay (--min-df and the like),
-    by the counts of all parts. The lists of dropped rows are joined, too.
+    All parts must be present and come from the same input, command, options and version. The output has the same bytes as
+    without --shard. The parts of preprocess hold all words; merge selects the final terms (--min-df and similar options) by the
+    counts of all parts. The lists of dropped rows are combined too.
 
     \b
     Examples:

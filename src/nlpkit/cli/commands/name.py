@@ -17,13 +17,17 @@ def name_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Name the topics of a run by phrases of their documents, by people, or by a language model.
+    """Name topics by phrases, by hand, or with a language model.
 
-    --phrases takes for each topic the phrase that says most of what its words say, and needs nothing else. The language model
-    is any that speaks OpenAI's protocol: ollama, llama.cpp, vLLM or a hosted one, with its key in the environment as NLPKIT_LLM_KEY.
-    It is shown the words and the beginnings of typical documents of a topic, and must give a passage of these documents that speaks
-    for the name: the passage is looked up, and names are unique. Answers are kept by question, so a second run asks nothing and a
-    broken one goes on where it was. -o names.toml writes a file of edits for `nlpkit edit`, -o NEW/ a run with the names.
+    --phrases chooses for each topic the phrase that best covers its words, and needs no other tool. --names reads your own
+    names.
+
+    --llm asks a language model with OpenAI's protocol: ollama, llama.cpp, vLLM or a hosted model. The environment variable
+    NLPKIT_LLM_KEY holds its API key. The model sees the words of a topic and the beginnings of typical documents. It must quote
+    a passage that supports the name; nlpkit checks the quote and makes names unique. Answers are saved, so a second run asks
+    nothing and an interrupted run continues.
+
+    -o NEW/ writes a run with the names. -o names.toml writes a file of edits for `nlpkit edit`.
 
     \b
     Examples:

@@ -21,11 +21,11 @@ class FitOptions:
 
     held_out: Annotated[
         float | None,
-        Param("Keep this share of the documents out of the model and print its perplexity on them.", metavar="SHARE"),
+        Param("Hold out this share of the documents and print the perplexity on them.", metavar="SHARE"),
     ] = None
     save_arpa: Annotated[
         Path | None,
-        Param("Write the model as an ARPA file, too, which KenLM reads (.arpa or .arpa.gz).", metavar="FILE"),
+        Param("Also write the model as an ARPA file for KenLM (.arpa or .arpa.gz).", metavar="FILE"),
         WRITTEN,
     ] = None
 
@@ -41,9 +41,9 @@ def ngram_lm_cli(
 ) -> None:
     """Fit an n-gram language model: Kneser-Ney, Witten-Bell, backoff, add-k.
 
-    Texts are cut into sentences, from <s> to </s>, and all their words count; the tokens of a table are one sentence a row. The model
-    gives each word a probability from the words before it. nlpkit predict RUN NEW adds the probability and perplexity of documents as
-    columns, nlpkit generate RUN writes text.
+    Texts are split into sentences, from <s> to </s>, and all words count. If the table has tokens, each row is one sentence.
+    The model predicts each word from the words before it. `nlpkit predict RUN NEW` adds the probability and perplexity of
+    documents as columns, and `nlpkit generate RUN` writes text.
 
     \b
     Examples:

@@ -20,7 +20,7 @@ def nmf_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Factorise document-term weights into topics without negative numbers (NMF).
+    """Find topics by non-negative matrix factorisation (NMF).
 
     \b
     Examples:
@@ -28,14 +28,14 @@ def nmf_cli(
       nlpkit nmf data/samples/news.jsonl --k 8 --loss kullback-leibler -o nmf-kl/
       nlpkit nmf data/samples/news.jsonl --k 4:12:4 -o nmf-k/
 
-    scikit-learn's NMF: the factors of tf-idf are divided by their sums, so that they are read as probabilities of words
-    in topics and of topics in documents. Fast, and hardly dependent on the seed; it is no model of probabilities.
+    The method is scikit-learn's NMF on tf-idf weights. The factors are divided by their sums, so that they read as shares of
+    words in topics and of topics in documents. It is fast and hardly depends on the seed, but it is not a probability model.
 
-    The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory with
-    topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.nmf/ in the current
-    directory. `nlpkit predict RUN NEW` gives new documents its topics.
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.nmf/ in the current directory. `nlpkit predict RUN NEW` assigns topics to new documents. An existing column 'tokens'
+    is reused. The result does not depend on the number of threads.
 
-    --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity, coherence, stability and more of each,
-    and keep the number of the highest score, a mean of them.
+    --k auto and --k lo:hi try several numbers of topics. nlpkit prints held-out perplexity, coherence, stability and other
+    scores for each, and keeps the number with the highest mean score.
     """
     fit_mixture("nmf", inputs, out, model, terms, tokens, read, run)

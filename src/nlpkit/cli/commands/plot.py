@@ -13,18 +13,19 @@ def plot_cli(
     source: Annotated[
         str, Argument("Run directory of a topic model, a classifier or a comparison.", metavar="RUN"), READ
     ],
-    what: Annotated[str, Argument("What the picture shows, such as map or over-time.", metavar="WHAT")],
+    what: Annotated[str, Argument("Chart to draw, such as map or over-time.", metavar="WHAT")],
     options: PlotOptions,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Draw one picture of a run for a paper: SVG, PDF or PNG.
+    """Draw one figure of a run: SVG, PDF or PNG.
 
-    WHAT is, of a topic model: map (documents in the plane with the names of the topics), topics (words as bars), similarity (heat
-    map), correlations (a network), tree (of hlda that of the model, else which topics merge at which distance), over-time (lines
-    with intervals), stream, by-column, number (the scores of each number of topics), wordcloud (PNG); of a classifier: confusion,
-    calibration, learning; of a comparison by finetune: ranks. Fonts are embedded; the same run gives the same bytes.
-    `nlpkit stats --plot` draws the laws of Zipf and Heaps.
+    WHAT names the chart. For a topic model: map (documents with topic names), topics (words as bars), similarity (heat map),
+    correlations (network), tree (the tree of hlda, or how topics merge), over-time (lines with intervals), stream, by-column,
+    number (scores by number of topics), wordcloud (PNG). For a classifier: confusion, calibration, learning. For a comparison
+    by finetune: ranks.
+
+    Fonts are embedded, and the same run gives the same bytes. `nlpkit stats --plot` draws the laws of Zipf and Heaps.
 
     \b
     Examples:
@@ -39,7 +40,7 @@ def plot_cli(
 
     name = check_plot(what)
     if out.output is None:
-        raise UsageError(f"say where to write: -o {name}.svg", parameter="output")
+        raise UsageError(f"no output is named; add -o {name}.svg", parameter="output")
     target = check_picture_name(out.output, name)
     check_target(target, force=out.force)
     if run.dry_run:

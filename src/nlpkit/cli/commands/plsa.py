@@ -28,14 +28,14 @@ def plsa_cli(
       nlpkit plsa data/samples/news.jsonl --k 8 --tempered -o tempered/
       nlpkit plsa data/samples/news.jsonl --k 4:12:4 -o plsa-k/
 
-    Expectation maximisation of the probability of the words of each document, a mixture of topics without priors. It
-    fits a document as closely as it can, and overfits where LDA does not: --tempered holds against it.
+    As in LDA, each document is a mixture of topics, but without priors. The model is fitted by expectation maximisation. It
+    fits the documents as closely as possible and overfits where LDA does not. --tempered reduces the overfitting.
 
-    The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory with
-    topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.plsa/ in the current
-    directory. `nlpkit predict RUN NEW` gives new documents its topics.
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.plsa/ in the current directory. `nlpkit predict RUN NEW` assigns topics to new documents. An existing column
+    'tokens' is reused. The result does not depend on the number of threads.
 
-    --k auto and --k lo:hi fit several numbers of topics, print held-out perplexity, coherence, stability and more of each,
-    and keep the number of the highest score, a mean of them.
+    --k auto and --k lo:hi try several numbers of topics. nlpkit prints held-out perplexity, coherence, stability and other
+    scores for each, and keeps the number with the highest mean score.
     """
     fit_mixture("plsa", inputs, out, model, terms, tokens, read, run)

@@ -21,7 +21,7 @@ def predict_cli(
     model: Annotated[
         Path,
         Argument(
-            "Run directory of a topic model, a classifier, a fine-tuned or a language model; or an ARPA file.",
+            "Run directory of a topic model, classifier, fine-tuned model or language model; or an ARPA file.",
             metavar="RUN",
         ),
         READ,
@@ -34,13 +34,14 @@ def predict_cli(
     sharing: ShardOptions,
     run: RunFlags,
 ) -> None:
-    """Give new documents the topics, classes or probabilities of a saved model.
+    """Apply a saved model to new documents.
 
-    RUN is what a topic model, classify, finetune or ngram-lm wrote. The new texts are cut or embedded as those of the fit
-    were, and the output is the documents with the columns of the model: topic, topic_prob, nearest_topic and margin; prediction
-    and prediction_prob; or log10_prob, n_words, n_unknown and perplexity. A text of the fit gets the topic that it has there; text
-    unlike everything the model was fitted to gets topic -1, and the number of those is printed. Without -o the first documents
-    are shown on the screen.
+    RUN is the output of a topic model, classify, finetune or ngram-lm. New texts are tokenised or embedded as in the fit. The
+    output is the documents with the columns of the model. Topic models add topic, topic_prob, nearest_topic and margin.
+    Classifiers add prediction and prediction_prob. Language models add log10_prob, n_words, n_unknown and perplexity.
+
+    A text of the fit keeps its topic. A text unlike all training texts gets topic -1, and nlpkit prints how many there are. Without -o
+    the first documents are shown on the screen.
 
     \b
     Examples:

@@ -23,20 +23,20 @@ class PreviewOptions:
 
     PANEL: ClassVar[str] = "Preview and tables"
 
-    steps: Annotated[bool, Param("Print what would be done, in its order, and do nothing.")] = False
+    steps: Annotated[bool, Param("Print the steps in order, without doing them.")] = False
     show: Annotated[str | None, Param("Print the first N documents before and after.", metavar="N|all")] = None
     save_vocab: Annotated[
-        Path | None, Param("Table of the terms: term, cf, df; --vocab takes it.", metavar="FILE"), TABLE_WRITTEN
+        Path | None, Param("Table of the terms (term, cf, df), which --vocab can read.", metavar="FILE"), TABLE_WRITTEN
     ] = None
     save_phrases: Annotated[
-        Path | None, Param("Table of the phrases found; --phrase-file takes it.", metavar="FILE"), TABLE_WRITTEN
+        Path | None, Param("Table of the phrases found, which --phrase-file can read.", metavar="FILE"), TABLE_WRITTEN
     ] = None
     save_removed: Annotated[
-        Path | None, Param("Table of the terms that went: term, cf, df, reason.", metavar="FILE"), TABLE_WRITTEN
+        Path | None, Param("Table of the removed terms: term, cf, df, reason.", metavar="FILE"), TABLE_WRITTEN
     ] = None
     save_conllu: Annotated[
         Path | None,
-        Param("All words of the texts with lemma, part of speech and place, in CoNLL-U (spaCy).", metavar="FILE"),
+        Param("All words with lemma, part of speech and position, in CoNLL-U format (spaCy).", metavar="FILE"),
         WRITTEN,
     ] = None
 
@@ -45,7 +45,8 @@ class PreviewOptions:
         for field in fields(self):
             if getattr(self, field.name) != field.default:
                 raise UsageError(
-                    f"`{field.name}` needs all documents, and they are divided here; nlpkit merge writes the table of terms: `save_vocab`",
+                    f"`{field.name}` needs all documents, and this is one part of them; nlpkit merge writes the table "
+                    "of terms (`save_vocab`)",
                     parameter=field.name,
                 )
 
@@ -60,12 +61,14 @@ def preprocess_cli(
     preview: PreviewOptions,
     sharing: ShardOptions,
 ) -> None:
-    """Cut texts into tokens and write them as column 'tokens'.
+    """Split texts into tokens, written to the column 'tokens'.
 
-    By default: tags, addresses and numbers fall away; Unicode words are cut (don't, AT&T and
-    state-of-the-art stay whole; Chinese, Japanese and Thai give character n-grams); lower case; stop words of the
-    detected language; terms in too few or too many documents. --steps prints the plan in its order, --show 3 what
-    it does to three documents. Every input column travels along; the text itself is never altered.
+    By default, nlpkit removes tags, addresses and numbers, lowercases the texts, and splits them into Unicode words. don't,
+    AT&T and state-of-the-art stay whole; Chinese, Japanese and Thai give character n-grams. It then removes stop words of the
+    detected language, and terms in too few or too many documents.
+
+    --steps prints these steps in order, and --show 3 shows their effect on three documents. The output keeps every input
+    column, and the text itself is never changed.
 
     \b
     Examples:

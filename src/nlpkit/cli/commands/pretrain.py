@@ -24,7 +24,7 @@ def pretrain_cli(
     run: RunFlags,
     resume: Resume = False,
 ) -> None:
-    """Train a language model from scratch: LSTM, ELMo, BERT, GPT-2, T5, Mamba, Hymba and others.
+    """Train a language model from scratch: LSTM, BERT, GPT-2, T5 and others.
 
     \b
     Examples:
@@ -33,9 +33,12 @@ def pretrain_cli(
       nlpkit pretrain data/samples/questions.jsonl --tokenizer bpe --max-steps 2 -o gpt/
       nlpkit pretrain data/samples/questions.jsonl --arch "transformer(positions=rope)" --dry-run
 
-    Prints the learning curve and the perplexity of the documents that --holdout keeps out, per token and per word, and keeps the
-    parameters that were best on these. Leaves a run directory (<input>.pretrain/ without -o) that sbert-embed --model and finetune
-    --base take; model/transformers in it is loaded by transformers, of bert, gpt, t5 and mamba without nlpkit.
+    nlpkit prints the learning curve and the perplexity on the held-out documents (--holdout), per token and per word. It keeps
+    the parameters that were best on these documents. Other architectures include ELMo, Mamba and Hymba.
+
+    The command writes a run directory, which sbert-embed --model and finetune --base can use. Without -o, it is
+    <input>.pretrain/ in the current directory. transformers loads its folder model/transformers; bert, gpt, t5 and mamba do not
+    need nlpkit for that.
     """
     for record in (model, training, hardware):
         record.check()

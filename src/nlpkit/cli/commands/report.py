@@ -11,19 +11,23 @@ from nlpkit.report.options import ReportOptions
 
 
 def report_cli(
-    source: Annotated[str, Argument("Run directory to look at, or that of nlpkit compare.", metavar="RUN"), READ],
+    source: Annotated[str, Argument("Run directory, also of nlpkit compare.", metavar="RUN"), READ],
     options: ReportOptions,
     out: OutputFlags,
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Make one HTML page of a run that opens anywhere.
+    """Write a self-contained HTML report of a run.
 
-    Of a topic model: a map of the documents with topics in layers, topics with their words (by relevance λ) and typical and borderline
-    documents, shares over time and by column with intervals, the tree, distances, what was left out, and a paragraph for the methods
-    of a paper. Of a classifier or a fine-tuned model: scores with intervals, confusions, calibration, errors, learning curves. Of a
-    comparison (nlpkit compare): scores of each model by its number of topics, the words of its topics.
-    Titles and texts are read from the corpus of the run. The page needs no network and no server; whatever it shows can be saved as CSV.
+    For a topic model, the report shows a map of the documents, topics with words (by relevance λ), and typical and borderline
+    documents. It also shows shares over time and by column with intervals, the tree, distances, and what was left out. A
+    paragraph for the methods section of a paper is included.
+
+    For a classifier or a fine-tuned model, it shows scores with intervals, confusions, calibration, errors and learning curves.
+    For a comparison (nlpkit compare), it shows the scores of each model by number of topics, and the words of its topics.
+
+    Titles and texts are read from the corpus of the run. The page works offline and without a server. Everything shown can be
+    saved as CSV.
 
     \b
     Examples:

@@ -20,9 +20,7 @@ def rolling_lda_cli(
     out: OutputFlags,
     update: Annotated[
         Path | None,
-        Param(
-            "Add the documents, which are newer, to this rolling run; the output gets the longer one.", metavar="RUN"
-        ),
+        Param("Add newer documents to this rolling run. The output is the extended run.", metavar="RUN"),
     ] = None,
     rolling: RollingOptions,
     changes: ChangeOptions,
@@ -32,7 +30,7 @@ def rolling_lda_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit a time series of LDA models over dates, with changes.
+    """Fit a time series of LDA models and detect changes.
 
     \b
     Examples:
@@ -40,12 +38,12 @@ def rolling_lda_cli(
       nlpkit rolling-lda newer.jsonl --update rolling/ -o longer/
       nlpkit rolling-lda data/samples/news.jsonl --k 8 --chunks quarter --prototype 3 -o quarters/
 
-    RollingLDA (Rieger, Jentsch and Rahnenführer 2021): topics of the first period stay the same ones over time, chunk after
-    chunk, each sampled beside the memory of those before. Leaves a run directory as lda-gibbs does, with chunks.parquet,
-    topic_shares.parquet and changes.parquet; without -o it is <input>.lda/ in the current directory.
+    RollingLDA (Rieger, Jentsch and Rahnenführer 2021) keeps the topics of the first period and follows them chunk by chunk.
+    Each chunk is sampled together with the memory of earlier chunks. The command writes a run directory as lda-gibbs does, with
+    chunks.parquet, topic_shares.parquet and changes.parquet. Without -o, it is <input>.lda/ in the current directory.
 
-    --update RUN adds newer documents to a rolling run: its tables are those of one fit to all documents. All
-    other options of the model stay those of the run.
+    --update RUN adds newer documents to a rolling run. The result equals one fit to all documents. All other model options stay
+    as in the run.
     """
     from nlpkit.cli.render.rolling import show_rolling
     from nlpkit.workflows.corpus import read_corpus

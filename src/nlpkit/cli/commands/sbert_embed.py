@@ -24,15 +24,17 @@ def sbert_embed_cli(
     kind: DocumentMethodOptions,
     encoder: SbertOptions,
     sharing: ShardOptions,
-    normalize: Annotated[bool, Param("Divide each vector by its length.")] = True,
+    normalize: Annotated[bool, Param("Scale each vector to length 1.")] = True,
 ) -> None:
-    """Encode texts as sentence embeddings, column 'embedding'.
+    """Compute sentence embeddings, written to the column 'embedding'.
 
-    Any sentence-transformers model will do. The default one (English) comes as a package (extra 'minilm') and needs no
-    network, as does --model multilingual (extra 'multilingual'; 16 languages).
-    Texts are batched by length, equal texts encoded once; the bytes do not depend on the number of threads. What the
-    model cut off long texts is reported. What is done is kept beside the output until it is written, and --resume goes on
-    with it; --cache DIR keeps it for all later commands. --method mean-words and doc2vec make the column of words instead, for comparison.
+    Any sentence-transformers model works. The default model (English, extra 'minilm') and --model multilingual (16 languages,
+    extra 'multilingual') come as packages and need no network.
+
+    Identical texts are encoded once, and the bytes do not depend on the number of threads. nlpkit reports how much of long
+    texts the model could not read. Finished vectors are saved next to the output until it is written, and --resume continues
+    from them. --cache DIR keeps them for all later commands. For comparison, --method mean-words and doc2vec compute the column
+    from words.
 
     \b
     Examples:

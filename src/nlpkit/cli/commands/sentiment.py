@@ -22,11 +22,11 @@ def sentiment_cli(
     sharing: ShardOptions,
     run: RunFlags,
 ) -> None:
-    """Score the sentiment of texts by a lexicon, without training.
+    """Score sentiment with a lexicon, without training.
 
-    The output is the documents with the columns sentiment and prediction. Where they have labels, these are compared with
-    the predictions, or with the scores where labels are numbers; then -o can be left out. --lex2sent scores by doc2vec
-    spaces (Lange, Rieger & Jentsch 2024).
+    The output is the documents with the columns sentiment and prediction. If the documents have labels, nlpkit compares them
+    with the predictions (or with the scores, for numeric labels), and -o is optional. --lex2sent scores texts in doc2vec spaces
+    (Lange, Rieger & Jentsch 2024).
 
     \b
     Examples:

@@ -30,14 +30,16 @@ def similar_cli(
     read: ReadOptions,
     run: RunFlags,
     tokens: TokenOptions,
-    queries: Annotated[list[str] | None, Argument("Texts to look for.", metavar="QUERY")] = None,
+    queries: Annotated[list[str] | None, Argument("Texts to search for.", metavar="QUERY")] = None,
 ) -> None:
     """Find documents similar to a text, or to each other.
 
-    Documents are compared by their embeddings (the column, else made now) or, with --by tfidf, by their words. A query is a
-    text, a document (--id) or a file (--text); its nearest documents are listed, nearest first. --pairs finds all pairs that are
-    close, such as near-duplicates. The search is exact at any size: up to 100,000 documents it takes minutes at most; the time of
-    --pairs grows with the square of their number, memory does not.
+    Documents are compared by their embeddings (the column if present, otherwise computed), or with --by tfidf by their words. A
+    query is a text, a document (--id) or a file (--text). nlpkit lists its nearest documents, nearest first. --pairs finds all
+    pairs of similar documents, such as near-duplicates.
+
+    The search is exact. Up to 100,000 documents it takes minutes at most. The time for --pairs grows with the square of the
+    number of documents; memory does not.
 
     \b
     Examples:

@@ -17,11 +17,12 @@ def similar_words_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Compare words, or find those of a corpus nearest to them.
+    """Find words with a similar spelling.
 
-    Jaccard, Dice, overlap and cosine of the sets of character n-grams, and Levenshtein distance (also divided by the
-    length of the longer word). Two or more words give a table of all pairs; with --in the nearest words are found for
-    each: other forms, compounds, misspellings. Words shorter than --n have no n-grams, unless --pad adds signs at the ends.
+    The measures are Jaccard, Dice, overlap and cosine of the sets of character n-grams, and the Levenshtein distance (also
+    divided by the length of the longer word). Two or more words give a table of all pairs. --in finds the nearest words in a
+    corpus: other forms, compounds, misspellings. Words shorter than --n have no n-grams, unless --pad adds characters at the
+    ends.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ def slda_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit supervised LDA (sLDA): topics that answer to a label of the documents, and predict it.
+    """Fit supervised LDA (sLDA): topics that predict a label.
 
     \b
     Examples:
@@ -29,14 +29,15 @@ def slda_cli(
       nlpkit slda data/samples/news.jsonl --k 8 --label-col source --iterations 60 -o sources/
       nlpkit slda data/samples/news.jsonl --k 4:12:4 --iterations 30 -o slda-k/
 
-    Topics and a regression of the label on them are fitted in turns (Blei and McAuliffe 2007): a number by ridge regression,
-    classes by multinomial logistic regression. Documents without a label take part as in LDA. coefficients.parquet says which
-    topics go with which label.
+    The model alternates between the topics and a regression of the label on them (Blei and McAuliffe 2007): ridge regression
+    for numbers, multinomial logistic regression for classes. Documents without a label are used as in LDA. coefficients.parquet
+    shows which topics go with which label.
 
-    `nlpkit predict RUN NEW` gives new documents topics, prediction and, of classes, prediction_prob, all from their words alone;
-    where they have labels it prints how good the predictions are.
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.slda/ in the current directory. An existing column 'tokens' is reused. The result does not depend on the number of
+    threads.
 
-    The result is the same on any number of threads. A column tokens is used, else made. Leaves a run directory with
-    topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without -o it is <input>.slda/ in the current directory.
+    `nlpkit predict RUN NEW` adds topics, prediction and, for classes, prediction_prob to new documents, from their words alone.
+    If they have labels, it also prints how good the predictions are.
     """
     fit_mixture("slda", inputs, out, model, terms, tokens, read, run, checkpoints)

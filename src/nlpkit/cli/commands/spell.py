@@ -25,12 +25,14 @@ def spell_cli(
     sharing: ShardOptions,
     run: RunFlags,
 ) -> None:
-    """Find misspelled words and what was meant, by a language model.
+    """Find and correct misspelled words with a language model.
 
-    A word that the model does not have is compared with those that it has at one or two edits (a letter inserted, left out, replaced, or
-    two swapped): the likeliest one in its context is suggested where it is likelier than the word as it is written. With -o a
-    table (id, start, end, word, suggestion, log10_gain) is written, places in characters; with --apply the documents with a column
-    'corrected'. Fit the model to much text of the same kind: names that it does not know are taken for errors.
+    nlpkit compares each unknown word with known words at one or two edits (a letter inserted, left out or replaced, or two
+    swapped). It suggests the most probable word in the context, if that is more probable than the word as written. Fit the
+    language model to a large corpus of the same kind, because unknown names are taken for errors.
+
+    -o writes a table (id, start, end, word, suggestion, log10_gain) with positions in characters. With --apply, it writes the
+    documents with a column 'corrected'.
 
     \b
     Examples:

@@ -21,40 +21,46 @@ class StatisticsOptions:
     by: Annotated[
         str | None,
         Param(
-            "Count also for each value of a column, such as label or topic; date:year (decade, quarter, month, week, day) takes a "
-            "part of a date.",
+            "Also count separately for each value of a column, such as label or topic. date:year (decade, quarter, "
+            "month, week, day) uses a part of a date.",
             metavar="COLUMN",
         ),
     ] = None
     top: Annotated[int, Param("Number of words and n-grams to show.", ("top", "top_n"), min=1)] = 10
-    ngrams: Annotated[str, Param("Sizes of n-grams from 2 to 5; none = no n-grams.", metavar="N,…")] = "2,3"
-    zipf_s: Annotated[float | None, Param("Exponent of the Zipf table; default: the fitted one.", min=0)] = None
+    ngrams: Annotated[str, Param("Sizes of n-grams, from 2 to 5; none = no n-grams.", metavar="N,…")] = "2,3"
+    zipf_s: Annotated[float | None, Param("Exponent for the Zipf table. Default: the fitted exponent.", min=0)] = None
     readability: Annotated[
-        bool, Param("Score how readable the texts are: Flesch, Flesch-Kincaid, Wiener Sachtextformel, LIX.", off="")
+        bool, Param("Compute readability scores: Flesch, Flesch-Kincaid, Wiener Sachtextformel, LIX.", off="")
     ] = False
     dispersion: Annotated[
-        bool, Param("Measure how evenly words are spread over the documents: Gries' DP, Juilland's D.", off="")
+        bool, Param("Measure how evenly words are spread over the documents (Gries' DP, Juilland's D).", off="")
     ] = False
     plot: Annotated[
         list[str] | None,
-        Param("Draw zipf, heaps, lengths (.png .svg .html) or cloud (.png); several allowed.", metavar="[KIND:]FILE"),
+        Param(
+            "Draw zipf, heaps, lengths (.png .svg .html) or cloud (.png). Separate several with commas.",
+            metavar="[KIND:]FILE",
+        ),
         WRITTEN,
     ] = None
     font: Annotated[
-        Path | None, Param("Font of the word cloud; default: one that has the letters.", metavar="FILE", panel="More")
+        Path | None,
+        Param("Font of the word cloud. Default: a font that has the letters.", metavar="FILE", panel="More"),
     ] = None
 
 
 def stats_cli(
     inputs: Inputs, out: OutputFlags, read: ReadOptions, run: RunFlags, words: CountOptions, show: StatisticsOptions
 ) -> None:
-    """Count words and documents; fit the laws of Zipf and Heaps.
+    """Count words and documents, and fit the laws of Zipf and Heaps.
 
-    All words count, stop words too, unless the documents already have tokens: then these. Zipf's exponent is the most
-    likely one, with its standard error and the largest gap between law and corpus; Heaps' law is fitted to the growth of
-    the vocabulary in the order of the documents. MTLD, MATTR and HD-D measure lexical diversity whatever the length. N-grams
-    are listed that occur twice or more. With -o a table (term, cf, df, rank, share, zipf; dp, dp_norm and juilland_d with
-    --dispersion) is written, with --by for each class.
+    All words count, including stop words. If the documents have tokens, these are counted instead. Zipf's exponent is the
+    maximum likelihood estimate, with its standard error and the largest gap between law and corpus. Heaps' law is fitted to the
+    growth of the vocabulary in the order of the documents. MTLD, MATTR and HD-D measure lexical diversity independently of
+    length. N-grams must occur at least twice to be listed.
+
+    -o writes a table (term, cf, df, rank, share, zipf; with --dispersion also dp, dp_norm and juilland_d), with --by for each
+    class.
 
     \b
     Examples:

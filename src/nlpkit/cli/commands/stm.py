@@ -21,7 +21,7 @@ def stm_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Fit a structural topic model: topics with covariates, correlated topics without (STM, CTM).
+    """Fit a structural topic model: topics that depend on covariates.
 
     \b
     Examples:
@@ -30,18 +30,18 @@ def stm_cli(
       nlpkit stm data/samples/nachrichten.jsonl --k 2 --content source -o stm-content/
       nlpkit stm data/samples/news.jsonl --k 8 -o ctm/
 
-    What documents talk about depends on columns of theirs: --prevalence is a formula as R writes it. Numbers and dates are
-    taken as they are (dates in days), or as splines with s(x) or s(x, degrees of freedom); texts are categories, and numbers
-    in factor(x); factor(x, "level") chooses the first level. Without it, this is the correlated topic model.
+    --prevalence lists the columns that influence what documents are about, as an R formula. Numbers and dates (in days) enter
+    as they are, or as splines with s(x) or s(x, degrees of freedom). Texts are categories, as are numbers in factor(x);
+    factor(x, "level") sets the first level. Without --prevalence, this is the correlated topic model (CTM).
 
-    How documents talk about a topic depends on the categories of --content: the words of each topic at each level are printed
-    and in topic_terms_by_content.parquet; all else shows their average over the levels.
+    --content is a column of categories that influences which words a topic uses. The words of each topic at each level are
+    printed and stored in topic_terms_by_content.parquet. Everything else shows their average over the levels.
 
-    The start is that of anchor words, and the result the same for every seed and on any number of threads. A column tokens is
-    used, else made. Leaves a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more; without
-    -o it is <input>.stm/ in the current directory. `nlpkit predict RUN NEW` gives new documents its topics.
+    The command writes a run directory with topics.parquet, topic_terms.parquet, doc_topics.parquet and more. Without -o, it is
+    <input>.stm/ in the current directory. `nlpkit predict RUN NEW` assigns topics to new documents. An existing column 'tokens'
+    is reused. The fit starts from anchor words. The result does not depend on the seed or on the number of threads.
 
-    --k auto and --k lo:hi fit several numbers of topics, without covariates, print held-out perplexity, coherence and more of
-    each, and keep the number of the highest score, a mean of them.
+    --k auto and --k lo:hi try several numbers of topics without covariates. nlpkit prints held-out perplexity, coherence and
+    other scores for each, and keeps the number with the highest mean score.
     """
     fit_mixture("stm", inputs, out, model, terms, tokens, read, run, checkpoints)

@@ -32,7 +32,7 @@ def tfidf_cli(
     to: Annotated[
         str | None,
         Param(
-            "Format of the output: parquet, npz (scipy), mtx (Matrix Market) or svmlight; default: that of the suffix of -o.",
+            "Output format: parquet, npz (scipy), mtx (Matrix Market) or svmlight. Default: from the file name.",
             metavar="FORMAT",
             panel="Output",
         ),
@@ -40,32 +40,35 @@ def tfidf_cli(
     model: Annotated[
         Path | None,
         Param(
-            "Weigh new documents with the terms, idf and columns of an earlier output of tfidf, or place them in its LSA or PCA.",
+            "Weight new documents with the terms, idf and columns of an earlier tfidf output, or project them into "
+            "its LSA or PCA.",
             metavar="WEIGHTS|RUN",
             panel="Weights",
         ),
     ] = None,
     lsa: Annotated[
         int | None,
-        Param("Latent semantic analysis in L dimensions; -o is a directory.", metavar="L", min=1, panel="Weights"),
+        Param("Latent semantic analysis with L dimensions. -o is a directory.", metavar="L", min=1, panel="Weights"),
     ] = None,
     pca: Annotated[
         int | None,
         Param(
-            "First L principal components of the weights, around the mean of the documents; -o is a directory.",
+            "First L principal components of the weights, centred on the mean document. -o is a directory.",
             metavar="L",
             min=1,
             panel="Weights",
         ),
     ] = None,
 ) -> None:
-    """Weigh the terms of documents: tf-idf, BM25, LSA, PCA.
+    """Weight the terms of documents: tf-idf, BM25, LSA, PCA.
 
-    The weight of a term in a document is tf · ln(M / df) as it stands; --scheme, or --tf, --idf and --norm, choose
-    another. Writes one row for each term of a document (id, term, tf, weight), terms in alphabetical order, and beside it
-    <stem>.vocab.parquet (term, cf, df, idf). --select keeps the features that tell classes apart and prints the best of
-    each; weights stay those of the whole vocabulary. --lsa and --pca write document and term vectors. --model weighs new documents
-    as scikit-learn's `transform` does: same columns in the same order, idf of the training documents, other terms left out.
+    The default weight of a term in a document is tf · ln(M / df). --scheme, or --tf, --idf and --norm, choose another. The
+    output has one row for each term of a document (id, term, tf, weight), with terms in alphabetical order.
+    <stem>.vocab.parquet next to it holds term, cf, df and idf.
+
+    --select keeps the features that separate the classes and prints the best of each class; weights still use the whole
+    vocabulary. --lsa and --pca write document and term vectors. --model weights new documents as scikit-learn's `transform`
+    does: same columns, same order, idf of the training documents, other terms left out.
 
     \b
     Examples:
@@ -90,9 +93,7 @@ def tfidf_cli(
         fitted = None if run.dry_run else load_weights(model, verify=run.verify)
     if fitted is not None and fitted.components is not None:
         if to is not None:
-            raise UsageError(
-                f"`to={to}`: documents in the space of an LSA or PCA are a table of documents; leave it out"
-            )
+            raise UsageError(f"`to={to}`: LSA and PCA of new documents write a table of documents; leave `to` out")
         target = out.target("new.parquet")
         corpus = read_corpus(*inputs, options=read, beside=target)
         render.placed(place(fitted, corpus, execution=run).save(target, force=out.force))
@@ -134,11 +135,11 @@ def _target(
         raise UsageError(f"`{method}` writes a directory of Parquet tables; leave `to` out")
     if out.output is None:
         if method:
-            raise UsageError(f"say where to write: `{method}` writes a directory, such as -o {method}/")
+            raise UsageError(f"no output is named; `{method}` writes a directory, such as -o {method}/")
         if fitted is None and selection.select and not to:
             return None
         example = "new.npz or new.parquet" if fitted is not None else EXAMPLES.get(to or "parquet", "weights.parquet")
-        raise UsageError(f"say where to write: -o {example}, or -o - for JSON lines on stdout")
+        raise UsageError(f"no output is named; add -o {example}, or -o - for JSON lines on stdout")
     if method:
         _check_by(selection, "a run")
         out.run_target(inputs, method)
@@ -156,8 +157,8 @@ def _check_by(selection: SelectionOptions, output: str) -> None:
     """Raise UsageError for classes that nothing uses: features are selected by them, and the rows of a matrix have them."""
     if selection.by is not None and selection.select is None:
         raise UsageError(
-            f"`by={selection.by}` names the classes of `select` and of the rows of a matrix (.npz, .mtx, .svm); {output} has none of "
-            "them: name a score with `select`, or leave it out",
+            f"`by={selection.by}` names classes, which only `select` and matrices (.npz, .mtx, .svm) use, and "
+            f"{output} is neither; add `select`, or leave it out",
             parameter="by",
         )
 
@@ -175,4 +176,4 @@ def _refuse_beside_model(
         names += [f"`{f.name}`" for f in fields(record) if getattr(record, f.name) != getattr(usual, f.name)]
     names += [f"`{method}`"] if method is not None else []
     if names:
-        raise UsageError(f"{', '.join(names)}: new documents are weighed as those of {model} were; leave it out")
+        raise UsageError(f"{', '.join(names)}: new documents are weighted as in {model}; leave it out")

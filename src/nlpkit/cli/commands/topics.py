@@ -24,7 +24,7 @@ class SideTables:
         Path | None, Param("Table of the differences between groups.", metavar="FILE"), TABLE_WRITTEN
     ] = None
     save_words: Annotated[
-        Path | None, Param("Table of the words of topics in cells; see `words`.", metavar="FILE"), TABLE_WRITTEN
+        Path | None, Param("Table of topic words by period and group (see `words`).", metavar="FILE"), TABLE_WRITTEN
     ] = None
 
 
@@ -37,11 +37,12 @@ def topics_cli(
     side: SideTables,
     run: RunFlags,
 ) -> None:
-    """Show the topics of a run over time, by group, and by their documents.
+    """Show topics over time, by group, and by their documents.
 
-    Shares of the documents with 95 % intervals, in every period and group, also those without documents; a trend for each
-    topic, and a test of each whether groups differ, with the false discovery rate (q) over all topics. Works on every run of
-    a topic model; no text is read unless words or documents are asked for, and nothing is embedded.
+    nlpkit prints the share of each topic in every period and group with 95 % intervals, also where there are no documents. It
+    adds a trend for each topic and a test for differences between groups. The false discovery rate (q) covers all topics.
+
+    The command works on every run of a topic model. It computes no embeddings, and it reads texts only for words or documents.
 
     \b
     Examples:
@@ -54,11 +55,13 @@ def topics_cli(
     asked = query.asked()
     for name in ("over", "by"):
         if asked and getattr(cells, name):
-            raise UsageError(f"`{name}` is of shares; ask `{asked[0]}` alone", parameter=name)
+            raise UsageError(f"`{name}` belongs to the shares; use `{asked[0]}` on its own", parameter=name)
     if asked and (words.words or any((side.save_trends, side.save_differences, side.save_words))):
-        raise UsageError(f"`words` and further tables are of shares; ask `{asked[0]}` alone", parameter=asked[0])
+        raise UsageError(
+            f"`words` and further tables belong to the shares; use `{asked[0]}` on its own", parameter=asked[0]
+        )
     if side.save_words is not None and not words.words:
-        raise UsageError("`save_words` needs `words`, their number in each cell", parameter="save_words")
+        raise UsageError("`save_words` needs `words`, the number of words per period and group", parameter="save_words")
     target = out.given_table_target("topics.csv")
     if run.dry_run:
         from nlpkit.workflows.topic_tables import size_of

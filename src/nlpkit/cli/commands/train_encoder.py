@@ -27,7 +27,7 @@ def train_encoder_cli(
     resume: Resume = False,
     markdown: Markdown = False,
 ) -> None:
-    """Train a sentence encoder on texts, pairs or triplets, for sbert-embed and bertopic.
+    """Train a sentence encoder on texts, pairs or triplets.
 
     \b
     Examples:
@@ -35,13 +35,17 @@ def train_encoder_cli(
       nlpkit train-encoder data/samples/questions.jsonl --objective mnrl --pair-col text -o alike/
       nlpkit train-encoder data/samples/questions.jsonl --method "lora(r=4)" --max-steps 2 -o adapted/
 
-    Objectives: mlm (masked words of the text alone), sbert-softmax (classes of pairs), cosine (scores of pairs), mnrl (pairs of
-    similar texts), triplet (with --negative-col) and static (vectors of tokens fitted to those that --base gives the texts; some
-    hundred times as fast). Causal language models learn answers to prompts: sft (the text is the answer, --prompt-col the prompt) and
-    dpo (the text is the prompt, --chosen-col and --rejected-col the answers). --method lora freezes the model and trains low-rank
-    updates of it, with mlm, sft and dpo. The model is scored before and after on --test, the test rows of --split, or
-    a fifth of the rows. Leaves a run directory (<input>.encoder/ without -o) with metrics.json, curve.jsonl and the model in the
-    format of sentence-transformers, a causal one in that of transformers (with lora also of peft).
+    sbert-embed and bertopic can use the encoder. The objectives are mlm (masked words; texts alone), sbert-softmax (classes of
+    pairs), cosine (scores of pairs), mnrl (pairs of similar texts), triplet (with --negative-col) and static. static fits token
+    vectors to the text vectors of --base; its encoder is about a hundred times as fast.
+
+    Causal language models learn answers to prompts. With sft, the text is the answer and --prompt-col the prompt. With dpo, the
+    text is the prompt, and --chosen-col and --rejected-col are the answers. --method lora freezes the model and trains low-rank
+    updates, for mlm, sft and dpo.
+
+    nlpkit scores the model before and after training on --test, the test rows of --split, or a fifth of the rows. The command
+    writes a run directory with metrics.json, curve.jsonl and the model in the format of sentence-transformers (causal models:
+    transformers; with lora also peft). Without -o, it is <input>.encoder/ in the current directory.
     """
     from nlpkit.cli.render import finetune as render
     from nlpkit.cli.render.gates import finish

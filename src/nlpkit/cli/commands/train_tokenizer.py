@@ -11,7 +11,7 @@ from nlpkit.pretrain.options import TokenizerOptions
 def train_tokenizer_cli(
     inputs: Inputs, tokenizer: TokenizerOptions, out: OutputFlags, read: ReadOptions, run: RunFlags
 ) -> None:
-    """Train a tokenizer of subwords: byte-pair encoding, WordPiece, unigram.
+    """Train a subword tokenizer: BPE, WordPiece or unigram.
 
     \b
     Examples:
@@ -19,9 +19,10 @@ def train_tokenizer_cli(
       nlpkit train-tokenizer data/samples/news.jsonl --type wordpiece --vocab-size 1000 -o pieces/
       nlpkit train-tokenizer data/samples/news.jsonl --type unigram --vocab-size 1000 -o uni/
 
-    Prints the merges step by step: the pair of neighbours that was most frequent, and how often it occurred. Leaves a directory that
-    transformers loads as a tokenizer, with tokens.parquet and, but for unigram, merges.parquet; without -o it is <input>.tokenizer/
-    in the current directory. The library tokenizers trains it; its special tokens are [PAD], [UNK], [CLS], [SEP] and [MASK].
+    nlpkit prints the merges step by step: the most frequent pair of neighbours and its number of occurrences. The command
+    writes a directory that transformers loads as a tokenizer. It also holds tokens.parquet and, except for unigram,
+    merges.parquet. Without -o, it is <input>.tokenizer/ in the current directory. The library tokenizers does the training. The
+    special tokens are [PAD], [UNK], [CLS], [SEP] and [MASK].
     """
     tokenizer.check()
     if run.dry_run:

@@ -12,7 +12,7 @@ from nlpkit.parameters import READ, Param
 from nlpkit.report.plot_options import WordPictureOptions
 from nlpkit.words.question_options import VectorOptions
 
-HELP = """Ask word vectors: neighbours, analogies, similarity, the word that does not belong.
+HELP = """Query word vectors: neighbours, analogies, similarity, odd one out.
 
 \b
 Examples:
@@ -20,15 +20,15 @@ Examples:
   nlpkit words analogy vectors/ --questions questions-words.txt
   nlpkit words similarity vectors/ --pairs wordsim353.tsv
 
-Vectors are a run of nlpkit embed-words, a Parquet file with columns word and embedding, or a file of word2vec (text, or binary where
-its name ends in .bin), fastText (.vec) or GloVe.
+VECTORS is a run of nlpkit embed-words, a Parquet file with columns word and embedding, or a file of word2vec, fastText (.vec)
+or GloVe. word2vec files are text, or binary if the name ends in .bin.
 """
 VectorFile = Annotated[
-    Path, Argument("Run of embed-words, or a file of word vectors: .txt .vec .bin .parquet.", metavar="VECTORS"), READ
+    Path, Argument("Run of embed-words, or a file of word vectors (.txt .vec .bin .parquet).", metavar="VECTORS"), READ
 ]
-Words = Annotated[list[str], Argument("Words to ask about.", metavar="WORD")]
-SomeWords = Annotated[list[str] | None, Argument("Words to ask about.", metavar="WORD")]
-Top = Annotated[int, Param("Number of words that are shown for each.", min=1)]
+Words = Annotated[list[str], Argument("Words to look up.", metavar="WORD")]
+SomeWords = Annotated[list[str] | None, Argument("Words to look up.", metavar="WORD")]
+Top = Annotated[int, Param("Number of words to show for each word.", min=1)]
 
 
 def nearest_cli(
@@ -36,7 +36,7 @@ def nearest_cli(
 ) -> None:
     """Find the words nearest to some words, by the cosine of their vectors.
 
-    A word that the vocabulary does not have gets a vector of its n-grams where the vectors are those of fastText.
+    With fastText vectors, a word missing from the vocabulary gets a vector from its n-grams.
 
     \b
     Examples:
@@ -63,17 +63,17 @@ def analogy_cli(
         Path | None, Param("Analogies in sections, in the format of questions-words.txt.", metavar="FILE"), READ
     ] = None,
     measure: Annotated[
-        str, Param("Measure: 3cosadd (b - a + c) or 3cosmul (Levy and Goldberg 2014).", metavar="MEASURE")
+        str, Param("Formula: 3cosadd (b - a + c) or 3cosmul (Levy and Goldberg 2014).", metavar="MEASURE")
     ] = "3cosadd",
     top: Top = 5,
     options: VectorOptions,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Answer what is to c as b is to a, or score the answers to a file of questions.
+    """Complete analogies (a is to b as c is to …), or score a file of them.
 
-    The words of a question are no answers to it. Of a file, the accuracy is the share of right answers to the questions whose four
-    words are known, by section and of all; the number of the others is shown.
+    The words of a question are not allowed as answers. For a file, nlpkit prints the share of right answers, by section and
+    overall, among the questions whose four words are known. It also prints the number of the other questions.
 
     \b
     Examples:
@@ -104,17 +104,17 @@ def similarity_cli(
     *,
     pairs: Annotated[
         Path | None,
-        Param("Pairs of words with ratings of people, such as WordSim-353 or SimLex-999.", metavar="FILE"),
+        Param("Word pairs with human ratings, such as WordSim-353 or SimLex-999.", metavar="FILE"),
         READ,
     ] = None,
     options: VectorOptions,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Compare words by the cosine of their vectors, or a file of rated pairs with what people say.
+    """Compare words by the cosine of their vectors, or with human ratings.
 
-    Of a file: Spearman's rho and Pearson's r of cosines and ratings with 95 % intervals, over the pairs that have two vectors,
-    and how many these are.
+    For a file of rated pairs, nlpkit prints Spearman's rho and Pearson's r between cosines and ratings with 95 % intervals.
+    Only pairs with two vectors count, and nlpkit prints how many these are.
 
     \b
     Examples:
@@ -138,9 +138,9 @@ def similarity_cli(
 def odd_one_out_cli(
     vectors: VectorFile, words: Words, *, options: VectorOptions, out: OutputFlags, run: RunFlags
 ) -> None:
-    """Name the word that is the least like the others.
+    """Find the word that is least like the others.
 
-    It has the smallest cosine with the mean of all of them.
+    It is the word with the smallest cosine to the mean of all of them.
 
     \b
     Examples:
@@ -161,16 +161,17 @@ def odd_one_out_cli(
 def bias_cli(
     vectors: VectorFile,
     sets: Annotated[
-        Path, Argument("TOML file with two lists under [attributes], and two under [targets].", metavar="SETS"), READ
+        Path, Argument("TOML file with two lists under [attributes] and two under [targets].", metavar="SETS"), READ
     ],
     *,
     project: Annotated[
-        str | None, Param("Further words to place on the line between the attributes.", metavar="WORD,…")
+        str | None, Param("More words to place on the line between the attributes.", metavar="WORD,…")
     ] = None,
     line: Annotated[
         str,
         Param(
-            "Line: means (difference of means, Garg) or pairs (first component of word pairs, Bolukbasi).",
+            "Direction of the line: means (difference of means, Garg) or pairs (first component of word pairs, "
+            "Bolukbasi).",
             metavar="LINE",
         ),
     ] = "means",
@@ -178,10 +179,11 @@ def bias_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Test whether words stand nearer to one set of words than to another (WEAT), and place words between them.
+    """Test whether words are closer to one set of words than another (WEAT).
 
-    The effect size and the p-value over partitions of the targets are those of Caliskan et al. (2017). A projection is the cosine
-    with the line from the second list of attributes to the first. Words without a vector are left out, and named.
+    The effect size and the p-value over partitions of the targets follow Caliskan et al. (2017). --project also places words
+    between the two sets: the projection is the cosine with the line from the second list of attributes to the first. Words
+    without a vector are left out and listed.
 
     \b
     Examples:
@@ -204,18 +206,21 @@ def bias_cli(
 
 def drift_cli(
     first: Annotated[Path, Argument("Vectors of the first period: a run or a file.", metavar="FIRST"), READ],
-    second: Annotated[Path, Argument("Vectors of the second period, of as many dimensions.", metavar="SECOND"), READ],
+    second: Annotated[
+        Path, Argument("Vectors of the second period, with the same number of dimensions.", metavar="SECOND"), READ
+    ],
     *,
-    top: Annotated[int, Param("Number of words that are shown with neighbours.", min=1)] = 20,
-    least_count: Annotated[int, Param("Least number of occurrences of a word in both.", min=1)] = 1,
+    top: Annotated[int, Param("Number of words whose neighbours are shown.", min=1)] = 20,
+    least_count: Annotated[int, Param("Minimum number of occurrences of a word in both periods.", min=1)] = 1,
     options: VectorOptions,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Find the words that moved most between two vector spaces, such as those of two periods.
+    """Find the words that moved most between two vector spaces.
 
-    The first space is rotated onto the second (orthogonal Procrustes, Hamilton et al. 2016). Rare words have noisy vectors, so z
-    compares the distance of a word with those of the words of nearly its frequency.
+    The vectors usually come from two periods. nlpkit rotates the first space onto the second (orthogonal Procrustes, Hamilton
+    et al. 2016). Rare words have noisy vectors, so z compares the distance of a word with the distances of words of similar
+    frequency.
 
     \b
     Examples:
@@ -243,9 +248,9 @@ def plot_cli(
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
-    """Draw words in the plane of their first two principal components: SVG, PDF or PNG.
+    """Draw words in two dimensions (principal components): SVG, PDF or PNG.
 
-    The axes tell how much of the variance of these words they show. The same vectors give the same bytes.
+    The axes show how much of the variance of these words they explain. The same vectors give the same bytes.
 
     \b
     Examples:
@@ -258,7 +263,7 @@ def plot_cli(
     from nlpkit.workflows.word_picture import plot_words
 
     if out.output is None:
-        raise UsageError("say where to write: -o words.svg", parameter="output")
+        raise UsageError("no output is named; add -o words.svg", parameter="output")
     target = check_picture_name(out.output, "words")
     check_target(target, force=out.force)
     if run.dry_run:

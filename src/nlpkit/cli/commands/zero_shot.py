@@ -24,14 +24,18 @@ def zero_shot_cli(
     sharing: ShardOptions,
     run: RunFlags,
 ) -> None:
-    """Give texts labels by their names alone: by embedding, inference, a prompt or a language model.
+    """Label texts by label names alone, without training.
 
-    Texts and labels are embedded by one model; a label is its name, or the descriptions that it is given. The output is the
-    documents with the columns prediction and prediction_prob. Where they have labels, scores are printed. With --by nli a model of
-    natural language inference says whether a text entails that it is about a label; with --by prompt a masked language model puts the
-    word of a label into a sentence after the text. With --llm a language model that speaks OpenAI's protocol is asked about each text
-    (its key is in the environment as NLPKIT_LLM_KEY) and must answer with one of the labels, which then have no probability; answers
-    are kept, so that a second run asks nothing. --examples are texts with labels that it is shown before each text.
+    By default, one model embeds texts and labels, and each text gets the nearest label. A label is its name or the descriptions
+    you give. With --by nli, a model of natural language inference decides whether the text entails the label. With --by prompt,
+    a masked language model fills the word of a label into a sentence after the text.
+
+    With --llm, a language model with OpenAI's protocol is asked about each text and must answer with one of the labels. These
+    labels have no probability. The environment variable NLPKIT_LLM_KEY holds its API key. --examples shows it labelled texts
+    before each text. Answers are saved, so a second run asks nothing.
+
+    The output is the documents with the columns prediction and prediction_prob. If the documents have labels, scores are
+    printed.
 
     \b
     Examples:

@@ -197,8 +197,8 @@ def to_array(
             return pa.array([_mended(value) for value in values], plain)
         row = next(row for row, value in enumerate(values) if _mended(value) != value)
         raise EncodingError(
-            f"{place(row)}: column '{column.name}' holds half a surrogate pair (\\ud83d or so), no character; "
-            "say `encoding_errors=replace` to read it as U+FFFD"
+            f"{place(row)}: column '{column.name}' holds half a surrogate pair (\\ud83d or so), which is not a "
+            "character; use `encoding_errors=replace` to read it as U+FFFD"
         ) from None
     except (pa.ArrowInvalid, OverflowError):
         for row, value in enumerate(values):
@@ -240,8 +240,8 @@ def _check_exact(column: TypedColumn, values: Sequence[Any], place: Callable[[in
     for row, value in enumerate(values):
         if type(value) is int and not _is_float(value):
             raise InputError(
-                f"{place(row)}: column '{column.name}' was {column.sampled} in the first rows, here {value}, whose digits a float "
-                f"does not hold; say `types={column.name}=string`"
+                f"{place(row)}: column '{column.name}' was {column.sampled} in the first rows, but {value} here, "
+                f"with more digits than a float can hold; use `types={column.name}=string`"
             )
 
 
@@ -261,8 +261,8 @@ def _misfit(column: TypedColumn, value: Any, place: str) -> InputError:
     wider = merge(column.sampled, kind_of([value])).name
     suggestion = wider if wider in TYPES else "string"
     return InputError(
-        f"{place}: column '{column.name}' was {was} in the first rows, here {_short(value)}; "
-        f"say `types={column.name}={suggestion}`"
+        f"{place}: column '{column.name}' was {was} in the first rows, but {_short(value)} here; use "
+        f"`types={column.name}={suggestion}`"
     )
 
 
@@ -277,7 +277,7 @@ def _forced(column: TypedColumn, value: Any, place: Callable[[int], str], row: i
         return _CONVERT[column.forced or "string"](value)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"{place(row)}: column '{column.name}' should be {column.forced} (`types`), here {_short(value)}"
+            f"{place(row)}: column '{column.name}' should be {column.forced} (`types`), but is {_short(value)} here"
         ) from None
 
 

@@ -209,7 +209,7 @@ def read_delimited(
         if emptied:
             columns = ", ".join(f"{name} {count:,}" for name, count in emptied.most_common(5))
             cells = f"{emptied.total():,} {'cell is' if emptied.total() == 1 else 'cells are'} {' or '.join(na_values)}"
-            log.warning("%s: %s, which is no value: %s (see `na_values`)", path, cells, columns)
+            log.warning("%s: %s, which is not a value: %s (see `na_values`)", path, cells, columns)
     if lines.marks:
         log.warning("%s: %s inside the file left out", path, counted(lines.marks, "byte order mark"))
     if rows:

@@ -91,7 +91,9 @@ def _pdf(content: bytes, path: str, on_pages: Callable[[str, int, int], None]) -
     empty = sum(not page for page in pages)
     if empty == len(pages):
         where = "its only page" if empty == 1 else f"any of its {empty} pages"
-        raise UnreadableFileError(f"no text on {where}: scanned? A program such as ocrmypdf makes text of pictures")
+        raise UnreadableFileError(
+            f"no text on {where}. If they are scanned, a program such as ocrmypdf can recognise the text"
+        )
     if empty:
         on_pages(path, empty, len(pages))
     about: Any = reader.metadata
@@ -116,7 +118,7 @@ def _word(content: bytes) -> Record:
     try:
         document = Document(BytesIO(content))
     except (PackageNotFoundError, KeyError, ValueError) as error:
-        raise UnreadableFileError(f"it is no Word file, or broken ({first_line(error)})") from None
+        raise UnreadableFileError(f"it is not a Word file, or broken ({first_line(error)})") from None
     about = document.core_properties
     text = "".join(_pieces(document.element.body)).strip("\n")
     if not text.strip():

@@ -158,7 +158,7 @@ class FileInput:
             size += len(chunk)
             if size > MOST_STORED:
                 raise UnreadableFileError(
-                    f"it has more than {MOST_STORED / 1e6:,.0f} MB, which is the most that is read of a file"
+                    f"it has more than {MOST_STORED / 1000000.0:,.0f} MB, which is the largest file that is read"
                 )
         content = b"".join(parts)
         if not self.source.rereadable:

@@ -62,8 +62,8 @@ class UniqueIds:
                 place = f"{path} row {numbers[row]}"
                 if block == last and value in first:
                     return InputError(
-                        f"the id {ids[row]!r} is there twice, in {first[value]} and in {place}; "
-                        "ids must differ: name another column with `id_col`, or number the rows with `id_col=none`"
+                        f"the id {ids[row]!r} occurs twice, in {first[value]} and in {place}, and ids must be "
+                        "unique; name another column with `id_col`, or number the rows with `id_col=none`"
                     )
                 first.setdefault(value, place)
         raise AssertionError("an id was found twice, but not again")

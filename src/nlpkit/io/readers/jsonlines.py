@@ -108,7 +108,7 @@ def _whole_line(line: str, path: str, number: int) -> dict[str, Any]:
     if not isinstance(value, dict):
         kind = "a list" if isinstance(value, list) else f"the value {truncated(line.strip(), 60)}"
         hint = "; a file that is one JSON list is read with `format=json`" if isinstance(value, list) else ""
-        raise InputError(f"{path}:{number}: a line should be one JSON object, here it is {kind}{hint}")
+        raise InputError(f"{path}:{number}: each line should be one JSON object, but this one is {kind}{hint}")
     return value
 
 

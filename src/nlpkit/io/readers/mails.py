@@ -57,7 +57,7 @@ def read_mail(content: bytes) -> dict[str, Any]:
         mail = message_from_bytes(content, policy=policy.default)
         if not any(name in mail for name in _HEADERS):
             refuse_other(content, "eml")
-            raise UnreadableFileError("it is no mail: it has neither sender nor subject nor date")
+            raise UnreadableFileError("it is not an email: it has neither sender nor subject nor date")
         return {
             "text": _body(mail),
             "subject": _header(mail, "subject"),
@@ -68,7 +68,7 @@ def read_mail(content: bytes) -> dict[str, Any]:
         raise
     except Exception as error:  # headers of all kinds of programs
         raise UnreadableFileError(
-            f"it is no mail that can be read ({type(error).__name__}: {first_line(error)})"
+            f"it is not an email that can be read ({type(error).__name__}: {first_line(error)})"
         ) from None
 
 

@@ -96,7 +96,7 @@ class ArrowInput(ABC):
             parsed = None
         if not isinstance(parsed, dict):
             raise SchemaError(
-                f"{self.source.shown}: the footer block 'nlpkit' is not a JSON object; write the file anew"
+                f"{self.source.shown}: the footer block 'nlpkit' is not a JSON object; write the file again"
             )
         return parsed
 

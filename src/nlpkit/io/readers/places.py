@@ -96,7 +96,7 @@ def derived_columns(roles: Roles, columns: Mapping[str, Kind], path: str) -> dic
                 raise missing_column(path, name, _paths(columns), f"{role}_col")
             continue
         if role in ("id", "date") and any(_EACH in place.steps for place in known):
-            raise UsageError(f"`{role}_col={name}` gives several values of a document; one was needed")
+            raise UsageError(f"`{role}_col={name}` gives several values per document, but one is needed")
         kind = STRING if role == "text" else _kind(known[0], columns)
         derived[name] = DerivedColumn(known, kind, role == "text")
     return derived

@@ -136,7 +136,7 @@ def _common_type(name: str, held: Sequence[tuple[str, ValueKind | pa.DataType]],
         wider = _wider(name, common, input_type)
         if wider is None:
             raise InputError(
-                f"column '{name}' is {common} in {first_path} but {input_type} in {path}; say `types={name}=string`"
+                f"column '{name}' is {common} in {first_path} but {input_type} in {path}; use `types={name}=string`"
             )
         if common != wider:
             first_path, common = path, wider
@@ -189,7 +189,7 @@ def _refuse_jumbled(
     source = next(header.renamed[name] for header in inputs if name in header.renamed)
     problem = f"{path}: column '{source}' holds lists or objects in some rows and something else in others"
     if name == "label":
-        raise InputError(f"{problem}; make all of them lists, or say `types={source}=string` to take each as one class")
+        raise InputError(f"{problem}; make all of them lists, or use `types={source}=string` to read each as one class")
     if name == "id":
         raise InputError(f"{problem}; name another column with `id_col`, or number the rows with `id_col=none`")
     log.warning("%s: all are read as text, lists as JSON", problem)

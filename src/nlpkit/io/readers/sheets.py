@@ -116,7 +116,8 @@ def _look(archive: ZipFile, name: str) -> tuple[list[Merged], bool]:
             length = len(chunk) - int(tags[-1]) if len(tags) else longest
             if max(longest, length) > _MOST_IN_CELL:
                 raise UnreadableFileError(
-                    f"a cell holds more than {_MOST_IN_CELL / 1e6:,.0f} MB, where Excel itself allows 32,767 characters"
+                    f"a cell holds more than {_MOST_IN_CELL / 1000000.0:,.0f} MB, although Excel itself allows only "
+                    "32,767 characters"
                 )
             for column, first, _, last in _MERGED.findall(rest + chunk):
                 if int(last) > int(first):
@@ -186,8 +187,8 @@ def _blocks(sheet: Any, path: str, merged: list[Merged], skip: int, *, report: b
             continue
         if len(row) > len(names):
             raise InputError(
-                f"{path}:{number}: a value stands right of the last column that has a name, '{names[-1]}'; the first row that is not "
-                "empty is the header: leave a title above it out with `skip_rows`"
+                f"{path}:{number}: a value is to the right of the last named column, '{names[-1]}'. The first "
+                "non-empty row is the header; leave a title above it out with `skip_rows`"
             )
         if row == header:
             reasons[len(rows)] = REPEATED_HEADER

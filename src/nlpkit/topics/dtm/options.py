@@ -23,25 +23,24 @@ class DtmOptions:
     every: Annotated[
         str,
         Param(
-            "Length of a period, in which topics stay as they are: year, quarter, month, week, 2 years or 500 documents.",
+            "Length of a period, within which topics do not change: year, quarter, month, week, 2 years or 500 "
+            "documents.",
             ("every", "chunks"),
             metavar="SPAN",
         ),
     ] = "year"
     chain_variance: Annotated[
         float,
-        Param(
-            "Variance of the step of a word from one period to the next: the larger, the faster topics drift.", above=0
-        ),
+        Param("Variance of a word's change from one period to the next: the larger, the faster topics drift.", above=0),
     ] = 0.05
-    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.", above=0)] = (
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document. Default: 1 / k.", above=0)] = (
         None
     )
     iterations: Annotated[
-        int, Param("Most steps of expectation maximisation.", ("iterations", "em_max_iter"), min=1)
+        int, Param("Maximum number of steps of expectation maximisation.", ("iterations", "em_max_iter"), min=1)
     ] = 50
     tolerance: Annotated[
-        float, Param("End when the bound rises by less than this share of itself in a step.", min=0.0)
+        float, Param("Stop when a step improves the bound by less than this share of it.", min=0.0)
     ] = 1e-4
 
     def __post_init__(self) -> None:

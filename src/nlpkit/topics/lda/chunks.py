@@ -85,8 +85,8 @@ def parse_span(text: str, role: str) -> Span:
             "memory": "'3 quarters'",
         }
         raise UsageError(
-            f"`{role}` '{text}' is no length of time; give {example[role]} (units: {', '.join(_UNITS[role])}; "
-            "a number alone means documents)",
+            f"`{role}` '{text}' is not a length of time; give {example[role]} (units: {', '.join(_UNITS[role])}; a "
+            "number alone means documents)",
             parameter=role,
         )
     return Span(n, unit)
@@ -115,7 +115,7 @@ def parse_init(text: str) -> Day | Span:
     try:
         return np.datetime64(match[0], "D") if match[1] else last_of(np.datetime64(match[0], "M"))
     except ValueError as error:
-        raise UsageError(f"`init` '{text}' is no day of the calendar", parameter="init") from error
+        raise UsageError(f"`init` '{text}' is not a day of the calendar", parameter="init") from error
 
 
 def shift(day: Day, n: int, unit: str) -> Day:
@@ -162,7 +162,7 @@ def initial_end(dates: Days, init: str) -> Day:
         n, unit = end.n, end.unit
         if init.strip() == str(n) and first.astype(object).year <= n <= last.astype(object).year:
             raise UsageError(
-                f"`init` '{n}' may be a year of the documents or a number of them; give {n}-12-31 or '{n} documents'",
+                f"`init` '{n}' can mean a year or a number of documents; write {n}-12-31 or '{n} documents'",
                 parameter="init",
             )
         end = dates[min(n, len(dates)) - 1] if unit == "document" else shift(first_of(first, unit), n, unit) - 1

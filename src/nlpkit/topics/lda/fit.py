@@ -110,7 +110,7 @@ def fit_lda(
                 losses, begun = (losses + 1 if sweep == begun else 1), sweep
                 if losses > MAX_LOSSES or not isinstance(sampler, DistributedSampler):
                     raise
-                reporting.warn(f"{error}; all begin again after sweep {sweep:,}", always=True)
+                reporting.warn(f"{error}; all restart after sweep {sweep:,}", always=True)
                 sampler.restart()
     finally:
         if isinstance(sampler, DistributedSampler):
@@ -158,11 +158,12 @@ def fit_state(tokens: TokenTable, assignments: IntArray, alpha: FloatArray, eta:
 
 def _check(tokens: TokenTable, options: LdaOptions, guidance: Guidance | None) -> None:
     if not len(tokens.term_ids):
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
+        raise UsageError("the corpus has no tokens to find topics in")
     check_options(options)
     if guidance is not None and len(guidance.names) > options.n_topics:
         raise UsageError(
-            f"{len(guidance.names)} topics are given, {options.n_topics} are to be fitted: `k` must be at least as many",
+            f"{len(guidance.names)} topics are given, but `k` is {options.n_topics}; `k` must be at least the "
+            "number of given topics",
             parameter="k",
         )
 
@@ -175,9 +176,7 @@ def check_options(options: LdaOptions) -> None:
     """
     check_priors(options)
     if options.optimize_eta and not options.optimize_interval:
-        raise UsageError(
-            "`optimize_eta` needs to know how often: add `optimize_interval=10`", parameter="optimize_interval"
-        )
+        raise UsageError("`optimize_eta` needs an interval; add `optimize_interval=10`", parameter="optimize_interval")
     if options.exactly is not None and not 1 <= options.exactly <= MAX_TOPICS:
         raise UsageError(f"`k={options.k}`: a model has from 1 to {MAX_TOPICS:,} topics", parameter="k")
     if options.estimate not in ESTIMATES:

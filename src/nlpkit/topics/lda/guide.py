@@ -64,8 +64,9 @@ def seed_counts(seeds: Sequence[Seeds], terms: Sequence[str], cf: LongArray, *, 
             matched.update(dict.fromkeys(hits))
         if not matched:
             raise UsageError(
-                f"none of the seed words of topic '{topic.name}' is a term of the corpus ({', '.join(topic.words[:5])}); "
-                "terms are as preprocess writes them: see nlpkit stats, or use a pattern such as econom*",
+                f"none of the seed words of topic '{topic.name}' is a term of the corpus "
+                f"({', '.join(topic.words[:5])}); terms must be written as by preprocess; see nlpkit stats, or use "
+                "a pattern such as econom*",
                 parameter="seed_words",
             )
         here = np.fromiter(matched, np.int32, len(matched))

@@ -23,39 +23,40 @@ class LdaOnlineOptions:
     PANEL: ClassVar[str] = "Model"
 
     k: TopicCount = "auto"
-    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.", above=0)] = (
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document. Default: 1 / k.", above=0)] = (
         None
     )
     eta: Annotated[
         float | None,
-        Param("Dirichlet prior of each word in a topic; default: 1 / k.", ("eta", "beta"), above=0),
+        Param("Dirichlet prior of each word in a topic. Default: 1 / k.", ("eta", "beta"), above=0),
     ] = None
     start: Annotated[
         str,
         Param(
-            "Topics to begin with: gibbs (50 sweeps of Gibbs sampling, over at most 10,000 documents) or random, as scikit-learn and "
-            "gensim begin.",
+            "Starting topics: gibbs (50 sweeps of Gibbs sampling on at most 10,000 documents) or random (as in "
+            "scikit-learn and gensim).",
             choices=STARTS,
         ),
     ] = "gibbs"
     batch_size: Annotated[
         int | str,
         Param(
-            "Documents after which the topics are moved; all or 0: once in a pass, which is batch variational Bayes.",
+            "Number of documents between updates of the topics. all or 0: one update per pass (batch variational "
+            "Bayes).",
             ("batch_size", "chunksize"),
         ),
     ] = 256
     iterations: Annotated[
         int,
-        Param("Most passes over the documents.", ("iterations", "passes", "max_iter"), min=1),
+        Param("Maximum number of passes over the documents.", ("iterations", "passes", "max_iter"), min=1),
     ] = 50
     tolerance: Annotated[
-        float, Param("End when the bound rises by less than this share of itself in a pass.", min=0.0)
+        float, Param("Stop when a pass improves the bound by less than this share of it.", min=0.0)
     ] = 1e-4
     kappa: Annotated[
         float,
         Param(
-            "Power by which the weight of a batch, (tau0 + t)^-kappa, falls; not for one batch.",
+            "Exponent by which the weight of a batch falls: (tau0 + t)^-kappa. Not used with a single batch.",
             ("kappa", "learning_decay"),
             above=0.5,
             max=1,
@@ -64,7 +65,9 @@ class LdaOnlineOptions:
     tau0: Annotated[
         float,
         Param(
-            "Batches by which the first ones are slowed down; not for one batch.", ("tau0", "learning_offset"), min=1
+            "Number of batches that slows down the first updates. Not used with a single batch.",
+            ("tau0", "learning_offset"),
+            min=1,
         ),
     ] = 10.0
 

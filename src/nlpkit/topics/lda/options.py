@@ -37,28 +37,28 @@ class LdaOptions:
     PANEL: ClassVar[str] = "Model"
 
     k: TopicCount = "auto"
-    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.", above=0)] = (
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document. Default: 1 / k.", above=0)] = (
         None
     )
     alpha_sum: Annotated[
-        float | None, Param("Sum of alpha over the topics, as MALLET counts it; give it in place of alpha.", above=0)
+        float | None, Param("Sum of alpha over all topics, as in MALLET. Use it instead of `alpha`.", above=0)
     ] = None
     eta: Annotated[
         float | None,
-        Param("Dirichlet prior of each word in a topic; default: 1 / k.", ("eta", "beta"), above=0),
+        Param("Dirichlet prior of each word in a topic. Default: 1 / k.", ("eta", "beta"), above=0),
     ] = None
     sweeps: Annotated[
         int | None,
         Param(
-            f"Passes over the corpus; default: {SWEEPS}, and {SWEEPS_OF_MANY} for each chain of a prototype.",
+            f"Passes over the corpus. Default: {SWEEPS}; {SWEEPS_OF_MANY} for each chain of a prototype.",
             ("sweeps", "iterations"),
             min=1,
         ),
     ] = None
-    optimize_interval: Annotated[int, Param("Re-estimate alpha every N sweeps; 0 keeps the priors fixed.", min=0)] = 0
+    optimize_interval: Annotated[int, Param("Re-estimate alpha every N sweeps; 0 = fixed priors.", min=0)] = 0
     optimize_burn_in: Annotated[
         int | None,
-        Param("First sweep at which alpha is re-estimated; default: a fifth of the sweeps, at most 200.", min=0),
+        Param("First sweep at which alpha is re-estimated. Default: a fifth of the sweeps, at most 200.", min=0),
     ] = None
     symmetric_alpha: Annotated[bool, Param("Estimate one alpha for all topics.")] = False
     optimize_eta: Annotated[bool, Param("Re-estimate eta together with alpha.")] = False
@@ -67,24 +67,24 @@ class LdaOptions:
     ] = "last"
     burn_in: Annotated[
         int | None,
-        Param("Sweeps before states count for the estimates mean and best; default: half of all.", min=0),
+        Param("Number of sweeps to discard before mean and best. Default: half of all.", min=0),
     ] = None
-    thin: Annotated[int, Param("Sweeps between two states of the estimate mean.", min=1)] = 10
+    thin: Annotated[int, Param("Number of sweeps between two states used for mean.", min=1)] = 10
     early_stop: Annotated[
         float | None,
-        Param("End the chain when log p rises by less than this share in 50 sweeps, such as 1e-4."),
+        Param("Stop when log p rises by less than this share in 50 sweeps, such as 1e-4."),
     ] = None
     shards: Annotated[
         int | None,
         Param(
-            "Parts of the corpus that are sampled side by side, an upper limit for useful threads; default: 1 for small "
+            "Number of parts sampled in parallel (limits the useful number of threads). Default: 1 for small "
             "corpora, up to 16.",
             min=1,
         ),
     ] = None
     scheme: Annotated[
         str,
-        Param("What shards share in a sweep: all but totals (grid) or nothing (ad-lda, for processes and clusters)."),
+        Param("grid: threads share the counts (one machine). ad-lda: parts are merged after each sweep (clusters)."),
     ] = GRID
     trace_every: int = 10
 
@@ -153,14 +153,14 @@ class GuideOptions:
     ] = None
     fixed_topics: Annotated[
         Path | None,
-        Param("LDA run whose topics are kept as they are and come before the new ones.", metavar="RUN"),
+        Param("LDA run whose topics are kept unchanged and come before the new ones.", metavar="RUN"),
     ] = None
     term_weights: Annotated[str, Param("Weight of a token: one, idf or pmi.")] = "one"
     debias: Annotated[
         str | None,
         Param(
-            "Column, such as source or author, that topics are not to mirror: tokens of words that a group uses improbably often "
-            "are left out at random (Thompson and Mimno 2018).",
+            "Column (source, author) whose influence is removed. Words that a group uses improbably often are "
+            "dropped at random (Thompson and Mimno 2018).",
             metavar="COLUMN",
         ),
     ] = None
@@ -174,10 +174,10 @@ class PrototypeOptions:
 
     prototype: Annotated[
         int | None,
-        Param("LDAPrototype: fit N chains and keep the one most like the others.", min=2),
+        Param("LDAPrototype: fit N chains and keep the one most similar to the others.", min=2),
     ] = None
     similarity: Annotated[
-        str, Param("Similarity of topics between chains: jaccard, cosine, jensen-shannon or rbo.")
+        str, Param("Similarity between topics of different chains: jaccard, cosine, jensen-shannon or rbo.")
     ] = "jaccard"
 
     def __post_init__(self) -> None:
@@ -197,13 +197,13 @@ class WorkerOptions:
     workers: Annotated[
         int | None,
         Param(
-            "Number of processes that sample the shards of ad-lda; default: threads of this one.", metavar="N", min=1
+            "Number of processes that sample the parts of ad-lda. Default: threads of one process.", metavar="N", min=1
         ),
     ] = None
     ray: Annotated[
         str | None,
         Param(
-            "Ray cluster of these processes (extra 'ray'): local, auto (the one that runs here), or ray://HOST:PORT.",
+            "Ray cluster for these processes (extra 'ray'): local, auto (the running cluster), or ray://HOST:PORT.",
             metavar="ADDRESS",
         ),
     ] = None
@@ -227,7 +227,7 @@ def check_workers(workers: WorkerOptions, scheme: str) -> None:
         raise UsageError("`ray` needs the number of processes, such as `workers=3`", parameter="workers")
     if workers.workers is not None and scheme != AD_LDA:
         raise UsageError(
-            f"`workers` needs `scheme={AD_LDA}`: the shards of the grid share their memory", parameter="workers"
+            f"`workers` needs `scheme={AD_LDA}`, because the parts of the grid share memory", parameter="workers"
         )
 
 
@@ -237,7 +237,7 @@ class DescriptionOptions(TermOptions):
 
     save_assignments: Annotated[
         bool,
-        Param("Write assignments.parquet with the topic of every token; conversion to MALLET and pyLDAvis needs it."),
+        Param("Write assignments.parquet with the topic of every token. Conversion to MALLET and pyLDAvis needs it."),
     ] = False
 
 
@@ -264,4 +264,6 @@ def check_priors(options: HasPriors) -> None:
         UsageError: there is one.
     """
     if options.alpha is not None and options.alpha_sum is not None:
-        raise UsageError("`alpha` is each, `alpha_sum` the sum of all; give one of them", parameter="alpha_sum")
+        raise UsageError(
+            "`alpha` is the value per topic and `alpha_sum` the sum; give one of them", parameter="alpha_sum"
+        )

@@ -115,14 +115,15 @@ def update_rolling(
     early = np.flatnonzero(dates < np.datetime64(open_chunk.start_date))
     if len(early):
         raise InputError(
-            f"{len(early):,} of the new documents are dated before {open_chunk.start_date}, where the last chunk of the model "
-            f"begins (first: '{ids[early[0]]}', {dates[early[0]]}); leave them out, or fit the model anew with all documents"
+            f"{len(early):,} of the new documents are dated before {open_chunk.start_date}, when the last chunk of "
+            f"the model begins (first: '{ids[early[0]]}', {dates[early[0]]}); leave them out, or fit the model "
+            "again with all documents"
         )
     known = set(state.ids).intersection(ids)
     if known:
         example = next(i for i in ids if i in known)
         raise InputError(
-            f"{len(known):,} of the new documents are in the model already (first: '{example}'); give only the others"
+            f"{len(known):,} of the new documents are already in the model (first: '{example}'); give only the others"
         )
     begin, stop = state.rows(open_chunk)
     joined = append_documents(state.last, tokens)

@@ -34,33 +34,33 @@ class RollingOptions:
     chunks: Annotated[
         str | None,
         Param(
-            f"Length of a chunk: month, week, quarter, year, 10 days or 500 documents; default: {DEFAULT_CHUNKS}.",
+            f"Length of a chunk: month, week, quarter, year, 10 days or 500 documents. Default: {DEFAULT_CHUNKS}.",
             metavar="SPAN",
         ),
     ] = None
     init: Annotated[
         str | None,
         Param(
-            "First period, from which all topics come: its last date or month, or a span such as 2 quarters or 500 documents; "
-            f"default: {DEFAULT_INIT}."
+            "First period, from which all topics come: its last date or month, or a span such as 2 quarters or 500 documents. "
+            f"Default: {DEFAULT_INIT}."
         ),
     ] = None
     memory: Annotated[
         str | None,
         Param(
-            "Span before a chunk whose documents it remembers: 3 quarters, 90 days, 500 documents or 2 chunks; default: "
-            "3 chunks, at least 3 months."
+            "Time before a chunk whose documents are remembered: 3 quarters, 90 days, 500 documents or 2 chunks. "
+            "Default: 3 chunks, at least 3 months."
         ),
     ] = None
-    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document; default: 1 / k.", above=0)] = (
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document. Default: 1 / k.", above=0)] = (
         None
     )
     alpha_sum: Annotated[
-        float | None, Param("Sum of alpha over the topics, as MALLET counts it; give it in place of alpha.", above=0)
+        float | None, Param("Sum of alpha over all topics, as in MALLET. Use it instead of `alpha`.", above=0)
     ] = None
     eta: Annotated[
         float | None,
-        Param("Dirichlet prior of each word in a topic; default: 1 / k.", ("eta", "beta"), above=0),
+        Param("Dirichlet prior of each word in a topic. Default: 1 / k.", ("eta", "beta"), above=0),
     ] = None
     sweeps: Annotated[int, Param("Passes over each chunk.", ("sweeps", "iterations"), min=1)] = SWEEPS_OF_MANY
     vocab_abs: Annotated[
@@ -68,20 +68,20 @@ class RollingOptions:
     ] = 5
     vocab_rel: Annotated[
         float,
-        Param("A new word must also exceed this share of the tokens of the chunk.", min=0.0, max=1.0),
+        Param("A new word must also exceed this share of the chunk's tokens.", min=0.0, max=1.0),
     ] = 0.0
     vocab_fallback: Annotated[
-        int, Param("A new word that occurs more often than this joins whatever its share of the tokens.", min=0)
+        int, Param("A new word with more occurrences than this joins the vocabulary whatever its share.", min=0)
     ] = 100
     doc_abs: Annotated[int, Param("Discard documents with at most this many words of the vocabulary.", min=0)] = 0
     memory_fallback: Annotated[
-        int, Param("Number of documents to remember where the memory is empty; 0 makes that an error.", min=0)
+        int, Param("Number of earlier documents to use if none fall into the memory; 0 = stop with an error.", min=0)
     ] = 0
     shards: Annotated[
         int | None,
         Param(
-            "Parts of a chunk that are sampled side by side, an upper limit for useful threads; default: 1 for small "
-            "chunks, up to 16.",
+            "Number of parts of a chunk sampled in parallel (limits the useful number of threads). Default: 1 for "
+            "small chunks, up to 16.",
             min=1,
         ),
     ] = None
@@ -108,8 +108,8 @@ class RollingOptions:
         if not str(self.k).isdecimal() or not int(str(self.k)):
             value = "`k`" if self.k is None else f"`k={self.k}`"
             raise UsageError(
-                f"{value}: a rolling model has the same topics in all chunks, so their number must be given, such as `k=20`; "
-                "nlpkit lda-gibbs, which chooses one, says what is sensible",
+                f"{value}: a rolling model has the same topics in all chunks, so it needs one number, such as "
+                "`k=20`; nlpkit lda-gibbs can choose a good number",
                 parameter="k",
             )
         return int(str(self.k))
@@ -152,7 +152,7 @@ class ChangeOptions:
 
     PANEL: ClassVar[str] = "Changes"
 
-    change_span: Annotated[int, Param("Largest number of past chunks that a chunk is compared with.", min=1)] = 4
+    change_span: Annotated[int, Param("Maximum number of past chunks to compare a chunk with.", min=1)] = 4
     change_mixture: Annotated[
         float,
         Param("Share of ordinary drift tolerated before a change is reported (Rieger et al. 2022).", min=0.0, max=1.0),

@@ -67,8 +67,8 @@ def checked_dates(dates: Days, ids: Sequence[str]) -> Days:
     missing = np.flatnonzero(np.isnat(days))
     if len(missing):
         raise InputError(
-            f"{len(missing):,} of {len(days):,} documents have no date (first: '{ids[missing[0]]}'); a rolling model needs the "
-            "day of each: leave them out, or check the date column"
+            f"{len(missing):,} of {len(days):,} documents have no date (first: '{ids[missing[0]]}'); a rolling "
+            "model needs the date of each document; leave them out, or check the date column"
         )
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
@@ -83,7 +83,7 @@ def plan_all(
     """Return the state with all documents, whose tokens have no topics yet, and the row of each document there."""
     dates = checked_dates(dates, ids)
     if not len(dates):
-        raise InputError("a rolling model needs documents; there are none")
+        raise InputError("a rolling model needs documents, but there are none")
     order = np.argsort(dates, kind="stable")
     zero = np.zeros(0, np.int32)
     none = TokenTable(np.zeros(1, np.int64), zero, ())
@@ -199,8 +199,9 @@ def _memory(
     )
     if since is None:
         raise InputError(
-            f"chunk {chunk_id} ({first_day} to {last_day}) has no memory: no document was modelled in the {options.memory} "
-            "before it; give a longer `memory`, or `memory_fallback=N`: then the last N documents before it are its memory",
+            f"chunk {chunk_id} ({first_day} to {last_day}) has no memory: no document was modelled in the "
+            f"{options.memory} before it; give a longer `memory`, or `memory_fallback=N`, which uses the last N "
+            "documents before it",
             parameter="memory",
         )
     return since

@@ -13,7 +13,7 @@ class TermOptions:
 
     PANEL: ClassVar[str] = "Output"
 
-    top_terms: Annotated[int, Param("Number of terms that are stored for each topic.", min=1)] = 30
+    top_terms: Annotated[int, Param("Number of terms stored per topic.", min=1)] = 30
     relevance_lambda: Annotated[
         float,
         Param("Weight λ of the probability in the relevance of a term (Sievert and Shirley 2014).", min=0.0, max=1.0),
@@ -29,10 +29,11 @@ class CheckpointOptions:
     checkpoint_every: Annotated[
         int | None,
         Param(
-            "Save the fit every N sweeps (steps, passes) beside the run; 0: only when it is interrupted; default: every minute.",
+            "Save the fit next to the run every N sweeps (steps, passes); 0 = only if interrupted. Default: every "
+            "minute.",
             min=0,
         ),
     ] = None
     resume: Annotated[
-        bool, Param("Continue from the checkpoint if there is one; the sweeps of lda-gibbs may be more than before.")
+        bool, Param("Continue from the checkpoint if there is one. lda-gibbs can also continue with more sweeps.")
     ] = False

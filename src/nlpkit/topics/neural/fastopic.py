@@ -160,7 +160,7 @@ class Objective:
         document_costs, word_costs = distances(self.documents, topics), distances(words, topics)
         if not np.isfinite(document_costs.sum() + word_costs.sum()):
             raise UsageError(
-                f"`rate={self.options.rate:g}`: the vectors went beyond all bounds in step {epoch - 1}; give a lower one",
+                f"`rate={self.options.rate:g}`: the vectors diverged in step {epoch - 1}; use a lower rate",
                 parameter="rate",
             )
         dt_alpha, tw_alpha = self.options.dt_alpha, self.options.tw_alpha

@@ -9,7 +9,7 @@ from nlpkit.parameters import READ, Param, options
 
 INFERENCES = ("zeroshot", "combined", "bow")
 PMI_SVD, RANDOM = "pmi-svd", "random"
-_K = "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from; each fit takes its time."
+_K = "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from. Each number needs a fit of its own."
 
 
 @options
@@ -26,20 +26,22 @@ class CtmOptions:
     inference: Annotated[
         str,
         Param(
-            "What the topics of a document are inferred from: zeroshot (its embedding), combined (embedding and words), bow (words: "
-            "ProdLDA).",
+            "Input of the inference network: zeroshot (the document's embedding), combined (embedding and words), "
+            "or bow (words: ProdLDA).",
             choices=INFERENCES,
         ),
     ] = "zeroshot"
     alpha: Annotated[
-        float, Param("Dirichlet prior of each topic in a document at the start; it is learned on.", above=0)
+        float, Param("Initial Dirichlet prior of each topic in a document. It is learned during training.", above=0)
     ] = 1.0
     hidden: Annotated[int, Param("Units of each of the two hidden layers.", min=1)] = 100
     dropout: Annotated[
-        float, Param("Share of hidden units, and of topics, that a step leaves out.", min=0.0, max=0.9)
+        float, Param("Dropout: share of hidden units and topics left out in a step.", min=0.0, max=0.9)
     ] = 0.2
-    iterations: Annotated[int, Param("Most passes over the documents.", ("iterations", "epochs"), min=1)] = 100
-    batch_size: Annotated[int, Param("Least documents of a step.", min=2)] = 64
+    iterations: Annotated[
+        int, Param("Maximum number of passes over the documents.", ("iterations", "epochs"), min=1)
+    ] = 100
+    batch_size: Annotated[int, Param("Minimum number of documents per training step.", min=2)] = 64
     rate: Annotated[float, Param("Learning rate of Adam.", ("rate", "learning_rate"), above=0)] = 0.002
 
     @property
@@ -66,18 +68,20 @@ class EtmOptions:
     vectors: Annotated[
         str,
         Param(
-            "Vectors of the words: pmi-svd (of these documents), random (learned with the topics), or a run of embed-words or a file "
-            "of word vectors.",
+            "Word vectors: pmi-svd (from these documents), random (learned with the topics), a run of embed-words, "
+            "or a file of word vectors.",
             metavar="VECTORS",
         ),
         READ,
     ] = PMI_SVD
-    tune: Annotated[bool, Param("Learn the vectors of the words on, with the topics.")] = False
-    dimensions: Annotated[int, Param("Dimensions of vectors that are made: pmi-svd, random.", min=2)] = 300
+    tune: Annotated[bool, Param("Continue to train the word vectors with the topics.")] = False
+    dimensions: Annotated[int, Param("Dimensions of the pmi-svd or random vectors.", min=2)] = 300
     hidden: Annotated[int, Param("Units of each of the two hidden layers.", min=1)] = 800
-    dropout: Annotated[float, Param("Share of hidden units that a step leaves out.", min=0.0, max=0.9)] = 0.0
-    iterations: Annotated[int, Param("Most passes over the documents.", ("iterations", "epochs"), min=1)] = 200
-    batch_size: Annotated[int, Param("Least documents of a step.", min=2)] = 200
+    dropout: Annotated[float, Param("Dropout: share of hidden units left out in a step.", min=0.0, max=0.9)] = 0.0
+    iterations: Annotated[
+        int, Param("Maximum number of passes over the documents.", ("iterations", "epochs"), min=1)
+    ] = 200
+    batch_size: Annotated[int, Param("Minimum number of documents per training step.", min=2)] = 200
     rate: Annotated[float, Param("Learning rate of Adam.", ("rate", "learning_rate"), above=0)] = 0.005
 
     @property
@@ -102,15 +106,18 @@ class FastopicOptions:
 
     k: Annotated[int | str, Param(_K, ("k", "num_topics"))] = "auto"
     dt_alpha: Annotated[
-        float, Param("Weight of the costs in the plan between documents and topics, beside its entropy.", above=0)
+        float,
+        Param("Weight of the costs against the entropy in the transport plan between documents and topics.", above=0),
     ] = 3.0
     tw_alpha: Annotated[
-        float, Param("Weight of the costs in the plan between topics and words, beside its entropy.", above=0)
+        float, Param("Weight of the costs against the entropy in the transport plan between topics and words.", above=0)
     ] = 2.0
     theta_temp: Annotated[
-        float, Param("Temperature of the topics of a document: the lower, the more the nearest one counts.", above=0)
+        float, Param("Temperature of a document's topics: the lower, the more the nearest topic counts.", above=0)
     ] = 1.0
-    iterations: Annotated[int, Param("Steps, each over all documents.", ("iterations", "epochs"), min=1)] = 200
+    iterations: Annotated[
+        int, Param("Number of training steps. Each uses all documents.", ("iterations", "epochs"), min=1)
+    ] = 200
     rate: Annotated[float, Param("Learning rate of Adam.", ("rate", "learning_rate"), above=0)] = 0.002
 
     @property

@@ -117,7 +117,7 @@ def train(
             bound = _held_out(network, dtm, embeddings, held, held_noise)
             if not math.isfinite(total + bound):
                 raise UsageError(
-                    f"`rate={schedule.rate:g}`: the loss went beyond all bounds in pass {epoch}; give a lower one",
+                    f"`rate={schedule.rate:g}`: the loss diverged in pass {epoch}; use a lower rate",
                     parameter="rate",
                 )
             trace.append(NeuralPoint(epoch, total / tokens[0], bound / tokens[1]))

@@ -99,14 +99,14 @@ def fit_content(column: str, values: Covariate) -> Content:
     missing = sum(label is None for label in labels)
     if missing:
         raise InputError(
-            f"'{column}' has no value in {missing:,} of {len(labels):,} documents, and words that depend on it need one in each; leave "
-            "these documents out, or `content`",
+            f"'{column}' has no value in {missing:,} of {len(labels):,} documents, but `content` needs a value in "
+            "each document; leave these documents out, or leave out `content`",
             parameter="content",
         )
     levels = sorted_levels(values)
     if not 2 <= len(levels) <= MOST_LEVELS:
         raise InputError(
-            f"'{column}' has {wording.counted(len(levels), 'level')}, and words can depend on 2 to {MOST_LEVELS}; "
+            f"'{column}' has {wording.counted(len(levels), 'level')}, but 2 to {MOST_LEVELS} are possible; "
             + ("leave `content` out" if len(levels) < 2 else "take a column of fewer groups"),
             parameter="content",
         )

@@ -92,8 +92,8 @@ class Coding:
         outside = (numbers < low) | (numbers > high)
         if outside.any():
             raise InputError(
-                f"'{self.factor.column}' has {int(outside.sum()):,} values outside {low:g} to {high:g}, the range of the fit; a spline "
-                "says nothing there"
+                f"'{self.factor.column}' has {int(outside.sum()):,} values outside {low:g} to {high:g}, the range "
+                "of the fit; a spline is not defined there"
             )
         return np.asarray(BSpline.design_matrix(numbers, np.array(self.knots), DEGREE).toarray()[:, 1:])
 
@@ -210,8 +210,8 @@ def fit_design(formula: Formula, covariates: Mapping[str, Covariate]) -> Design:
     if len(surplus):
         splines = [c.factor.column for c in design.codings if len(c.knots) > 2 * (DEGREE + 1)]
         raise InputError(
-            f"columns of the formula '{formula.text}' follow from the others: {', '.join(names[i] for i in surplus[:5])}; leave out a "
-            "covariate that says the same as another"
+            f"columns of the formula '{formula.text}' are determined by the others: "
+            f"{', '.join(names[i] for i in surplus[:5])}; leave out a redundant covariate"
             + (f", or give splines fewer degrees of freedom: s({splines[0]}, 3)" if splines else "")
         )
     return design
@@ -260,8 +260,8 @@ def checked_covariates(formula: Formula, covariates: Mapping[str, Covariate]) ->
         missing = _missing(values[column])
         if missing:
             raise InputError(
-                f"'{column}' has no value in {missing:,} of {len(values[column]):,} documents, and a covariate needs one in each; leave "
-                "the covariate out, or fit nlpkit stm without these documents (`keep_if`)"
+                f"'{column}' has no value in {missing:,} of {len(values[column]):,} documents, but a covariate "
+                "needs a value in each document; leave the covariate out, or leave these documents out (`keep_if`)"
             )
     return values
 
@@ -278,8 +278,8 @@ def _coding(factor: Factor, values: Covariate) -> Coding:
         df = min(DF, different - 1) if factor.df is None else factor.df
         if df < DEGREE or df >= different:
             raise InputError(
-                f"'{factor}' needs at least {max(DEGREE, df) + 1} different values and '{factor.column}' has {different}; take the column "
-                "as it is, or as factor()"
+                f"'{factor}' needs at least {max(DEGREE, df) + 1} different values and '{factor.column}' has "
+                f"{different}; use the column as it is, or as factor()"
             )
         quantiles = np.quantile(numbers, np.linspace(0, 1, df - DEGREE + 2)[1:-1])
         low, high = float(numbers.min()), float(numbers.max())
@@ -293,9 +293,9 @@ def _coding(factor: Factor, values: Covariate) -> Coding:
         raise InputError(
             f"'{factor.column}' has {wording.counted(len(names), 'category', 'categories')}, and 2 to {MOST_LEVELS} are needed; "
             + (
-                "it says nothing of the documents: leave it out"
+                "it does not distinguish the documents; leave it out"
                 if len(names) < 2
-                else "take a column of groups, or of numbers"
+                else "use a column of groups, or of numbers"
             )
         )
     if factor.first is not None:
@@ -334,8 +334,8 @@ def _as_numbers(values: Covariate, column: str) -> FloatArray:
     largest = float(np.abs(values).max(initial=0.0))
     if largest > LARGEST:
         raise InputError(
-            f"'{column}' has a value of size {largest:g}; covariates go up to {LARGEST:g}, for products of them are squared. "
-            "Divide it, or take its logarithm"
+            f"'{column}' has a value of size {largest:g}; covariates may be up to {LARGEST:g}; divide the column, "
+            "or use its logarithm"
         )
     return np.asarray(values, np.float64)
 
@@ -343,7 +343,7 @@ def _as_numbers(values: Covariate, column: str) -> FloatArray:
 def _no_numbers(values: Sequence[str | None], column: str) -> InputError:
     some = next((value for value in values if value is not None), "")
     return InputError(
-        f"'{column}' is to be a number and holds text, such as '{some}'; s() takes columns of numbers or dates"
+        f"'{column}' must be a number but holds text such as '{some}'; s() needs a column of numbers or dates"
     )
 
 

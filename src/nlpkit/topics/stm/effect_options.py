@@ -24,8 +24,8 @@ class EffectOptions:
     column: Annotated[
         str | None,
         Param(
-            "Column whose values are compared: shares of topics at each, all other covariates at their median or most frequent "
-            "category.",
+            "Column to compare. Topic shares are computed at each of its values, with other covariates at their "
+            "median or most frequent category.",
             ("of",),
             metavar="COLUMN",
         ),
@@ -33,23 +33,24 @@ class EffectOptions:
     prevalence: Annotated[
         str | None,
         Param(
-            "Covariates of the regression, a formula as of nlpkit stm; default: those of the fit.", metavar="FORMULA"
+            "Covariates of the regression, as a formula of nlpkit stm. Default: the covariates of the fit.",
+            metavar="FORMULA",
         ),
     ] = None
-    draws: Annotated[int, Param("Draws of the topics of all documents from their posteriors.", min=2)] = 25
-    ci: Annotated[float, Param("Level of the intervals.")] = 0.95
+    draws: Annotated[int, Param("Number of draws of all documents' topics from their posteriors.", min=2)] = 25
+    ci: Annotated[float, Param("Confidence level of the intervals.")] = 0.95
     permutations: Annotated[
         int | None,
         Param(
-            "Fit the model again so many times with the values of --of, of which there are two, permuted over documents, and compare "
-            "the effect with theirs.",
+            "Permutation test for a column --of with two values. The model is fitted this many times with the "
+            "values permuted over documents.",
             metavar="N",
             min=1,
         ),
     ] = None
     documents: Annotated[
         Path | Any | None,
-        Param("Documents of the fit for --permutations, where the run does not find them itself.", metavar="FILE"),
+        Param("Documents of the fit for --permutations, if the run cannot find them.", metavar="FILE"),
         READ,
     ] = None
 
@@ -60,7 +61,7 @@ class EffectOptions:
             parse_formula(self.prevalence)
         if self.permutations is None:
             if self.documents is not None:
-                raise UsageError("`documents` are read for `permutations` alone; leave them out", parameter="documents")
+                raise UsageError("`documents` are only read for `permutations`; leave them out", parameter="documents")
             return
         if self.column is None:
             raise UsageError("`permutations` tests the effect of one column; name it with `of`", parameter="of")

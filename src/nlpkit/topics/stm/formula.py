@@ -67,9 +67,7 @@ def parse_formula(text: str, *, parameter: str = "prevalence") -> Formula:
     try:
         terms = reader.sum_of_terms()
     except RecursionError:
-        raise UsageError(
-            f"`{parameter}`: its brackets stand too deep in each other; write it with fewer", parameter=parameter
-        ) from None
+        raise UsageError(f"`{parameter}`: its brackets are nested too deeply; use fewer", parameter=parameter) from None
     if reader.peek() == "~":
         reader.refuse("a formula has no left side here; give the covariates alone")
     if reader.peek():

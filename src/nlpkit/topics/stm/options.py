@@ -26,43 +26,43 @@ class StmOptions:
     prevalence: Annotated[
         str | None,
         Param(
-            "Covariates of the topics of documents, such as 'party + s(date)': columns, a + b, a:b, a*b, splines s(x), categories "
-            "factor(x); default: none, which is the correlated topic model.",
+            "Covariates of the documents' topics, such as 'party + s(date)': columns, a + b, a:b, a*b, splines "
+            "s(x), categories factor(x). Default: none (the correlated topic model).",
             metavar="FORMULA",
         ),
     ] = None
     content: Annotated[
         str | None,
         Param(
-            "Column of categories that the words of topics depend on, such as a party or a source; default: none.",
+            "Column of categories that change the words of topics, such as a party or a source. Default: none.",
             metavar="COLUMN",
         ),
     ] = None
     interactions: Annotated[
         bool,
         Param(
-            "Let the words of each topic depend on the content column in their own way, and not in all topics alike.",
+            "Let the content column change the words of each topic separately, instead of all topics alike.",
             ("content_interactions",),
             off="no_content_interactions",
         ),
     ] = True
     iterations: Annotated[
-        int, Param("Most steps of expectation maximisation.", ("iterations", "max_em_its"), min=1)
+        int, Param("Maximum number of steps of expectation maximisation.", ("iterations", "max_em_its"), min=1)
     ] = 500
     tolerance: Annotated[
         float,
-        Param("End when the bound rises by less than this share of itself in a step.", ("tolerance", "emtol"), min=0.0),
+        Param("Stop when a step improves the bound by less than this share of it.", ("tolerance", "emtol"), min=0.0),
     ] = 1e-5
     start: Annotated[
         str,
         Param(
-            "Start of the steps: spectral (the best of several sets of anchor words), anchors (among all words, as R's stm has "
-            "it), lda or random.",
+            "Starting values: spectral (the best of several sets of anchor words), anchors (among all words, as in "
+            "R's stm), lda or random.",
             ("start", "init"),
         ),
     ] = "spectral"
     sigma_prior: Annotated[
-        float, Param("Share by which covariances of topics are drawn towards 0.", min=0.0, max=1.0)
+        float, Param("Share by which covariances between topics are shrunk towards 0.", min=0.0, max=1.0)
     ] = 0.0
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class StmOptions:
         if self.prevalence is not None and not self.formula:
             raise UsageError(f"`prevalence={self.prevalence}` names no column; write for example: party + s(date)")
         if not self.interactions and self.content is None:
-            raise UsageError("`interactions=False` is of words that depend on a column; name it with `content`")
+            raise UsageError("`interactions=False` needs a content column; name it with `content`")
 
     @property
     def formula(self) -> Formula | None:

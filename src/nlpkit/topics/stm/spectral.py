@@ -93,8 +93,8 @@ def anchors(pairs: Cooccurrences, K: int, frequent: BoolArray, squares: FloatArr
             v = int(left.argmax())
         if left[v] <= least:
             raise InputError(
-                f"the words of this corpus have co-occurrences of {k} independent kinds only, which is fewer than the {K} topics; "
-                "give a smaller `k`, or `start=random`"
+                f"the words of this corpus have only {k} independent kinds of co-occurrence, fewer than the {K} "
+                "topics; give a smaller `k`, or `start=random`"
             )
         row = pairs.rows(np.array([v]))[0]
         for _ in range(2):  # the second time for the digits that the first lost
@@ -144,8 +144,8 @@ def anchor_terms(counts: CsrMatrix, K: int) -> AnchorTerms:
         pairs = cooccurrences(counts[:, kept])
     if len(kept) <= K:
         raise InputError(
-            f"{len(kept):,} terms occur beside others, and anchor words need more terms than the {K} topics; give a smaller `k`, or "
-            "`start=random`"
+            f"{len(kept):,} terms co-occur with others, and anchor words need more terms than the {K} topics; give "
+            "a smaller `k`, or `start=random`"
         )
     return AnchorTerms(kept, counts.shape[1], pairs, frequency[kept])
 

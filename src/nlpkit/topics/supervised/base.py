@@ -43,9 +43,9 @@ class ColumnFitter(TokenFitter):
 def check(tokens: TokenTable, n_topics: int) -> None:
     """Raise UsageError where there are no tokens or no topics."""
     if not len(tokens.term_ids):
-        raise UsageError("the corpus has no tokens, so there is nothing to find topics in")
+        raise UsageError("the corpus has no tokens to find topics in")
     if n_topics < 1:
-        raise UsageError(f"`k={n_topics}`: a model has at least 1 topic", parameter="k")
+        raise UsageError(f"`k={n_topics}`: at least 1 topic is needed", parameter="k")
 
 
 def doc_topics(tokens: TokenTable, z: IntArray, n_topics: int) -> CsrMatrix:

@@ -9,8 +9,8 @@ from nlpkit.parameters import Param, options
 from nlpkit.topics.options import TopicCount
 
 RESPONSES = ("auto", "real", "binary", "classes")
-ALPHA = "Dirichlet prior of each topic in a document; default: 1 / k."
-ETA = "Dirichlet prior of each word in a topic; default: 1 / k."
+ALPHA = "Dirichlet prior of each topic in a document. Default: 1 / k."
+ETA = "Dirichlet prior of each word in a topic. Default: 1 / k."
 
 
 def prior(value: float | None, n_topics: int) -> float:
@@ -28,8 +28,8 @@ class SldaOptions:
     response: Annotated[
         str,
         Param(
-            "What the label is: real (a number), binary (one of two), classes, or auto: binary where there are two different values, "
-            "else real for numbers and classes for texts.",
+            "Kind of label: real (a number), binary, classes, or auto. auto: binary for two different values; "
+            "otherwise real for numbers and classes for texts.",
             choices=RESPONSES,
         ),
     ] = "auto"
@@ -39,8 +39,8 @@ class SldaOptions:
     coef_variance: Annotated[
         float,
         Param(
-            "Prior variance of the coefficients, of numbers in units of their standard deviation: the smaller, the less the labels "
-            "move the topics.",
+            "Prior variance of the coefficients (numbers: in standard deviations). The smaller, the less the "
+            "labels influence the topics.",
             ("coef_variance", "nu_sq"),
             above=0,
         ),
@@ -61,13 +61,13 @@ class AuthorTopicOptions:
     author_col: Annotated[
         str,
         Param(
-            "Column of the authors: one name, a list of names, or names separated by `separator`.",
+            "Column with the authors: one name, a list of names, or names separated by `separator`.",
             ("author_col", "authors"),
             metavar="COLUMN",
         ),
     ] = "author"
-    separator: Annotated[str, Param("What separates names in a text.", metavar="TEXT")] = ";"
-    alpha: Annotated[float | None, Param("Dirichlet prior of each topic of an author; default: 1 / k.", above=0)] = None
+    separator: Annotated[str, Param("Separator between names in a text.", metavar="TEXT")] = ";"
+    alpha: Annotated[float | None, Param("Dirichlet prior of each topic of an author. Default: 1 / k.", above=0)] = None
     eta: Annotated[float | None, Param(ETA, ("eta", "beta"), above=0)] = None
     iterations: Annotated[int, Param("Passes over the corpus.", ("iterations", "sweeps"), min=1)] = 500
 
@@ -87,15 +87,15 @@ class LabeledLdaOptions:
     PANEL: ClassVar[str] = "Model"
 
     k: int | str = "auto"
-    latent: Annotated[int, Param("Further topics without a label, open to every document.", min=0)] = 0
-    separator: Annotated[str, Param("What separates labels in a text.", metavar="TEXT")] = ";"
+    latent: Annotated[int, Param("Number of additional topics without a label, open to every document.", min=0)] = 0
+    separator: Annotated[str, Param("Separator between labels in a text.", metavar="TEXT")] = ";"
     alpha: Annotated[
         float | None,
-        Param("Dirichlet prior of each topic that a document may use; default: 1 / the number of topics.", above=0),
+        Param("Dirichlet prior of each topic that a document may use. Default: 1 / the number of topics.", above=0),
     ] = None
     eta: Annotated[
         float | None,
-        Param("Dirichlet prior of each word in a topic; default: 1 / the number of topics.", ("eta", "beta"), above=0),
+        Param("Dirichlet prior of each word in a topic. Default: 1 / the number of topics.", ("eta", "beta"), above=0),
     ] = None
     iterations: Annotated[int, Param("Passes over the corpus.", ("iterations", "sweeps"), min=1)] = 500
 
