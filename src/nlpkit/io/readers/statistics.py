@@ -115,8 +115,8 @@ def _of_r(path: str, format: str, name: str | None, shown: str) -> pa.Table:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of classes without a counterpart, which stay as they are stored
         read = (rdata.read_rds if format == "rds" else rdata.read_rda)(Path(path), constructor_dict=known)
-    found = read if isinstance(read, dict) and format == "rdata" else {"": read}
-    frames = {key: value for key, value in found.items() if isinstance(value, pd.DataFrame)}
+    objects = read if isinstance(read, dict) and format == "rdata" else {"": read}
+    frames = {key: value for key, value in objects.items() if isinstance(value, pd.DataFrame)}
     if name is not None and name not in frames:
         raise InputError(f"{shown}: no data frame '{name}' (it has {listed(list(frames), 8)})", parameter="sheet")
     if name is None and len(frames) != 1:
