@@ -137,7 +137,7 @@ def at_a_glance(commands: Sequence[Command]) -> str:
     parts = ["# Commands at a glance\n"]
     parts.append(
         "The page of a command describes its options. [Common options](common-options.md) such as `--text-col` and `--output` "
-        "are described once. `nlpkit COMMAND --help` shows the same in the terminal.\n"
+        "are described once. `nlpkit COMMAND --help` shows options in the terminal.\n"
     )
     for title, names in command_panels().items():
         parts.append(f"## {title}\n\n| command | what it does |\n|---|---|")

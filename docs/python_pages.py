@@ -326,7 +326,7 @@ def _prose(value: Any) -> str:
             named = re.match(r"[\w*`., ()]+: ", entry[1])
             lines.append(f"- {_escaped(entry[1])}" if named or lines[-1] == "" else f"  {_escaped(entry[1])}")
         else:
-            lines.append(_escaped(line.strip() if section else line))
+            lines.append(f"  {_escaped(line.strip())}" if section and line else _escaped(line))
     return "\n".join([*lines, "```\n"] if code else lines)
 
 

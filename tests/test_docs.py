@@ -273,6 +273,42 @@ def test_an_option_has_a_text_an_anchor_and_one_place(generated: dict[str, str])
     assert "[`--text-col`](../common-options.md#--text-col)" in page
 
 
+def test_a_function_has_its_signature_and_a_list_of_arguments(generated: dict[str, str]) -> None:
+    entry = generated["python/explore.md"].partition("\n## kwic\n")[2].partition("\n## ")[0]
+    assert entry.lstrip().startswith(
+        "```py\nkwic(\n    data: Any,\n    pattern: str,\n    *,\n    options: SearchOptions | None = None,"
+    )
+    assert "\n**Args**\n\n- data: " in entry
+    assert "\n### SearchOptions\n" in generated["python/explore.md"]
+    assert "[`kwic`](explore.md#kwic)" in generated["python/index.md"]
+
+
+def test_examples_of_docstrings_are_code() -> None:
+    from python_pages import _prose
+
+    def shout(text: str) -> str:
+        """Return a text in capitals, not <b>.
+
+        Args:
+            text: what is said,
+                or *written*.
+
+        Example:
+            >>> shout("a")
+            'A'
+
+        Raises:
+            ValueError: never.
+        """
+        return text.upper()
+
+    lines = [line for line in _prose(shout).splitlines() if line]
+    assert lines[0] == "Return a text in capitals, not &lt;b>."
+    assert lines[1:4] == ["**Args**", "- text: what is said,", "  or \\*written\\*."]
+    assert lines[4:9] == ["**Example**", "```pycon", '>>> shout("a")', "'A'", "```"]
+    assert lines[9:] == ["**Raises**", "- ValueError: never."]
+
+
 def test_no_page_of_the_reference_is_left_over(generated: dict[str, str]) -> None:
     reference = ROOT / "docs" / "reference"
     there = {
