@@ -162,7 +162,8 @@ def test_what_is_printed(corpus: Path) -> None:
     assert len(plot[0]) == len(plot[1])
     assert marks[0].index("▲") == len(plot[0]) - 3 * 4  # the fourth of six chunks, four characters each
     assert "2020-01" in lines[at + 2]
-    assert any(line.startswith("Changes: 1 in 12 tests (level 0.01") for line in lines)
+    at = lines.index("Changes: 1 in 12 tests")
+    assert lines[at + 1].startswith("(significance level 0.01, 85% of the usual change expected, against ")
     assert any(line.startswith("2020-06-01") for line in lines)
     assert "since 2019-12-01" in done.out
 
@@ -718,7 +719,7 @@ def test_long_tables_are_shortened(capsys: pytest.CaptureFixture[str]) -> None:
     assert "(3 later ones are in changes.parquet)" in out
     assert "+river −river +river −river +river −river\n" in out
     show_changes([{**test, "chunk": 1, "changed": False, "words": [], "rose": []}], ["rivers"], ChangeOptions())
-    assert "No topic changed in any chunk (1 test; level 0.01" in capsys.readouterr().out
+    assert "No topic changed in any chunk (1 test; significance level 0.01" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -318,7 +318,7 @@ def test_tables_fit_the_width_and_lose_no_number(width: int, planted: Path) -> N
     evidence = lines[1 : lines.index("")]
     head = "".join(c for line in evidence if not re.search(r"[0-9─]", line) for c in line.split())
     if width >= 80:
-        assert head == "topicshalvesviewswordsscore"
+        assert head == "topicshalvesagreeviewsagreewordsagreescore"
     numbers = [re.findall(r"-?\d\.\d{3}", line) for line in evidence if re.search(r"\d", line)]
     assert numbers
     assert all(len(row) == 4 for row in numbers), done

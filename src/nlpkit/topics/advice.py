@@ -25,13 +25,13 @@ def topics_of_copies(topics: IntArray, dtm: CsrMatrix) -> list[int]:
         topics: (D,) topic of each document, -1 for none; dtm: (D, V) counts.
     """
     enough = np.diff(dtm.indptr) >= FEWEST_WORDS
-    found = []
+    copied = []
     for k in range(int(topics.max(initial=-1)) + 1):
         rows = np.flatnonzero((topics == k) & enough)
         rows = rows[:: -(-len(rows) // MOST_COMPARED) or 1]
         if len(rows) >= FEWEST_WORDS and has_copy(dtm[rows]).mean() >= 0.5:
-            found.append(k)
-    return found
+            copied.append(k)
+    return copied
 
 
 def has_copy(dtm: CsrMatrix) -> BoolArray:

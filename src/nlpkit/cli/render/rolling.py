@@ -213,8 +213,8 @@ def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options:
     changes = sorted((row for row in tests if row["changed"]), key=lambda row: (row["chunk"], row["topic"]))
     missed = sum(row.get("uncertain", False) for row in tests if not row["changed"])
     before = "the chunk before" if options.change_span == 1 else f"the {options.change_span} chunks before at most"
-    usual = f"{options.change_mixture:.0%} of the usual change is expected"
-    method = f"significance level {options.change_level:g}; {usual}; compared with {before}"
+    usual = f"{options.change_mixture:.0%} of the usual change expected"
+    method = f"significance level {options.change_level:g}, {usual}, against {before}"
     if not changes:
         console.out(f"No topic changed in any chunk ({wording.counted(len(tests), 'test')}; {method}).")
         _show_uncertain(0, missed)
@@ -229,7 +229,7 @@ def show_changes(tests: Sequence[dict[str, Any]], names: Sequence[str], options:
         ]
         for row in changes[:CHANGES_SHOWN]
     ]
-    title = f"Changes: {len(changes)} in {wording.counted(len(tests), 'test')} ({method})"
+    title = f"Changes: {len(changes)} in {wording.counted(len(tests), 'test')}\n({method})"
     columns = ["chunk from", "topic", "name", "similarity", "words that drove it: + more, − less"]
     console.table(columns, rows, right=["topic"], title=title)
     if len(changes) > CHANGES_SHOWN:
