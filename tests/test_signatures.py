@@ -30,6 +30,8 @@ def dummy(parameter: inspect.Parameter) -> Any:
     """Return an argument that lasts until the options are read."""
     if parameter.name == "data":
         return nk.Corpus.from_texts(["a river", "a bank"], labels=["a", "b"])
+    if parameter.name == "inputs":
+        return "-"
     return ["x"] if "Sequence" in str(parameter.annotation) else "x"
 
 

@@ -71,7 +71,7 @@ def document(value: Any) -> None:
         value.__signature__ = signature
         if is_record(value):
             itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-            value.__init__.__signature__ = signature.replace(parameters=[itself, *signature.parameters.values()])  # type: ignore[misc]
+            value.__init__.__signature__ = signature.replace(parameters=[itself, *signature.parameters.values()])
         value.__doc__ = _documented(_WRITTEN[value].docstring, listed)
 
 
