@@ -31,7 +31,7 @@ def dummy(parameter: inspect.Parameter) -> Any:
     if parameter.name == "data":
         return nk.Corpus.from_texts(["a river", "a bank"], labels=["a", "b"])
     if parameter.name == "inputs":
-        return __file__  # which is looked for at once
+        return "-"
     return ["x"] if "Sequence" in str(parameter.annotation) else "x"
 
 

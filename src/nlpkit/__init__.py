@@ -4,11 +4,12 @@
 
     corpus = nk.read_corpus("news.jsonl")
     model = nk.fit_bertopic(corpus, k="auto")
-    model.topics.to_pandas()
+    model.show()
     model.save("run/")
 
-Every command of the command line calls one function of these. They take a `Corpus`, a list of texts or a data frame (pandas,
-Polars, Arrow), return Arrow tables and fitted models, and raise `nlpkit.errors.NlpkitError`.
+Every command of the command line calls one of these functions. They take a `Corpus`, a list of texts or a data frame (pandas,
+Polars, Arrow). They return Arrow tables and fitted models, and raise `nlpkit.errors.NlpkitError`. `help(nk.fit_bertopic)` lists
+every option. `nk.estimators` has estimators for scikit-learn.
 """
 
 from __future__ import annotations
