@@ -182,7 +182,7 @@ ANSWERS = (
     ),
     Answer(
         "nlpkit convert RUN -o lda.json",
-        "The model as pyLDAvis, MALLET and others read it.",
+        "The model for pyLDAvis or MALLET; LDA runs need --save-assignments at the fit.",
         "pyldavis; ldavis; mallet state; other programs",
     ),
     Answer(
@@ -212,7 +212,7 @@ ANSWERS = (
     ),
     Answer(
         "nlpkit info RUN --tree",
-        "Coarser and finer layers of the topics; see also hlda.",
+        "Coarser and finer layers of the topics of bertopic or hlda.",
         "hierarchy; hierarchical; subtopic; tree; layers; nested; coarse fine; broad topics",
     ),
     Answer(
