@@ -212,7 +212,7 @@ class RuleModel:
         labels, J = np.array(config["labels"], np.int32), int(config["n_classes"])
         default, multiple = int(config["default"]), bool(config["multi_label"])
         if not ((labels >= 0) & (labels < J)).all() or not (-1 if multiple else 0) <= default < J:
-            raise ValueError(f"rules with labels other than those of {J} classes")
+            raise ValueError(f"rules with labels outside the {J} classes")
         return cls(labels, default, J, multiple)
 
 

@@ -108,7 +108,7 @@ class WordNetworkModel:
         """Return the model of `config` and `arrays`. Raises KeyError, SchemaError."""
         sizes = (int(config["n_features"]), int(config["hidden"]), int(config["n_classes"]))
         if min(sizes) < 1 or max(sizes) > sum(array.size for array in arrays.values()):
-            raise SchemaError(f"the weights are not those of {sizes[0]} words, {sizes[1]} units and {sizes[2]} classes")
+            raise SchemaError(f"the weights do not fit {sizes[0]} words, {sizes[1]} units and {sizes[2]} classes")
         empty = cls(config["kind"], *sizes, {}, bool(config["multi_label"]))
         import torch
 

@@ -247,7 +247,7 @@ class EvaluationOptions(IntervalOptions):
         if window.isdecimal() and 2 <= int(window) <= MOST:
             return int(window)
         raise UsageError(
-            f"`window={window}`: document, a number of tokens from 2 to {MOST:,}, or own (that of each measure's paper)",
+            f"`window={window}`: it must be document, a number of tokens from 2 to {MOST:,}, or own (the window in the measure's paper)",
             parameter="window",
         )
 

@@ -37,7 +37,7 @@ class PHM(nn.Module):  # type: ignore[misc]
         if d_in % n or d_out % n:
             width, r = max(d_in, d_out), min(d_in, d_out)
             raise UsageError(
-                f"compacter(n={n}): n has to divide the width of the model and that of r: here {width} and {r}",
+                f"compacter(n={n}): n must divide the width of the model ({width}) and r ({r})",
                 parameter="method",
             )
         self.rule = rule

@@ -107,7 +107,7 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
         if regression and (names or len(present) or model.n_classes != 1):
             raise ValueError(f"{len(names)} classes and {model.n_classes} scores of a regression, which has one number")
         if not regression and (len(sizes) > 1 or not len(present) or not np.isin(present, np.arange(len(names))).all()):
-            raise ValueError(f"{len(names)} classes, of which {len(present)} were learned, scores of {model.n_classes}")
+            raise ValueError(f"{len(names)} classes ({len(present)} learned), but scores of {model.n_classes}")
         rules = RuleList.from_dict(config["rules"]) if config["sees"] == "rules" else None
         features = Features(vectorizer, scaling, columns, rules)
         if features.sees != config["sees"]:

@@ -48,7 +48,7 @@ class SpellOptions:
     min_length: Annotated[int, Param("Minimum number of letters of a word to correct.", metavar="N", min=1)] = 4
     min_gain: Annotated[
         float,
-        Param("Minimum log10 ratio between the probability of the correction and that of the word as written.", min=0),
+        Param("Minimum log10 ratio between the probabilities of the correction and of the word as written.", min=0),
     ] = 4.0
     apply: Annotated[bool, Param("Write the documents with a column 'corrected' instead of a table of errors.")] = False
 

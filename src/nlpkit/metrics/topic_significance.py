@@ -166,7 +166,7 @@ def _check(
             f"corpus needs the frequency of each of the {V} terms, got {np.shape(corpus)}", parameter="corpus"
         )
     if documents is not None and documents.shape[1] != K:
-        raise UsageError(f"doc_topic of shape {documents.shape} is not that of {K} topics", parameter="doc_topic")
+        raise UsageError(f"doc_topic of shape {documents.shape} does not fit {K} topics", parameter="doc_topic")
     if alpha is not None and (documents is None or np.shape(alpha) != (K,) or not (np.asarray(alpha) >= 0).all()):
         raise UsageError(
             f"alpha smooths counts in doc_topic: it needs {K} numbers of 0 or more, got {alpha}", parameter="alpha"

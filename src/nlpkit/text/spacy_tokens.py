@@ -59,8 +59,8 @@ def parse_pos(text: str) -> frozenset[str]:
     unknown = sorted(tags - set(UNIVERSAL_POS))
     if unknown or not tags:
         raise UsageError(
-            f"`pos={text}`: {', '.join(unknown) or 'nothing'} is not a part of speech; those of Universal "
-            f"Dependencies are {', '.join(UNIVERSAL_POS)}"
+            f"`pos={text}`: {', '.join(unknown) or 'nothing'} is not a part of speech; Universal "
+            f"Dependencies has {', '.join(UNIVERSAL_POS)}"
         )
     return tags
 

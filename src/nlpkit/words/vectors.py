@@ -54,7 +54,7 @@ class WordVectors:
         if not good.all():
             first = self.words[int(np.flatnonzero(~good)[0])]
             raise InputError(
-                f"{where}: {int((~good).sum()):,} of {len(good):,} vectors have values that are not finite, such as that of '{first}'"
+                f"{where}: {int((~good).sum()):,} of {len(good):,} vectors have values that are not finite, such as the vector of '{first}'"
             )
 
     def __contains__(self, word: object) -> bool:

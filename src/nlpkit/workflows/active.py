@@ -166,7 +166,7 @@ def propose_texts(
     candidates = np.flatnonzero(free)
     if not len(candidates):
         raise InputError(
-            f"nothing is left to label: {wording.counted(table.num_rows, 'document')} of {stream.where}, of which "
+            f"nothing is left to label: {wording.counted(table.num_rows, 'document')} of {stream.where}: "
             f"{n_labelled:,} labelled and {table.num_rows - n_labelled:,} without text or equal to these; `relabel` "
             "also chooses labelled documents"
         )

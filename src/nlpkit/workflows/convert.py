@@ -276,7 +276,7 @@ def _doc_topic(model: FittedLda) -> CsrMatrix:
     parameters = model.run.manifest["parameters"]
     if parameters.get("estimate") == "mean" or parameters.get("term_weights", "one") != "one":
         raise InputError(
-            f"{model.name} has counts that are means or weighted, and those of its documents are not stored; convert the model "
+            f"{model.name} has averaged or weighted counts, and the counts of its documents are not stored; convert the model "
             "in the Python session that fits it, or fit it with `estimate=last` and `term_weights=one`"
         )
     tokens, assignments = _assigned(model)

@@ -98,7 +98,7 @@ def check_ids(run: Run, ids: pa.ChunkedArray) -> pa.Table:
     documents = run.table("documents")
     if documents.column("id").to_pylist() != ids.to_pylist():
         raise InputError(
-            f"the documents read are not those of {run.path}, which has "
+            f"the documents differ from the documents of {run.path}, which has "
             f"{wording.counted(documents.num_rows, 'document')} with other ids; read them as for the fit, with the "
             "same `id_col` and `text_col`"
         )

@@ -132,8 +132,7 @@ def _groups(names: Sequence[str], n_targets: int, settings: EvaluationSettings) 
     if lacking and options.vectors is None:
         raise UsageError(
             f"{', '.join(lacking)}: word vectors are needed; `vectors=FILE` (a run of embed-words, word2vec or "
-            f"GloVe text, or Parquet with word and embedding), or `vectors={ENCODER}` for those of a sentence "
-            "encoder",
+            f"GloVe text, or Parquet with word and embedding), or `vectors={ENCODER}` to use a sentence encoder",
             parameter="vectors",
         )
     if any(n in OF_CORPUS for n in groups["vectors"]):

@@ -109,7 +109,7 @@ def _nli(
         _, task = foreign_task(folder)
     except InputError as error:
         raise InputError(
-            f"the model in {folder} has no classes, of which 'entailment' was needed: {first_line(error).partition(';')[0]}",
+            f"the model in {folder} has no classes, but needs the class 'entailment': {first_line(error).partition(';')[0]}",
             parameter="model",
         ) from None
     phrases, label_of = words_of(labels)

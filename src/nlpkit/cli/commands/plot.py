@@ -20,10 +20,10 @@ def plot_cli(
 ) -> None:
     """Draw one figure of a run: SVG, PDF or PNG.
 
-    WHAT names the chart. For a topic model: map (documents with topic names), topics (words as bars), similarity (heat map),
-    correlations (network), tree (the tree of hlda, or how topics merge), over-time (lines with intervals), stream, by-column,
-    number (scores by number of topics), wordcloud (PNG). For a classifier: confusion, calibration, learning. For a comparison
-    by finetune: ranks.
+    WHAT names the chart. For any topic model: map (documents with topic names), topics (words as bars), similarity (heat map),
+    tree (the tree of hlda, or how topics merge), over-time (lines with intervals), stream, by-column, wordcloud (PNG). Also:
+    correlations (network) and number (scores by number of topics). For a classifier: confusion, calibration, learning. For a
+    comparison by finetune: ranks.
 
     Fonts are embedded, and the same run gives the same bytes. `nlpkit stats --plot` draws the laws of Zipf and Heaps.
 

@@ -226,7 +226,7 @@ class GibbsSampler:
         ):
             raise UsageError("the saved state belongs to another corpus or another number of topics")
         if not self._is_sound(state["z"], state["list_length"], state["list_entries"]):
-            raise UsageError("the saved state is damaged: its counts are not those of its topics; start again")
+            raise UsageError("the saved state is damaged: its counts do not fit its topics; start again")
         for name, values in mine.items():
             values[:] = state[name]
         self._count_words()

@@ -233,7 +233,7 @@ def compare(fits: Mapping[int, Sequence[Scores]]) -> list[Row]:
         UsageError: the scores are not of the same held-out documents.
     """
     if len({scores.n_tokens for several in fits.values() for scores in several}) != 1:
-        raise UsageError("the known scores are those of another corpus or of other held-out documents; leave them out")
+        raise UsageError("the known scores belong to another corpus or to other held-out documents; leave them out")
     n = np.array(next(iter(fits.values()))[0].n_tokens, np.float64)
     by_seed = {K: np.array([s.log_likelihood for s in fits[K]]) for K in sorted(fits)}
     by_group = {K: values.mean(axis=0) for K, values in by_seed.items()}

@@ -283,7 +283,7 @@ def _check(
     }
     for name, (wanted, shape) in needed.items():
         if wanted != tuple(shape):
-            raise UsageError(f"{name} of shape {tuple(shape)} is not that of these documents, which need {wanted}")
+            raise UsageError(f"{name} of shape {tuple(shape)} does not fit these documents, which need {wanted}")
     if not eta >= 0:
         raise UsageError(f"`eta={eta}`: the prior of terms in topics needs a number of 0 or more")
     if n < 2:

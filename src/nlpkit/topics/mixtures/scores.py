@@ -121,7 +121,7 @@ def split_corpus(
     usable = np.flatnonzero(lengths >= 2)
     if len(usable) < FEWEST_DOCS:
         raise UsageError(
-            f"comparing numbers of topics needs at least {FEWEST_DOCS} documents of two words or more, some of which are held "
+            f"comparing numbers of topics needs at least {FEWEST_DOCS} documents of two words or more, because some are held "
             f"out; found {len(usable)} among {tokens.n_docs}; give one number of topics, `k=N`"
         )
     share = max(share, min(LEAST_HELD_OUT, len(usable) // 3) / len(usable))
