@@ -8,7 +8,6 @@ from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.errors import InputError
 from nlpkit.plain import shell_line
-from nlpkit.topics.stability import LEAST_STABLE
 
 TERMS_SHOWN = 8
 NAMES = {
@@ -134,6 +133,8 @@ def _cell(value: Any) -> str:
 
 def stability_text(value: float | None) -> str:
     """Return the stability of a topic for a table, with a mark where it is too low; "" where it is not known."""
+    from nlpkit.topics.stability import LEAST_STABLE
+
     return "" if value is None or value != value else f"{value:.2f}{' !' if value < LEAST_STABLE else '  '}"
 
 
