@@ -24,10 +24,10 @@ class ReadOptions:
     text where there is no column of it. `text_needed`: whether a table without a text is refused; else its texts are empty.
     `columns`: those to keep beside id and text. `shard`: "2/8" for the second of eight shares of the documents, see `nlpkit.io.shards`.
     `limit`: the first N of the documents that `where`, `keep_if` and `sample` leave;
-    the sha256 of a file is that of the whole file even then.
+    the sha256 is the one of the whole file even then.
 
     Raises:
-        UsageError: a pair that is none.
+        UsageError: a pair without `=`.
     """
 
     PANEL: ClassVar[str] = "Input"

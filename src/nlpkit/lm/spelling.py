@@ -30,7 +30,7 @@ class SpellOptions:
     """What is taken for an error, and for what it may stand.
 
     Raises:
-        UsageError: an error rate that is no probability below 1.
+        UsageError: an error rate that is not a probability below 1.
     """
 
     PANEL: ClassVar[str] = "Spelling"

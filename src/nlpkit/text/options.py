@@ -171,7 +171,7 @@ class TextOptions(TopicTokenOptions):
 
 @options
 class DocumentTextOptions(TextOptions):
-    """Options of `preprocess`: also what makes columns, or terms that are no words."""
+    """Options of `preprocess`: also what makes columns, or terms other than words."""
 
     lexicon: Annotated[
         Path | None,

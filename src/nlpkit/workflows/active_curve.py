@@ -108,7 +108,7 @@ def compare_strategies(
 ) -> ActiveCurves:
     """Return learning curves of strategies of active learning and of random choice on labelled documents.
 
-    Vectors of length 1 are made once of all texts, of which no label is seen; a quick classifier on them is fitted anew after each
+    Vectors of length 1 are made once from all texts, without their labels. A quick classifier on them is fitted anew after each
     round, see `nlpkit.classify.active_curve.learning_curves`. Documents without a label, or without a vector, are left out.
 
     Args:

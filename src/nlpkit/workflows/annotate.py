@@ -284,12 +284,12 @@ def majority(
 
     Args:
         annotators: the columns of the coders.
-        column: name of the column of labels, null for a unit without judgements and for a tie that stays one; that of shares
-            is NAME_share, those of Dawid & Skene are NAME_prob and NAME_entropy.
+        column: name of the column of labels, null for a unit without judgements and for an unresolved tie. Shares are in
+            NAME_share, results of Dawid & Skene in NAME_prob and NAME_entropy.
         order: in which ties are resolved by "first"; the alphabet if not given.
         ties: "none": no label; "first": the first of the values that were given as often.
         method: votes or dawid-skene.
-        soft: add soft labels: NAME_entropy, the entropy of the label in nats, and NAME_probabilities, those of all labels (by votes the
+        soft: add soft labels: NAME_entropy, the entropy of the label in nats, and NAME_probabilities, one for each label (for votes: the
             shares of the coders).
         encoding: of the table; None: detected from its bytes.
 

@@ -27,8 +27,8 @@ def labels_from_answers(
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Return the texts of a labelling task with the labels that people gave them: id, text, label.
 
-    Of several coders label is the one that most of them gave, null for a tie, and further columns are label_share (of the coders who gave
-    it) and one for each coder, which `nlpkit.majority` and `nlpkit.agreement` take. Texts that nobody labelled are left out.
+    With several coders, label is the one that most of them gave, and null for a tie. Further columns are label_share (the share of coders
+    who gave it) and one for each coder. `nlpkit.majority` and `nlpkit.agreement` take these. Texts that nobody labelled are left out.
 
     Args:
         key: NAME.key.json of the task; answers: tables, or directories of them. encoding: of the tables, told from their bytes if

@@ -35,8 +35,8 @@ def estimate_effects(
 ) -> TopicTable:
     """Return the effects of covariates on the share of each topic in documents (estimateEffect of R's stm).
 
-    Shares of the documents are drawn from their posteriors (`draw_thetas`), each time regressed on the covariates by least squares, and
-    the results combined (`regress_draws`), so that intervals contain what is not known of the topics of a document and of γ. The
+    Shares of the documents are drawn from their posteriors (`draw_thetas`). Each draw is regressed on the covariates by least squares,
+    and the results are combined (`regress_draws`). So intervals include the uncertainty about the topics of a document and about γ. The
     posterior of each document has the mean covariance of all ("Global" in R), as runs hold no words. The words of the topics and Σ are
     taken as known.
 

@@ -52,7 +52,7 @@ def evaluate(
         reference: a corpus to count words in: a path, texts, a data frame or a Corpus; default: the corpus of the fit.
         heldout: documents that no fit has seen, for perplexity.
         gates: bounds; their outcomes are in `Evaluation.gates`.
-        options, read, encoder, execution: see these records; read holds for files, also for those of `reference`.
+        options, read, encoder, execution: see these records; read applies to all files, also to `reference`.
         settings: single fields of these records and of `gates`, such as top_n=20, ci=0.9 or fail_under="npmi=0.05".
 
     Raises:

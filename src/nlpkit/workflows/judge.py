@@ -106,8 +106,8 @@ def judge_task(
 
     The model is shown what people are shown: instructions, the text or words, and the options by number; never which one is right. An
     answer is the number or the text of an option; any other is asked again, and a question without a usable answer has none.
-    Answers are kept by question: the same question is never asked twice. Of several judges each has a seed of its own (that of
-    `execution`, and those after it) and is asked at temperature 1; a single one at temperature 0.
+    Answers are kept by question: the same question is never asked twice. Of several judges each has a seed of its own (the seed of
+    `execution` and the numbers after it) and is asked at temperature 1; a single one at temperature 0.
 
     Args:
         key: NAME.key.json; the texts of a topic intrusion are read from NAME.csv beside it.
@@ -116,7 +116,7 @@ def judge_task(
 
     Raises:
         InputError, SchemaError: the key cannot be used, or the model sends something else than an answer; MissingError: the model
-        cannot be reached, refuses, or sends no probabilities; UsageError: nobody is asked, or expected ratings of what is no rating.
+        cannot be reached, refuses, or sends no probabilities; UsageError: nobody is asked, or expected ratings of another kind of task.
     """
     options, execution = _settings(options, execution, settings)
     task, models = _task_and_models(Path(key), options, execution)

@@ -177,7 +177,7 @@ def fit_language_model(
 ) -> LanguageModel:
     """Fit an n-gram language model to documents.
 
-    Texts are cut into sentences and words, all of which count; tokens that are there are one sequence a document.
+    Texts are cut into sentences and words, and all words count; tokens that are there are one sequence a document.
 
     Args:
         data: a Corpus, texts, or a data frame. options: order and smoothing. words: how texts are cut. held_out: share of the

@@ -102,8 +102,8 @@ def name_topics(
 
     A language model answers with a name and a passage of the documents that speaks for it. An answer is used if the name is new and
     the passage does stand there; else it is asked again, and a topic without a usable answer keeps its name. Answers are kept by
-    question: the same question is never asked twice. A phrase is one of one to four words that the typical documents of a topic have
-    (`nlpkit.topics.phrase_names.ranked_phrases`), as it is mostly written there, and the first word of the topic that is not in it.
+    question: the same question is never asked twice. A phrase has one to four words of the typical documents of a topic, as they are mostly
+    written there (`nlpkit.topics.phrase_names.ranked_phrases`). The first word of the topic that is not in it follows.
     A topic keeps a name that a person gave it, unless `all` or a new list of names says otherwise.
 
     Args:

@@ -37,8 +37,9 @@ def permutation_effects(
     """Return the effect of a binary column on the share of each topic, and the effects of permuted columns (permutationTest of R's stm).
 
     For each permutation, the model is fitted again from the same start. Its topics are matched with the run (`permutation_test`).
-    A row for each topic: difference of the second value to the first, mean, low and high of the permuted effects (quantiles of the level
-    `ci`), p, match (mean likeness of the matched topics, 1 for the same words), and permuted, the list of all permuted effects.
+    Each topic has a row. `difference` is the second value minus the first. `mean`, `low` and `high` describe the permuted effects
+    (quantiles of the level `ci`). Then follow `p`, `match` (mean likeness of the matched topics, 1 for the same words) and `permuted`,
+    the list of all permuted effects.
 
     Args:
         run: a run directory of nlpkit stm, or one that is open.

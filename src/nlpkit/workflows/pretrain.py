@@ -170,7 +170,7 @@ def pretrain(
             temporary directory. force: drop unfinished work that lies there.
 
     Raises:
-        UsageError: options that do not go together. InputError: documents that cannot be learned from, or a loss that is no number
+        UsageError: options that do not go together. InputError: documents that cannot be learned from, or a loss that is not a number
             before anything was learned. MissingError: the extra `neural` is not installed.
     """
     job = prepare(data, (options, training, hardware, execution), settings)

@@ -47,13 +47,13 @@ def topic_words(
 ) -> TopicTable:
     """Return the words of each topic in each period or group that has documents of it.
 
-    Texts are cut as they were for the run. Where documents count for their main topic, tf counts the words of these; of LDA it is the
-    expected number of a topic's words in all documents of the cell, by the mixture of each and the words of the topics, where
-    these add up to one document at least. Weights, with the inverse class frequency over topics:
+    Texts are cut as they were for the run. Where documents count for their main topic, tf counts the words of these. For LDA it is the
+    expected number of a topic's words in all documents of the cell, by the mixture of each and the words of the topics. Topics
+    that add up to less than one document have none there. Weights, with the inverse class frequency over topics:
 
         cell          w_ckv = tf_ckv / Σ_u tf_cku · ln(1 + A / tf_v), divided by its sum over v
         global        (w_ckv + w_kv) / 2, w_kv of all cells together
-        evolving      the mean of global and that of the last period before in which the topic has documents
+        evolving      the mean of global and evolving of the last period before in which the topic has documents
         distinctive   z-score of the log-odds against the other cells of the topic (`keyness`)
 
     BERTopic's topics_over_time has the first three as global_tuning and evolution_tuning.

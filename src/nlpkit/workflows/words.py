@@ -225,7 +225,7 @@ def analogies(
     """Return the share of analogies that vectors answer rightly, by section: section, questions, answered, right, accuracy, low, high.
 
     Questions with an unknown word are left out of the accuracy, and counted; low and high are the ends of its 95 % Wilson interval.
-    The last rows are those of all semantic and all syntactic sections (gram…), where there are both, and of all questions.
+    The last rows sum up all semantic and all syntactic sections (gram…), where there are both, and all questions.
 
     Args:
         vectors: a run of embed-words, or a file of word vectors.

@@ -134,8 +134,8 @@ def show_choice(choice: TopicChoice) -> None:
         rest="manifest.json of the run",
     )
     reporting.note(
-        f"perplexity: of {wording.counted(choice.n_held_out, 'held-out document')} · behind best: log-likelihood a token less than that of "
-        "the best number, on the same documents · small topics: share with fewer than 10 documents"
+        f"perplexity: of {wording.counted(choice.n_held_out, 'held-out document')} · behind best: log-likelihood per token minus the best "
+        "number's, on the same documents · small topics: share with fewer than 10 documents"
     )
 
 

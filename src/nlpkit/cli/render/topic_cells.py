@@ -246,7 +246,7 @@ def _effects(rows: list[dict[str, Any]], facts: dict[str, Any]) -> None:
     title = f"Effects on shares of topics in {wording.count(facts['documents'])} documents: {facts['prevalence']}"
     console.table(heads, cells, right=heads[1:], title=title, noun="effects", rest=REST, texts=heads[:1])
     if any((row.get("low") or 0) < 0 or (row.get("high") or 0) > 1 for row in rows if "share" in row):
-        reporting.note("shares are those of a linear regression: they and their intervals can pass 0% and 100%")
+        reporting.note("shares come from a linear regression, so they and their intervals can pass 0% and 100%")
     if has_shares:
         reporting.note("difference: from the value marked (reference), in percentage points")
     reporting.note(

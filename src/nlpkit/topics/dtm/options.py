@@ -14,7 +14,7 @@ class DtmOptions:
     """Options of a dynamic topic model.
 
     Raises:
-        UsageError: a value out of its range, or a period that is no length of time.
+        UsageError: a value out of its range, or a period that is not a length of time.
     """
 
     PANEL: ClassVar[str] = "Model"

@@ -40,7 +40,7 @@ class EmbeddedFitter(TokenFitter):
             E = self.width(fit.weights)
             if self.embeddings is not None and self.embeddings.shape[1] != E:
                 raise ValueError(
-                    f"weights for embeddings of {E} dimensions, where those of the run have {self.embeddings.shape[1]}"
+                    f"weights for embeddings of {E} dimensions, but the run has embeddings of {self.embeddings.shape[1]}"
                 )
             embeddings = np.ones((1, E), np.float32)
         with np.errstate(all="ignore"):

@@ -96,7 +96,7 @@ class EtmOptions:
 
 @options
 class FastopicOptions:
-    """Options of FASTopic; the defaults are those of its authors.
+    """Options of FASTopic; the defaults are the authors' own.
 
     Raises:
         UsageError: a number that is not above 0.
