@@ -56,7 +56,8 @@ def zero_shot(
     """Give documents labels by their names, without training, and score them where they have labels.
 
     `by` cosine: the nearest label by embedding (`nearest_labels`). nli: the label that the text entails most by a model of natural
-    language inference; with `multi_label` all that it entails (`entailed_labels`). prompt: the label whose word a masked language model puts into a sentence after the text, divided by what it puts there after no text (`calibrated`).
+    language inference; with `multi_label` all that it entails (`entailed_labels`). prompt: the label whose word a masked language
+    model puts into a sentence after the text, divided by what it puts there after no text (`calibrated`).
 
     A language model (`llm`, `llm_model`) is asked about one text after the other and must answer with one of the labels; else it is
     asked again, and a text without a usable answer has none. Its labels have no probability. Answers are kept by question: the same
