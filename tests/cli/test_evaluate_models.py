@@ -144,7 +144,7 @@ def test_no_overlap_is_an_error(tiny: Path, tmp_path: Path) -> None:
     topics = topics_file(tmp_path / "t.txt", "Haus Baum", "Wald Wiese")
     message = run_cli("evaluate", topics, "--reference", tiny, "--npmi", code=3).error()
     assert "none of the 4 words of" in message
-    assert "words; are language and case the same" in message
+    assert "check its language and tokenisation" in message
 
 
 def test_one_topic_and_one_word(tiny: Path, tmp_path: Path) -> None:
