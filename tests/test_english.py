@@ -35,7 +35,7 @@ def sentences(text: str) -> Iterator[str]:
     )
     text = re.sub(r"`[^`]*`", "x", re.sub(r"\]\([^)]*\)", "]", text))
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", text):
-        yield from re.split(r"(?<=[.!?;:])\s+", " ".join(block.split()))
+        yield from re.split(r"(?<=[.!?])\s+", " ".join(block.split()))
 
 
 def faults(text: str, rules: tuple[str, ...] = tuple(RULES)) -> list[str]:

@@ -427,7 +427,7 @@ def test_what_is_written_is_a_document_table(capsys: pytest.CaptureFixture[str])
     assert block["inputs"][0]["rows"] == 2
     with pytest.raises(OutputExistsError):
         write_majority(Path("t.parquet"), ["a", "b"], column="label", output=Path("out.parquet"))
-    with pytest.raises(UsageError, match="is not a format of nlpkit; weights are written as"):
+    with pytest.raises(UsageError, match="is not a format of nlpkit"):
         write_majority(Path("t.parquet"), ["a", "b"], column="label", output=Path("out.rds"))
 
 

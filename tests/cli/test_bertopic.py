@@ -521,7 +521,7 @@ def test_predictions_that_cannot_be_made(planted: Path, planted_run: Path, own_r
     short = write_embedded(tmp_path / "short.parquet", rows)
     assert f"column 'embedding' has 5 dimensions, the run was fitted on {DIMENSIONS}" in says(short, planted_run)
     other = write_embedded(tmp_path / "other.parquet", planted_rows()[:3], encoder="another", fingerprint="0" * 64)
-    assert "column 'embedding' was made by another, the run by planted" in says(other, planted_run)
+    assert "column 'embedding' was made by another, but the run by planted" in says(other, planted_run)
     (tmp_path / "empty.jsonl").write_text("")
     assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", planted_run)
     found = manifest(own_run)
@@ -665,7 +665,7 @@ def test_topics_by_seed_words(planted: Path, tmp_path: Path) -> None:
     (tmp_path / "seeds.toml").write_text(f"[topics]\n{topics}nothing = ['qqq*']\n", encoding="utf-8")
     done = run_cli("bertopic", planted, "--seed-words", "seeds.toml", "-o", "run")
     assert "warning: seed words that do not occur in the corpus: zzz, zzz, qqq*" in done.err
-    assert "no document is close to any of the" in done.err
+    assert "60 documents in the 3 topics given (cosine 0.4 or more), 60 in " in done.err
     assert "warning: 1 topic given but without documents, kept with size 0: nothing" in done.err
     table = pl.read_parquet(tmp_path / "run" / "topics.parquet")
     assert table["label"].to_list()[:3] == [*words, "nothing"]
@@ -699,11 +699,11 @@ def test_topics_by_name(tmp_path: Path) -> None:
         ("topics-from", None, [], 3, "names of topics topics: cannot be opened"),
         ("topics-from", "a\nb\n", ["--cluster", "hdbscan"], 2, "--topics-from does not go with --cluster hdbscan"),
         ("topics-from", "a\nb\n", ["--semi-supervised"], 2, "--semi-supervised and --topics-from do not go together"),
-        ("topics-from", "a\nb\n", [], 3, "does not record its model, so names of topics cannot be embedded alike"),
+        ("topics-from", "a\nb\n", [], 3, "does not record its model, so names of topics cannot be embedded in the same way"),
         ("seed-words", "[topics]\na = ['zzz']", [], 3, "none of the seed words is a term of the corpus (zzz)"),
         ("seed-words", "[topics]\na = {words = ['river'], weight = 2}", [], 3, "weights only apply to nlpkit lda-gibbs"),
         ("seed-words", "topics", [], 3, "is not TOML"),
-        ("seed-words", "[topics]\na = ['river']\nb = ['judge']", ["--k", "1"], 2, "topics are given; use `k="),
+        ("seed-words", "[topics]\na = ['river']\nb = ['judge']", ["--k", "1"], 2, "--k 1: 2 topics are given; use --k 2 or more"),
     ],
 )  # fmt: skip
 def test_topics_that_cannot_be_given(

@@ -489,7 +489,7 @@ def test_auto_compares_and_says_so(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "t.jsonl", rows())
     done = run_cli("classify", "t.jsonl", "--model", "auto", "--cv", "3", "--budget", "1000", "-o", "run")
     assert "Models, by cross-validation in the training documents" in done.out
-    assert "the scores are those of choosing again in each of 3 folds" in done.err
+    assert "the scores come from choosing again in each of 3 folds" in done.err
     report = json.loads(Path("run/metrics.json").read_text())
     chosen = [c for c in report["candidates"] if c["chosen"]]
     assert len(chosen) == 1

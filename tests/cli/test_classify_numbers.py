@@ -211,8 +211,8 @@ def test_an_order_of_names(reviews: str, tmp_path: Path) -> None:
         (["--task", "regression", "--label-col", "score", "--select", "chi2:9"], "predicts numbers; leave it out"),
         (["--task", "regression", "--label-col", "score", "--probabilities"], "numbers have no probabilities; leave it out"),
         (["--task", "regression", "--label-col", "score", "--model", "auto"], "is fitted by ridge regression"),
-        (["--task", "regression", "--label-col", "score", "--label-sep", ";"], "several labels a document"),
-        (["--order", "a,b", "--label-col", "quality"], "leave it out, or add"),
+        (["--task", "regression", "--label-col", "score", "--label-sep", ";"], "several labels per document"),
+        (["--order", "a,b", "--label-col", "quality"], "--order is of the labels of --task ordinal"),
         (["--task", "numbers", "--label-col", "score"], "one of auto, classes, regression, ordinal"),
     ],
 )  # fmt: skip

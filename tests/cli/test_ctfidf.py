@@ -94,7 +94,7 @@ def test_types_of_classes(tmp_path: Path) -> None:
         ("nope", 3, "x.jsonl has no column 'nope' (found: id, text, label, date, n, topic, list); name it with --by"),
         ("lable", 3, "did you mean 'label'? Name it with --by"),
         ("list", 3, "column 'list' holds list<item: string>; groups need single values"),
-        ("label:year", 3, "has dates that begin with the day"),
+        ("label:year", 3, "has no dates with a year"),
         ("id:month", 3, "has no dates with a month"),
     ],
 )
@@ -333,7 +333,7 @@ def test_a_run_is_the_documents_it_was_made_from(tmp_path: Path, monkeypatch: py
     run_cli("lda-gibbs", "t.parquet", "--k", "2", "--sweeps", "30", "-q", "-o", "lda2")
     run_cli("ctfidf", "lda2", "--by", "topic", "-q", "-o", "d.parquet")
     assert (
-        "--stop-words: the words of lda are cut"
+        "--stop-words: the corpus of lda is tokenised"
         in run_cli("ctfidf", "lda", "--by", "topic", "--stop-words", "none", code=2).error()
     )
     (tmp_path / "elsewhere").mkdir()

@@ -217,7 +217,7 @@ def test_permutations_of_numbers_and_of_content(binary: Path, tmp_path: Path) ->
         ([], 2, "--permutations tests the effect of one column; name it with --of"),
         (["--of", "party", "--prevalence", "party"], 2, "leave --prevalence out"),
         (["--of", "party", "--plot", "x.svg"], 2, "draws shares by value, and"),
-        (["--of", "party", "--documents", "other.jsonl"], 3, "the documents read are not those of"),
+        (["--of", "party", "--documents", "other.jsonl"], 3, "the documents differ from the documents of"),
     ],
 )
 def test_permutations_that_cannot_be(binary: Path, words: list[str], code: int, message: str) -> None:
@@ -225,4 +225,4 @@ def test_permutations_that_cannot_be(binary: Path, words: list[str], code: int, 
     assert message in run_cli("effects", binary, "--permutations", "3", *words, code=code).error()
     if words == ["--of", "three"]:
         done = run_cli("effects", binary, "--of", "party", "--documents", "other.jsonl", code=2)
-        assert "--documents are read for --permutations alone" in done.error()
+        assert "--documents are only read for --permutations" in done.error()

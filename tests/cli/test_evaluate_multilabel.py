@@ -293,7 +293,7 @@ def test_lists_and_single_labels_have_no_score_in_common(tmp_path: Path) -> None
     single = write(tmp_path / "single.jsonl", [{"id": "a", "label": "a", "prediction": "a"}])
     message = run_cli("evaluate", sets, single, code=2).error()
     assert "sets.jsonl holds lists of labels and" in message
-    assert "is a table of labels and others are topics. They have no" in message
+    assert "They have no score in common; evaluate them separately" in message
 
 
 def test_topics_are_not_held_against_lists(tmp_path: Path) -> None:

@@ -354,7 +354,7 @@ def test_split_test_and_cross_validation(base: Path) -> None:
     write_jsonl(Path("test.jsonl"), [{**row, "id": "t" + row["id"]} for row in rows(1)])
     done = fit(rows(), "--test", "test.jsonl", base=base)
     assert read("run/documents.parquet").column("id").to_pylist() == ["t" + row["id"] for row in rows(1)]
-    assert "different documents are close to none of the" in done.err
+    assert "test documents are near-duplicates of a training document" in done.err
     assert read("run/twins.parquet").num_rows == 12
     fit(rows(), "--cv", "3", "-q", base=base)
     documents = read("run/documents.parquet")
@@ -477,7 +477,7 @@ def test_options_that_cannot_be(words: list[str], code: int, said: str, base: Pa
 @pytest.mark.parametrize("method", ["head", "setfit", "lora,full"])
 def test_a_quantised_base_needs_a_method_that_adds_weights(method: str, base: Path) -> None:
     error = denied(rows(), "--quantize", "int8", base=base, method=method, code=2)
-    assert f"to which --method {method.split(',')[-1]} adds no trainable weights" in error
+    assert f"and --method {method.split(',')[-1]} adds no trainable weights" in error
 
 
 def test_outputs_that_are_there_and_stdout(base: Path) -> None:
@@ -795,9 +795,9 @@ def test_labels_of_words_without_their_words_are_asked_about(base: Path) -> None
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--task", "regression", "--class-weight", "balanced"], "does not apply to numbers, which"),
-        (["--task", "regression", "--probabilities"], "does not apply to numbers, which"),
-        (["--task", "regression", "--label-sep", ";"], "does not apply to numbers, which"),
+        (["--task", "regression", "--class-weight", "balanced"], "is not for numbers; leave it out"),
+        (["--task", "regression", "--probabilities"], "is not for numbers; leave it out"),
+        (["--task", "regression", "--label-sep", ";"], "is not for numbers; leave it out"),
         (["--negative-col", "text"], "nlpkit train-encoder"),
         (["--labels", "a,b"], "nlpkit predict"),
         (["--holdout", "0.5", "--cv", "3"], "leave --holdout out"),

@@ -314,7 +314,7 @@ def test_resume_with_other_options_or_without_a_checkpoint(base: Path, monkeypat
     assert "going on" not in tune("train.jsonl", "-f", "-o", "run", base=base, steps=6).err
     Path("other.checkpoint").mkdir()
     Path("other.checkpoint/mine.txt").write_text("mine")
-    assert "--force drops it" in tune("train.jsonl", "-o", "other", base=base, code=2).error()
+    assert "--force deletes it" in tune("train.jsonl", "-o", "other", base=base, code=2).error()
     assert (
         "is not a checkpoint of nlpkit, but it has the same name;"
         in tune("train.jsonl", "-f", "-o", "other", base=base, code=3).error()
@@ -452,7 +452,7 @@ def test_auto_is_one_method_for_all_sizes(base: Path) -> None:
         error = tune("many.jsonl", "--shots", sizes, "-o", "no", base=base, method="auto", code=2).error()
         assert "setfit for 4" in error
         assert "full for 70" in error
-        assert "name the methods to compare: `method=" in error
+        assert "name the methods to compare: --method" in error
     assert "--method auto: setfit" in tune("many.jsonl", "--shots", "2,4", "--dry-run", base=base, method="auto").err
 
 
@@ -465,6 +465,6 @@ def test_a_comparison_warns_of_what_a_single_run_warns_of(base: Path) -> None:
     assert "dropped.parquet" in done.err
     assert "2 at most" not in done.out
     assert "20 at most" in done.out
-    assert "different documents are close to none of the" in done.err
+    assert "test documents are near-duplicates of a training document" in done.err
     done = tune("some.jsonl", "--test", "again.jsonl", "-f", "-o", "run", base=base, method="head,full")
-    assert "different documents are close to none of the" in done.err
+    assert "test documents are near-duplicates of a training document" in done.err

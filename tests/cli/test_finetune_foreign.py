@@ -155,7 +155,7 @@ def test_a_folder_of_peft(base: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(chances("p.parquet"), expected, atol=1e-5)
     assert table.column("prediction")[0].as_py() == f"LABEL_{expected[0].argmax()}"
     again = run_cli("predict", tmp_path / "theirs", "new.jsonl", "--offline", "-f", "-o", "p.parquet")
-    assert "its classes have no names; name them in order with `labels=" in again.err
+    assert "its classes have no names; name them in order with --labels " in again.err
     # its base is gone: the message says how to name another
     own = json.loads((tmp_path / "theirs" / "adapter_config.json").read_text())
     (tmp_path / "theirs" / "adapter_config.json").write_text(

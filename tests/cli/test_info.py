@@ -135,7 +135,7 @@ def test_tables_of_another_kind_or_a_newer_schema_are_refused_before_they_are_re
         assert "has schema version 99" in says
         assert says.endswith("it was written by nlpkit 9.0: update nlpkit")
         says = run_cli(words[0], with_block(planted, other), *words[1:], code=3).error()
-        assert "but lists of numbers are needed; compute it with: nlpkit" in says
+        assert "make one with: nlpkit preprocess" in says
 
 
 @needs_hdbscan

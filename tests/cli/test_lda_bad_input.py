@@ -208,7 +208,7 @@ def test_a_chain_that_was_ended_goes_on_to_the_same_bytes(sent: signal.Signals, 
         assert names() == ["run.checkpoint.npz", "x.jsonl"]
     assert not Path("run").exists()
     before = checkpoint.read_bytes()
-    assert "run.checkpoint.npz is of another chain: seed 42, now 1" in (
+    assert "run.checkpoint.npz belongs to another chain: seed 42, now 1" in (
         run_cli("lda-gibbs", corpus, *LONG, "--resume", "--seed", "1", "-o", "run", code=3).error()
     )
     assert checkpoint.read_bytes() == before
@@ -266,7 +266,7 @@ def test_an_interrupt_of_a_run_that_is_to_be_replaced(corpus: Path, monkeypatch:
         (["--estimate", "best"], "estimate last, now best"),
         (["--shards", "3"], "shards None, now 3"),
         (["--stop-words", "none"], "vocabulary [41, "),
-        (["--limit", "100"], "is of another chain"),
+        (["--limit", "100"], "another chain"),
         (["--term-weights", "idf"], "term weights None, now "),
         (["--seed-words", "other.toml"], "given topics [0, 'a', "),
         (["--seed-words", "renamed.toml"], "given topics [0, 'a', "),
@@ -282,7 +282,7 @@ def test_a_checkpoint_of_another_chain(
     interrupt_in_sweep(2, monkeypatch)
     run_cli("lda-gibbs", corpus, *CHAIN, *seeds, "-o", "run", code=130)
     found = run_cli("lda-gibbs", corpus, *CHAIN, *seeds, *words, "--resume", "-o", "run", code=3).error()
-    assert "checkpoint run.checkpoint.npz is of another chain: " in found
+    assert "checkpoint run.checkpoint.npz belongs to another chain: " in found
     assert says in found
     assert "give the same input and options, or use --force without --resume, which deletes it" in found
     assert not Path("run").exists()
@@ -303,7 +303,7 @@ def test_a_damaged_checkpoint(corpus: Path) -> None:
         Path("run.checkpoint.npz").write_bytes(content)
         says = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run", code=3).error()
         assert "is damaged, or not the checkpoint of a" in says
-        assert "--force without --resume drops it" in says
+        assert "--force without --resume deletes it" in says
     assert "sweeps" in run_cli("lda-gibbs", corpus, *CHAIN, "--force", "-o", "run").err
     assert not Path("run.checkpoint.npz").exists()
 
@@ -356,7 +356,7 @@ def test_the_work_of_an_unfinished_run_is_not_thrown_away(corpus: Path, monkeypa
     Path("run.checkpoint.k.jsonl").write_text("mine")
     scores = run_cli("lda-gibbs", corpus, "--resume", "--k", "2:3", "-o", "run", code=3).error()
     assert (
-        "run.checkpoint.k.jsonl does not hold the scores of a comparison; --force without --resume drops it" in scores
+        "run.checkpoint.k.jsonl does not hold the scores of a comparison; --force without --resume deletes it" in scores
     )
     assert Path("run.checkpoint.k.jsonl").read_text() == "mine"
     run_cli("lda-gibbs", corpus, *CHAIN, "--limit", "100", "--force", "-q", "-o", "run")

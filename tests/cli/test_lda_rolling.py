@@ -450,7 +450,7 @@ def test_columns_of_new_documents(tmp_path: Path) -> None:
     assert documents["tags"].to_pylist() == [row["tags"] for row in rows]
     write_jsonl(new, [{**row, "n": f"number {row['n']}"} for row in rows[90:]])
     says = run_cli("rolling-lda", new, "--update", "run", "-o", "x", code=3).error()
-    assert "in the new documents; use `types=" in says
+    assert "in the new documents; use --types " in says
 
 
 @pytest.fixture

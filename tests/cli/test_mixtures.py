@@ -185,7 +185,7 @@ def test_models_that_find_the_number_of_topics_take_none(kind: str, tmp_path: Pa
 @pytest.mark.parametrize("kind", [*FINDERS, "labeled-lda", "biterm"])
 def test_dry_run_is_of_one_fit_where_the_number_is_not_chosen(kind: str, planted: Path) -> None:
     done = run_cli(kind, planted, "--dry-run", "-o", "x")
-    assert ("the time is for one fit; `k=" in done.err) == (kind == "biterm")
+    assert ("the time is for one fit; --k " in done.err) == (kind == "biterm")
     assert not Path("x").exists()
 
 
@@ -223,7 +223,7 @@ def test_a_fit_that_was_interrupted_goes_on_to_the_same_bytes(
     assert not Path("run").exists()
     assert "belongs to a run that was not finished" in run_cli(*line, "-o", "run", code=2).error()
     other = run_cli(*line, "--seed", "1", "--resume", "-o", "run", code=3).error()
-    assert "run.checkpoint.npz is of another fit: seed 42, now 1" in other
+    assert "run.checkpoint.npz belongs to another fit: seed 42, now 1" in other
     assert run_cli(*line, "--resume", "-o", "run").code == 0
     assert not Path("run.checkpoint.npz").exists()
     for name in ("topics", "topic_terms", "doc_topics", "documents"):

@@ -218,7 +218,7 @@ def test_a_model_on_this_machine(fitted: Path, tmp_path: Path, monkeypatch: pyte
 
 
 def test_options_that_are_none(fitted: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="who names"):
+    with pytest.raises(UsageError, match="no source of names"):
         nk.name_topics(fitted)
     with pytest.raises(UsageError, match="which model"):
         nk.name_topics(fitted, llm="http://localhost/v1")

@@ -123,7 +123,7 @@ def test_numbers_of_topics_are_compared(planted: Path) -> None:
         rows = json.loads(Path(words[0], "manifest.json").read_text(encoding="utf-8"))["results"]["evidence"]
         assert all(np.isfinite(row["perplexity"]) for row in rows)
     plan = run_cli("ctm", planted, "--k", "2:4", "--dry-run").err
-    assert "the time is for one fit; `k=" in plan
+    assert "the time is for one fit; --k " in plan
 
 
 def test_vectors_of_words_are_those_of_a_file_or_a_run(planted: Path, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_values_of_a_config_file_reach_the_command(fitted: dict[str, Any], tmp_p
             "'qqqqqq' is not an option of 'preprocess' (known: auto_stop, categories, date_col, date_format, ",
         ),
         ("k = 5", 2, "'k' is not an option of 'preprocess'; put it below a line [bertopic]"),
-        ("[bertopik]\nk = 5", 2, "'bertopik' is no command; did you mean 'bertopic'?"),
+        ("[bertopik]\nk = 5", 2, "'bertopik' is not a command; did you mean 'bertopic'?"),
         ("[bertopic]\nsed = 5", 2, "'sed' is not an option of 'bertopic'; did you mean 'seed'?"),
         ("[preprocess]\nk = 5", 2, "'k' is not an option of 'preprocess'"),
         ("config = 'x'", 2, "'config' is not an option"),

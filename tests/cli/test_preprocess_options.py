@@ -726,6 +726,6 @@ def test_languages_of_stop_words(tmp_path: Path) -> None:
         run_cli("preprocess", corpus, "--stop-words", name, "-f", "-o", "y.parquet")
         assert read("y.parquet")["tokens"].to_pylist() == [["fluss", "meer"]]
     says = run_cli("preprocess", corpus, "--stop-words", "dee", "-f", "-o", "y.parquet", code=2).error()
-    assert "'dee' is not a file and no language" in says
+    assert "'dee' is neither a file nor a language" in says
     assert "de German" in says
     assert "there is no list for Icelandic" in run_cli("stats", corpus, "--stop-words", "isl", code=2).error()

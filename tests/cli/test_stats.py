@@ -133,7 +133,7 @@ def test_groups(sam: Path) -> None:
     ("by", "code", "says"),
     [
         ("lable", 3, "did you mean 'label'? Name it with --by"),
-        ("label:year", 3, "has dates that begin with the day"),
+        ("label:year", 3, "has no dates with a year"),
     ],
 )
 def test_columns_that_make_no_groups(by: str, code: int, says: str, sam: Path) -> None:

@@ -350,7 +350,7 @@ def test_a_run_is_a_directory_and_no_file(method: str, corpus: Path) -> None:
 def test_classes_that_nothing_uses_are_refused(corpus: Path) -> None:
     for words in (("-o", "w.parquet"), ("--lsa", "2", "-o", "lsa/"), ("-o", "-")):
         says = run_cli("tfidf", corpus, "--by", "label", *words, code=2).error()
-        assert "select` and matrices" in says
+        assert "only --select and matrices" in says
 
 
 # ---------------------------------------------------------------- odd corpora

@@ -183,7 +183,7 @@ def test_a_training_that_fails_or_goes_on_otherwise_is_refused(
         stop_at(3, patch)
         tune("train.jsonl", "-f", "-o", "run", base=base, steps=6, code=130)
     error = refused("train.jsonl", "--lr", "0.001", "--resume", "-f", "-o", "run", base=base, steps=6, code=3)
-    assert "is of another training" in error
+    assert "belongs to another training" in error
 
 
 # simpletransformers#979, #1129, transformers#4767, #12665, flair#1860, adaptor#25: words without a token; masakhane-ner#16, tner#16,

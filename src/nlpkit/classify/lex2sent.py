@@ -192,7 +192,7 @@ def _check(corpus: HalvedCorpus, options: Lex2SentOptions) -> None:
         if not ((counts >= options.min_count) & (corpus.sign == half)).any():
             raise InputError(
                 f"Lex2Sent learns from the texts, and no {name} word of the lexicon occurs {options.min_count} times in them "
-                f"({len(corpus.offsets) - 1:,} documents, {len(corpus.ids):,} words); give more texts, another lexicon, or a "
+                f"({len(corpus.offsets) - 1:,} documents, {len(corpus.ids):,} words). Give more texts, another lexicon, or a "
                 "lower `l2s_min_count`; without `lex2sent` the lexicon scores any text"
             )
 

@@ -98,8 +98,8 @@ def read_table_topics(columns: Columns, place: Callable[[int], str], path: str) 
         return RawTopics("table", topics, "columns")
     raise InputError(
         f"{path}: found no topics. The columns are {_columns(columns)}; name them topic and term (and rank or "
-        "weight), topic and words, word_1 word_2 … (each row is a topic) or topic_0 topic_1 … (each column is "
-        "one); without a header name the format: lines"
+        "weight), topic and words, word_1 word_2 … (each row is a topic) or topic_0 topic_1 … (each column is one). "
+        "Without a header name the format: lines"
     )
 
 

@@ -115,9 +115,7 @@ def with_predefined_topics(
     J, wanted = len(predefined.names), points.options.number_of_topics()
     most = wanted.exactly or wanted.within.high
     if most is not None and most < J:
-        raise UsageError(
-            f"`k={points.options.k}`: but {J} topics are given; use `k={J}` or more, or auto", parameter="k"
-        )
+        raise UsageError(f"`k={points.options.k}`: {J} topics are given; use `k={J}` or more, or auto", parameter="k")
     X = points.embeddings
     nearest, cosine = _nearest_direction(X, points.neighbours, X, predefined.directions(X, points.counts))
     least = -np.inf if most == J else predefined.least

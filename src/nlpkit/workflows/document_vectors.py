@@ -157,7 +157,7 @@ def _encoder(
         if made_by is None:
             raise InputError(
                 "the column 'embedding' does not record its model, or its vectors are not of length 1, so a text "
-                "cannot be embedded in the same way; search by document id (`ids`), or compute the column with "
+                "cannot be embedded in the same way. Search by document id (`ids`), or compute the column with "
                 "nlpkit sbert-embed"
             )
         source = RunEmbeddings({"encoder": made_by, "dim": points.shape[1]}, encoder, threads, stream)

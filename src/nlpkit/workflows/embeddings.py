@@ -225,8 +225,8 @@ class RunEmbeddings:
             )
         if "static" in wanted and self.flags.encoder is None:
             raise InputError(
-                f"the run was fitted on vectors of an encoder, {wanted['encoder']}, that was tuned on its documents and is not kept; "
-                "give the new documents a column 'embedding' by the same encoder, or make one that is kept: nlpkit train-encoder "
+                f"the run was fitted on vectors of an encoder, {wanted['encoder']}, that was tuned on its documents and is not kept. "
+                "Give the new documents a column 'embedding' by the same encoder, or make one that is kept: nlpkit train-encoder "
                 "`objective=static`"
             )
         from nlpkit.embed.kinds import same_engine

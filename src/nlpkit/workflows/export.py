@@ -154,8 +154,8 @@ def _doc_topics(run: Run, path: Path, n: int, form: str) -> pa.Table:
     """Return the topics of all documents; of n that no sheet holds those of doc_topics.parquet, which is said."""
     if form == "xlsx" and n >= XLSX_ROWS and run.is_mixture:
         reporting.warn(
-            f"{path}: {wording.count(n)} probabilities of topics do not fit into a sheet of {wording.count(XLSX_ROWS)} rows; "
-            "the sheet leaves out topics without a word in the document, so its rows do not sum to 1; write csv for all"
+            f"{path}: {wording.count(n)} probabilities of topics do not fit into a sheet of {wording.count(XLSX_ROWS)} rows. "
+            "The sheet leaves out topics without a word in the document, so its rows do not sum to 1; write csv for all"
         )
         return run.table("doc_topics")
     return theta_rows(run, ("id", "topic", "prob")).read_all()

@@ -55,7 +55,7 @@ def note_static(model: StaticModel, seconds: float) -> None:
     """Say how near a static encoder is to the one that it was tuned to, and warn where its clusters are others."""
     scores, plain = model.scores, model.plain
     reporting.note(
-        f"static encoder: tuned to {model.teacher['encoder']} on {wording.counted(model.texts, 'text')} in {seconds:,.0f} s; on "
+        f"static encoder: tuned to {model.teacher['encoder']} on {wording.counted(model.texts, 'text')} in {seconds:,.0f} s. On "
         f"{wording.count(scores.texts)} held-out texts its cosine to the encoder is {scores.cosine:.3f} (without tuning "
         f"{plain.cosine:.3f}), the agreement of {scores.clusters} clusters with the encoder's (AMI) {scores.agreement:.3f} (without "
         f"tuning {plain.agreement:.3f}; two clusterings of the encoder's own vectors {scores.ceiling:.3f})"
@@ -63,8 +63,8 @@ def note_static(model: StaticModel, seconds: float) -> None:
     if scores.weak:
         reporting.warn(
             f"the clusters of the static vectors agree with the encoder's to {scores.agreement:.2f}, two "
-            f"clusterings of the encoder's own vectors to {scores.ceiling:.2f}: topics will differ from the "
-            "encoder's; embed with `engine=auto`, or tune on a larger sample"
+            f"clusterings of the encoder's own vectors to {scores.ceiling:.2f}: topics will differ from the encoder's. "
+            "Embed with `engine=auto`, or tune on a larger sample"
         )
 
 

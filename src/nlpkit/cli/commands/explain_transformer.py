@@ -24,7 +24,7 @@ def explain_transformer_cli(
 ) -> None:
     """Compute a transformer by hand, matrix by matrix.
 
-    nlpkit prints every matrix of an encoder and a decoder layer with its formula: embedding, positional encoding, Q, K, V,
+    nlpkit prints every matrix of an encoder and a decoder layer with its formula. The steps are embedding, positional encoding, Q, K, V,
     scores, softmax, Z, add and norm, feed-forward network, the padding and look-ahead masks, cross-attention, and the next
     word. Without a file, it computes a published example (after Khan 2023, "Understanding Transformers: A Step-by-Step Math
     Example") and compares it with the printed numbers. Weights missing from an example are drawn with --seed. -o writes a page

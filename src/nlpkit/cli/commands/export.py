@@ -21,9 +21,9 @@ def export_cli(
 ) -> None:
     """Export topics to spreadsheets, Gephi, BERTopic, pyLDAvis or R.
 
-    The formats are: a workbook with topics, words and documents; the same as CSV or JSON; a network of topics and words for
-    Gephi; a folder for BERTopic.load (no pickle); input for pyLDAvis; and tables named as in R's tidytext, with a script that
-    loads them.
+    .xlsx is a workbook with topics, words and documents; CSV and JSON hold the same. .gexf is a network of topics and words for Gephi.
+    bertopic writes a folder for BERTopic.load, without a pickle, and pyldavis its input. r writes tables named as in R's tidytext, with
+    a script that loads them.
 
     \b
     Examples:
