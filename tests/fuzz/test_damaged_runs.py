@@ -147,6 +147,7 @@ WERE_BUGS = {
     "gsdmm": (("doc_topics.parquet", "prob nan"),),
     "hlda": (("model/training.parquet", "layer_0 null"), ("model/topic_term.parquet", "count 1073741824")),
     "ctm-bow": (("model/weights.safetensors", "input.weight half"), ("model/config.json", "options = '{}'")),
+    "nmf": (("model/topic_term.parquet", "empty"),),
     "etm": (("model/weights.safetensors", "words missing"),),
     "rolling-lda": (
         ("model/rolling_texts.parquet", "empty"),

@@ -132,6 +132,11 @@ class NmfFitter(TokenFitter):
     options: NmfOptions
     seeds: int = 1
 
+    def check(self, fit: MixtureFit) -> None:
+        """Look whether any topic has a word, on which documents are projected. Raises ValueError."""
+        if not fit.model.topic_totals.any():
+            raise ValueError("no topic has a word")
+
     def fit_tokens(
         self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
         keeper: Keeper | None = None,
