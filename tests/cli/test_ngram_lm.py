@@ -205,7 +205,7 @@ def test_an_arpa_file_by_hand(tmp_path: Path) -> None:
     ("change", "message"),
     [
         (("\\data\\", "data"), "is not an ARPA file: it has no line"),
-        (("\\end\\", ""), "cut off"),
+        (("\\end\\", ""), "the file is incomplete"),
         (("ngram 2=2", "ngram 2=3"), "announces 3 2-grams but has 2"),
         (("-0.1\t<s> a", "x\t<s> a"), "line 12"),
         (("-0.1\t<s> a", "0.1\t<s> a"), "line 12"),
