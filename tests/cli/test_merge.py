@@ -57,7 +57,7 @@ def test_sizes_and_refusals(large: Path, tmp_path: Path) -> None:
     line = run_cli("merge", tmp_path / "1.parquet", "-o", tmp_path / "x.parquet", code=3).error()
     assert line == "error: 1 part of 2 missing: 2/2; make them with --shard 2/2"
     line = run_cli("features", large, "--shard", "3/9", "-o", tmp_path / "x.parquet", code=2).error()
-    assert line.startswith("of 10,000 documents")
+    assert line.startswith("error: --shard 3/9: the input has 3 batches of 10,000 documents (fewer if they are long)")
     line = run_cli("preprocess", large, "--shard", "1/2", "--show", "2", "-o", tmp_path / "x.parquet", code=2).error()
     assert line.startswith("error: --show needs all documents")
     line = run_cli("features", large, "--shard", "1/2", "-o", tmp_path / "x.csv", code=2).error()

@@ -154,7 +154,7 @@ def test_what_cannot_be(news: Path) -> None:
     assert "has no word 'zzyx'" in run_cli("generate", news / "lm", "--prompt", "Zzyx", code=2).err
     assert "only applies to --decode sample" in run_cli("generate", news / "lm", "--decode", "beam", "--top-k", 3, code=2).err
     refused = run_cli("ngram-lm", NEWS, "--smoothing", "add-k", "--save-arpa", "x.arpa", "-o", "x", code=2)
-    assert "has no ARPA form" in refused.err
+    assert "cannot be written as ARPA" in refused.err
     assert not Path("x").exists()
     assert "between 0 and 1" in run_cli("ngram-lm", NEWS, "--held-out", 2, "-o", "x", code=2).err
     assert "no such file" in run_cli("generate", "nothing.arpa", code=3).err
@@ -205,7 +205,7 @@ def test_an_arpa_file_by_hand(tmp_path: Path) -> None:
     ("change", "message"),
     [
         (("\\data\\", "data"), "is not an ARPA file: it has no line"),
-        (("\\end\\", ""), "cut off"),
+        (("\\end\\", ""), "the file is incomplete"),
         (("ngram 2=2", "ngram 2=3"), "announces 3 2-grams but has 2"),
         (("-0.1\t<s> a", "x\t<s> a"), "line 12"),
         (("-0.1\t<s> a", "0.1\t<s> a"), "line 12"),

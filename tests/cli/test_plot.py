@@ -165,7 +165,7 @@ def test_why_there_are_no_numbers_of_topics_to_draw(few_news: Path, runs: Path) 
     run_cli("labeled-lda", few_news, *quick, "-o", "labels")
     assert why("labels").endswith("to draw: the topics are the 8 labels of the documents")
     run_cli("labeled-lda", few_news, *quick, "--latent", "2", "-o", "latent")
-    assert why("latent").endswith("the documents have none of the given labels, so nothing is")
+    assert why("latent").endswith("the topics are the 8 labels of the documents and 2 that every document may use")
     run_cli("rolling-lda", few_news, "--k", "3", "--init", "2024-06-30", "--sweeps", "5", "-q", "-o", "rolling")
     assert why("rolling").endswith(
         "to draw: the number of topics, 3, was given"

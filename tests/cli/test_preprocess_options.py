@@ -728,4 +728,4 @@ def test_languages_of_stop_words(tmp_path: Path) -> None:
     says = run_cli("preprocess", corpus, "--stop-words", "dee", "-f", "-o", "y.parquet", code=2).error()
     assert "'dee' is neither a file nor a language" in says
     assert "de German" in says
-    assert "there is no list for Icelandic" in run_cli("stats", corpus, "--stop-words", "isl", code=2).error()
+    assert "no list exists for Icelandic" in run_cli("stats", corpus, "--stop-words", "isl", code=2).error()

@@ -18,7 +18,7 @@ CHOSEN = ("--text-col", "title,text", "--keep-if", "label in ['football', 'space
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("reading") / "lda"
     done = run_cli("lda-gibbs", NEWS, *CHOSEN, "--where", "the", "--k", 2, "--sweeps", 20, "-o", path)
-    assert "assignments.parquet is left out, because the tokens of" in done.err
+    assert "documents left out: they do not fulfil --keep-if" in done.err
     return path
 
 
