@@ -25,6 +25,27 @@ def test_a_raw_corpus() -> None:
     assert "None" not in out
 
 
+def test_the_columns_of_a_corpus(tmp_path: Path) -> None:
+    body = "".join(f"{i};{'ab'[i % 2]};{i % 28 + 1}.12.2024;This is the answer of person {i};\n" for i in range(30))
+    Path("x.csv").write_text(f"Survey\n\nnr;kind;day;answer;empty\n{body}", encoding="utf-8")
+    facts = run_cli("info", "x.csv", "--json").json()
+    assert {row["column"]: row["may_be"] for row in facts["profile"]} == {
+        "id": "id", "text": "text", "nr": "id", "kind": "label", "day": "date", "empty": "",
+    }  # fmt: skip
+    assert [row["missing"] for row in facts["profile"] if row["column"] == "empty"] == [30]
+    assert facts["dialect"] == "delimiter semicolon, quotation marks doubled, 2 lines above the header"
+    out = run_cli("info", "x.csv").out
+    assert "This is the answer of person 0" in out
+    assert "may be" in out
+
+
+def test_the_columns_of_a_file_with_two_texts() -> None:
+    body = "".join(f"a question that has five words {i},and an answer that has six {i}\n" for i in range(9))
+    Path("x.csv").write_text(f"question,answer\n{body}", encoding="utf-8")
+    facts = run_cli("info", "x.csv", "--json").json()
+    assert (facts["kind"], [row["may_be"] for row in facts["profile"]]) == ("table", ["text", "text"])
+
+
 def test_a_table_and_its_history(planted: Path) -> None:
     run_cli("preprocess", planted, "--min-df", "2", "-o", "y.parquet")
     facts = run_cli("info", "y.parquet", "--json").json()

@@ -203,5 +203,7 @@ def test_titles_above_the_header_of_a_sheet_and_sheets_by_name(tmp_path: Path) -
 def test_a_column_can_be_one_of_dates(tmp_path: Path) -> None:
     rows = rows_of(tmp_path, 'text,day\na,1. März 2024\nb,\nc,24.12.2023\nd,"2008-07-03 10:00"\n', types=["day=date"])
     assert [row["day"] for row in rows] == [date(2024, 3, 1), None, date(2023, 12, 24), date(2008, 7, 3)]
-    with pytest.raises(InputError, match=r"x\.csv:2: column 'day' should be date \(`types`\), but is \"03/04/2024\" here"):
+    with pytest.raises(
+        InputError, match=r"x\.csv:2: column 'day' should be date \(`types`\), but is \"03/04/2024\" here"
+    ):
         rows_of(tmp_path, "text,day\na,03/04/2024\n", types=["day=date"])

@@ -210,7 +210,9 @@ class DocumentStream:
                         yield batch
                     if left == 0:
                         break
-                self.inputs.append(InputInfo(one.source.path, rows, one.reader.sha256(), one.reader.encoding, reading))
+                self.inputs.append(
+                    InputInfo(one.source.path, rows, one.reader.sha256(), one.reader.encoding, reading, one.dialect)
+                )
                 self.kept.append(kept)
                 one.reader.close()
             yield from batches.flush()

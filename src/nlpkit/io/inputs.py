@@ -18,7 +18,8 @@ OPENING_TEXTS = SAMPLE_DOCS
 class InputInfo:
     """One input as the manifest lists it: `rows` read (those dropped too), `sha256` of the bytes as stored.
 
-    `reading`: options of reading that were not the defaults, so that the same documents can be read again.
+    `reading`: options of reading that were not the defaults, so that the same documents can be read again. `dialect`: how the rows of a
+    delimited file were told apart.
     """
 
     path: str
@@ -26,10 +27,13 @@ class InputInfo:
     sha256: str
     encoding: str | None
     reading: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    dialect: str = ""
 
     def listed(self) -> dict[str, Any]:
         """Return the entry of the manifest."""
         entry = {"path": self.path, "rows": self.rows, "sha256": self.sha256, "encoding": self.encoding}
+        if self.dialect:
+            entry["dialect"] = self.dialect
         return {**entry, "reading": dict(self.reading)} if self.reading else entry
 
 

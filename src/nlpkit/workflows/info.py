@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nlpkit import reporting, wording
 from nlpkit.errors import ColumnError, InputError, MissingFileError, UsageError
@@ -17,8 +18,12 @@ from nlpkit.io.sources import missing_path
 from nlpkit.parameters import with_settings
 from nlpkit.plain import shell_line
 from nlpkit.workflows.corpus import read_corpus
+from nlpkit.workflows.corpus_profile import profile
 
 TOPIC_FACTS = ["topic", "size", "share", "label", "npmi", "top_terms"]
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def info(path: str | Path, *, read: ReadOptions | None = None, **settings: Any) -> dict[str, Any]:
@@ -132,10 +137,16 @@ def _corpus_facts(path: str, read: ReadOptions) -> dict[str, Any]:
         if table_format(Path(path)) not in TABLE_FORMATS or read != ReadOptions():
             raise
         return _table_facts(Path(path), read)
-    with stream:
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        nonlocal rows, characters, empty
         for batch in stream:
             lengths = [len(t) for t in batch.column("text").to_pylist()]
             rows, characters, empty = rows + len(lengths), characters + sum(lengths), empty + lengths.count(0)
+            yield batch
+
+    with stream:
+        columns = profile(stream.schema, counted())
     encodings = sorted({i.encoding for i in stream.inputs if i.encoding})
     return {
         "path": path,
@@ -145,8 +156,10 @@ def _corpus_facts(path: str, read: ReadOptions) -> dict[str, Any]:
         "empty_texts": empty,
         "characters": characters,
         "encoding": ", ".join(encodings),
+        "dialect": "; ".join(sorted({one.dialect for one in stream.inputs if one.dialect})) or None,
         "bytes": file_size(Path(path)),
         "columns": {f.name: str(f.type) for f in stream.schema},
+        "profile": columns,
         "inputs": [{"path": i.path, "rows": i.rows, "sha256": i.sha256} for i in stream.inputs],
     }
 
@@ -156,4 +169,7 @@ def _table_facts(path: Path, read: ReadOptions) -> dict[str, Any]:
     table = arrow_table(path, encoding=read.encoding)
     reporting.note(f"{path} has no column 'text'; if it is a corpus, name its text with `text_col`")
     columns = {field.name: str(field.type) for field in table.schema}
-    return {"path": str(path), "kind": "table", "rows": table.num_rows, "bytes": file_size(path), "columns": columns}
+    return {
+        "path": str(path), "kind": "table", "rows": table.num_rows, "bytes": file_size(path), "columns": columns,
+        "profile": profile(table.schema, table.to_batches()),
+    }  # fmt: skip

@@ -33,8 +33,11 @@ def facts(known: dict[str, Any]) -> None:
     if console.settings.json:
         console.emit_json(known)
         return
-    rest = {name: value for name, value in known.items() if name not in ("topics", "classes", "layers")}
+    rest = {name: value for name, value in known.items() if name not in ("topics", "classes", "layers", "profile")}
     if "results" not in known:
+        if "profile" in known:
+            del rest["columns"]
+            _show_columns(known)
         _show_facts(rest)
         return
     _show_topics(known)
@@ -59,6 +62,17 @@ def facts(known: dict[str, Any]) -> None:
     reporting.note(
         f"parameters, versions, seconds and files: {shell_line('nlpkit', 'info', known['path'], '-v')}{tree}"
     )
+
+
+def _show_columns(known: dict[str, Any]) -> None:
+    """Print the columns of a corpus, and what each may be."""
+    heads = ["column", "may be", "type", "missing", "different", "example"]
+    rows = []
+    for row in known["profile"]:
+        different = "" if row["different"] is None else wording.count(row["different"])
+        kind = row["type"].removeprefix("large_")
+        rows.append([row["column"], row["may_be"], kind, wording.count(row["missing"]), different, row["example"]])
+    console.table(heads, rows, right=["missing", "different"], noun="columns", rest=known["path"], texts=["example"])
 
 
 def _figures(results: dict[str, Any]) -> dict[str, str]:

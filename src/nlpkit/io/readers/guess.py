@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from statistics import mean
 from typing import Any, NamedTuple
 
-from nlpkit.errors import InputError
+from nlpkit.errors import ColumnError
 
 SAMPLE_ROWS = 200
 _SENTENCE_WORDS = 4.0  # mean of a column of sentences
@@ -38,7 +38,7 @@ def text_column(samples: Mapping[str, Sequence[Any]], path: str, *, roles: Colle
         roles: columns with another use, such as the id.
 
     Raises:
-        InputError: several columns have sentences.
+        ColumnError: several columns have sentences.
     """
     columns = [c for name, values in samples.items() if name not in roles and (c := _described(name, values))]
     long = sorted((c for c in columns if c.words >= _SENTENCE_WORDS), key=lambda c: -c.words)
@@ -47,7 +47,7 @@ def text_column(samples: Mapping[str, Sequence[Any]], path: str, *, roles: Colle
     if len(long) > 1 and long[0].words < _FAR_LONGER * long[1].words:
         shown = ", ".join(f"{c.name} ({c.words:.0f} words)" for c in long)
         both = ",".join(c.name for c in long[:2])
-        raise InputError(
+        raise ColumnError(
             f"{path} has no column 'text', and several with sentences: {shown}; name one of them, or several, such as "
             f"`text_col={both}`",
             parameter="text_col",
@@ -66,6 +66,12 @@ def _described(name: str, values: Sequence[Any]) -> TextColumn | None:
     if letters < 4 * digits or 2 * addresses > len(texts) or 2 * len(set(texts)) <= len(texts):
         return None
     return TextColumn(name, mean(max(len(text.split()), len(_UNSPACED.findall(text)) / 2) for text in texts))
+
+
+def is_text(values: Sequence[Any]) -> bool:
+    """Return whether values are texts with sentences."""
+    column = _described("", values)
+    return column is not None and column.words >= _SENTENCE_WORDS
 
 
 def is_row(names: Sequence[str], samples: Mapping[str, Sequence[Any]]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from nlpkit.errors import InputError, SchemaError
+from nlpkit.errors import ColumnError, InputError, SchemaError
 from nlpkit.io.footers import DOCUMENTS, check_footer
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Assembler, Taken
@@ -60,6 +60,11 @@ class OpenedInput:
         """Whether the input has no columns, so that it does not influence the schema."""
         return not self.header.columns
 
+    @property
+    def dialect(self) -> str:
+        """How the rows of a delimited file are told apart, "" for another format."""
+        return self.reader.dialect if isinstance(self.reader, RowInput) else ""
+
     def look(self, options: ReadOptions) -> None:
         """Determine the columns."""
         roles = options.roles()
@@ -101,7 +106,7 @@ class OpenedInput:
         if roles.text != "text" or "text" in columns or not roles.text_needed or roles.words in columns:
             return roles
         if self.source.format in ("csv", "tsv") and is_row(list(columns), self.reader.samples):
-            raise InputError(
+            raise ColumnError(
                 f"{self.source.shown} has no column 'text', and its first row looks like a document, not like a header: read it with "
                 "`header=False`, or name the column with `text_col`",
                 parameter="text_col",

@@ -75,6 +75,13 @@ class Dialect:
     row_names: bool = False
     escape: str = ""
 
+    def __str__(self) -> str:
+        names = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+        facts = [f"delimiter {names.get(self.delimiter, self.delimiter)}", f"quotation marks {self.quoting.value}"]
+        facts += [f"escape {self.escape}"] * bool(self.escape) + ["no header"] * (not self.header)
+        facts += [f"{counted(self.skip, 'line')} above the header"] * bool(self.skip)
+        return ", ".join([*facts, *["names of rows"] * self.row_names])
+
 
 _UNESCAPED = (Quoting.UNESCAPED, Quoting.BARE)
 _Piece = TypeVar("_Piece", str, bytes)

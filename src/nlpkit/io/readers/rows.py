@@ -68,6 +68,11 @@ class RowInput:
         self._dialect: Dialect | None = None  # of CSV, once it is known
         self.samples: dict[str, list[Any]] = {}  # the first values of each column
 
+    @property
+    def dialect(self) -> str:
+        """How the rows of a delimited file are told apart, as people read it; "" for another format."""
+        return "" if self._dialect is None else str(self._dialect)
+
     def roles(self, roles: Roles) -> Roles:
         """Return the roles as they apply here: a text file has no columns to name."""
         return Roles("text", roles.id, roles.label, roles.date) if self.format == "txt" else roles
