@@ -97,8 +97,8 @@ def test_planted_sentiment_is_found_and_processes_change_nothing() -> None:
     [
         (Lex2SentOptions(min_count=500), InputError, "no positive word"),
         (Lex2SentOptions(resampling="x"), UsageError, "bootstrap"),
-        (Lex2SentOptions(epochs=()), UsageError, "from 1 on"),
-        (Lex2SentOptions(windows=(0,)), UsageError, "from 1 on"),
+        (Lex2SentOptions(epochs=()), UsageError, "must be at least 1"),
+        (Lex2SentOptions(windows=(0,)), UsageError, "must be at least 1"),
     ],
 )
 def test_what_cannot_be(options: Lex2SentOptions, error: type[Exception], message: str) -> None:

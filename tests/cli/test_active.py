@@ -227,8 +227,8 @@ def unusable(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        ("active docs.jsonl", 3, "24 documents of docs.jsonl, of which 24 labelled and 0 without text"),
-        ("active open.jsonl --labelled docs.jsonl", 3, "of which 24 labelled"),
+        ("active docs.jsonl", 3, "24 documents of docs.jsonl: 24 labelled and 0 without text"),
+        ("active open.jsonl --labelled docs.jsonl", 3, "24 documents of open.jsonl: 24 labelled"),
         ("active empty.jsonl", 3, "no documents"),
         ("active blank.jsonl", 3, "0 labelled and 1 without text"),
         ("active open.jsonl --model svm", 2, "--calibrate sigmoid"),
@@ -248,7 +248,7 @@ def unusable(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("active-curve one.jsonl --vectors tfidf", 3, "has a vector"),
         ("active one.jsonl --relabel --vectors tfidf", 3, "has a vector"),
         ("active-curve lists.jsonl --vectors tfidf", 3, "one label each"),
-        ("active-curve docs.jsonl --vectors tfidf", 3, "take fewer --rounds"),
+        ("active-curve docs.jsonl --vectors tfidf", 3, "7 are held out for scoring; use fewer --rounds"),
         ("active-curve empty.jsonl --vectors tfidf", 3, "no documents"),
         ("active-curve docs.jsonl --model nb", 2, "--vectors tfidf"),
         ("active-curve docs.jsonl --vectors tfidf --plot c.gif", 2, ".png"),

@@ -461,7 +461,7 @@ def test_dawid_skene_weighs_coders(capsys: pytest.CaptureFixture[str]) -> None:
     assert footer(Path("out.parquet"))["parameters"]["method"] == "dawid-skene"
     with pytest.raises(UsageError, match="votes"):
         majority("t.csv", ["good", "also"], method="vote")
-    with pytest.raises(UsageError, match="has a column 'good' already"):
+    with pytest.raises(UsageError, match="already has a column 'good'; give the majority label another name"):
         majority("t.csv", ["good", "also"], column="good", method="dawid-skene")
 
 

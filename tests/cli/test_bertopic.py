@@ -533,7 +533,8 @@ def test_predictions_that_cannot_be_made(planted: Path, planted_run: Path, own_r
     shutil.rmtree(own_run / "model")
     assert "has no model/config.json; it is incomplete" in says(planted, own_run)
     assert (
-        "say where to write: -o predicted.parquet" in run_cli("predict", planted_run, planted, "--json", code=2).error()
+        "no output is named; add -o predicted.parquet"
+        in run_cli("predict", planted_run, planted, "--json", code=2).error()
     )
     assert not (tmp_path / "p.parquet").exists()
 
@@ -561,7 +562,7 @@ def test_options_of_the_fit_are_none_of_prediction(planted: Path, planted_run: P
     done = run_cli("predict", planted_run, planted, "--assign-outliers", "--force", "-o", "p.parquet")
     assert "warning" not in done.err
     says = run_cli("predict", planted_run, planted, "--probabilities", "-o", "q.parquet", code=2).error()
-    assert says == "error: --probabilities: a run of bertopic has no use for it; leave it out"
+    assert says == "error: --probabilities: a run of bertopic does not use it; leave it out"
 
 
 @needs_minilm

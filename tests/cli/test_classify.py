@@ -462,7 +462,7 @@ def test_tokens_of_preprocess_are_used(tmp_path: Path) -> None:
     run_cli("predict", "run", "t.jsonl", "-q", "-o", "p.parquet")  # cut as then
     assert pq.read_table("p.parquet").column("prediction").to_pylist() == [row["label"] for row in rows()]
     error = run_cli("classify", "docs.parquet", "--model", "nb", "--ngrams", "1,2", "-o", "r2", code=2).error()
-    assert error.startswith("error: --ngrams: the documents of docs.parquet have tokens already")
+    assert error.startswith("error: --ngrams: the documents of docs.parquet already have tokens, which")
 
 
 def test_every_kind_of_model_has_its_name() -> None:

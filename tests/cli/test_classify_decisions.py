@@ -183,4 +183,7 @@ def test_costs_of_several_labels_are_refused() -> None:
     rows = [{"id": str(i), "text": f"word{i % 3} other", "label": ["ab"[i % 2], "c"]} for i in range(30)]
     write_jsonl(Path("t.jsonl"), rows)
     Path("costs.toml").write_text("[a]\nc = 20\n")
-    assert "with one label each" in run_cli("classify", "t.jsonl", "--costs", "costs.toml", "-o", "run", code=2).err
+    assert (
+        "--costs need one label per document"
+        in run_cli("classify", "t.jsonl", "--costs", "costs.toml", "-o", "run", code=2).err
+    )

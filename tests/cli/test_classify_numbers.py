@@ -260,7 +260,7 @@ def test_numbers_and_ordered_classes_are_compared_as_numbers(reviews: str) -> No
 
 
 def test_numbers_without_a_task_are_noted(reviews: str) -> None:
-    note = "--task regression predicts numbers, --task ordinal classes in their order"
+    note = "--task regression predicts numbers, --task ordinal ordered classes"
     assert note in run_cli("classify", reviews, "--label-col", "rating", "--cv", "2", "-o", "a").err
     named = run_cli("classify", reviews, "--label-col", "rating", "--task", "classes", "--cv", "2", "-o", "b").err
     words = run_cli("classify", reviews, "--label-col", "quality", "--cv", "2", "-o", "c").err

@@ -92,7 +92,7 @@ def test_documents_of_the_same_file_that_the_fit_left_out_are_no_training(compar
 def test_it_goes_on_with_what_is_there(compared: Path, planted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = ("compare", planted, "--models", "nmf,plsa", "--k", "2,4", "--seeds", "2", "--json", "-q", "-o", compared)
     before = {path: path.stat().st_mtime_ns for path in (compared / "runs").glob("*/manifest.json")}
-    assert "is there already" in run_cli(*line, code=2).error()
+    assert "already exists; continue its fits with --resume" in run_cli(*line, code=2).error()
     first = run_cli(*line, "--resume").json()
     assert {path: path.stat().st_mtime_ns for path in (compared / "runs").glob("*/manifest.json")} == before
     more = run_cli(*(word if word != "2,4" else "2,3,4" for word in line), "--resume").json()

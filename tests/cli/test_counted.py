@@ -154,7 +154,7 @@ def test_tokens_that_are_there_give_the_counts_of_their_texts() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"min_df": 5}, "`min_df`: the documents of docs.parquet have tokens already"),
+        ({"min_df": 5}, "`min_df`: the documents of docs.parquet already have tokens, which"),
         ({"tokenizer": "regex", "pattern": "x"}, "`token_pattern`: the"),
         ({"ngrams": (1, 2), "extra_stop_words": frozenset(["a"])}, "`ngrams`, `stop_words`: the"),
     ],

@@ -179,7 +179,7 @@ def test_ngrams(corpus: Path) -> None:
     assert found["b", "moon star"]["weight"] == pytest.approx(1 / 3 * math.log(1 + 4 / 1))
     run_cli("preprocess", corpus, "-o", "docs.parquet")
     says = run_cli("ctfidf", "docs.parquet", "--ngrams", "2", code=2).error()
-    assert "--ngrams: the documents of docs.parquet have tokens already" in says
+    assert "--ngrams: the documents of docs.parquet already have tokens, which" in says
 
 
 # ---------------------------------------------------------------- two columns crossed
@@ -344,7 +344,7 @@ def test_a_run_is_the_documents_it_was_made_from(tmp_path: Path, monkeypatch: py
     (tmp_path / "x.jsonl").write_text("{}")
     says = run_cli("ctfidf", "../lda", "--by", "topic", code=3).error()
     assert "x.jsonl has changed" in says
-    assert "and its texts are needed; restore it" in says
+    assert "and its texts are needed; restore the file" in says
 
 
 SIDES = [

@@ -58,7 +58,7 @@ def test_the_reference_is_named_and_shares_below_0_explained(run: Path) -> None:
     assert done.out.count("(reference)") == 4  # one a topic
     table = nk.estimate_effects(run, column="label").table.to_pylist()
     passes = any(row["low"] < 0 or row["high"] > 1 for row in table)
-    assert ("those of a linear regression" in done.err) == passes
+    assert ("shares come from a linear regression" in done.err) == passes
 
 
 def test_coefficients_are_the_differences(run: Path) -> None:

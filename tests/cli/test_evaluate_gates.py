@@ -113,7 +113,7 @@ def test_another_corpus_is_told(tmp_path: Path) -> None:
     run_cli("evaluate", topics, "--reference", news, "--npmi", "-q", "-o", "b.json")
     words = ["evaluate", topics, "--npmi", "--baseline", "b.json", "--max-drop", "2"]
     assert "in another corpus" not in run_cli(*words, "--reference", news).err
-    assert "the scores of b.json were counted in another corpus" in run_cli(*words, "--reference", german).err
+    assert "the scores of b.json used another corpus" in run_cli(*words, "--reference", german).err
 
 
 def test_json_on_stdout_is_a_baseline_too(tmp_path: Path) -> None:

@@ -352,7 +352,7 @@ def test_brier_is_of_all_classes(tmp_path: Path) -> None:
     broken = pl.DataFrame([{**row, "probabilities": {"a": 2.0}} for row in rows])
     broken.write_parquet(tmp_path / "broken.parquet")
     done = run_cli("evaluate", "broken.parquet")
-    assert "the column 'probabilities' is left out" in done.err
+    assert "the column 'probabilities' is ignored" in done.err
 
 
 def test_nested_cells_of_csv_are_read_back(tmp_path: Path) -> None:

@@ -552,7 +552,7 @@ def test_bases_that_are_none(base: Path, tmp_path: Path) -> None:
         ([{**row, "text": " "} for row in rows()], "has a word"),
         ([{**row, "label": 1.5} for row in rows()], "the value 1.5"),
         ([{**row, "label": [0.5, 1.5e300][i % 2]} for i, row in enumerate(rows())], "from -1e+100 to 1e+100"),
-        ([*rows(), rows()[0]], "is there twice"),
+        ([*rows(), rows()[0]], "the id 'sport00' occurs twice, in train.jsonl row 1 and in train.jsonl row 37"),
         ([rows()[i] for i in (0, 4, 8)], "labels 'politics', 'space', 'sport' have one document"),
         ([{**row, "label": "lonely" if i == 0 else row["label"]} for i, row in enumerate(rows())], "'lonely' has one document"),
         ([{"id": "w", "text": "", "words": ["a", "b"], "label": ["O"]}] * 1, "2 words and 1 label"),
@@ -678,7 +678,9 @@ def test_prediction_is_refused(trained: Path, base: Path) -> None:
         assert said in run_cli("predict", trained, "new.jsonl", *words, "-o", "p.parquet", code=code).error()
     for option, value, command in (("--model", trained, "predict"), ("--objective", "mlm", "train-encoder")):
         assert f"nlpkit {command}" in run_cli("finetune", "new.jsonl", option, value, code=2).error()
-    assert "-o predicted.parquet" in run_cli("predict", trained, "new.jsonl", "-q", code=2).error()
+    assert "-o predicted.parquet" in run_cli("predict", trained, "new.jsonl", "--json", code=2).error()
+    shown = run_cli("predict", trained, "new.jsonl", "-q").out.splitlines()
+    assert [line.split()[0] for line in shown[2:] if line] == [row["id"] for row in rows(1)]
     Path("p.parquet").write_bytes(b"")
     assert "--force" in run_cli("predict", trained, "new.jsonl", "-o", "p.parquet", code=2).error()
 

@@ -215,7 +215,7 @@ def test_pickles_are_never_run(base: Path, tmp_path: Path) -> None:
 def test_an_encoder_is_a_base_and_no_model(base: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "new.jsonl", rows(2))
     assert "--base" in predict(base, code=3)
-    assert "is no model" in predict(tmp_path, code=3)
+    assert "is not a model: neither a run of nlpkit (no manifest.json), nor" in predict(tmp_path, code=3)
     tune("new.jsonl", "-q", "-o", "run", base=base)
     assert predict("run").num_rows == 24
 

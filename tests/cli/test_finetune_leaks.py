@@ -22,7 +22,7 @@ def test_numbers_have_twins_as_well(base: Path) -> None:
     same = [{**row, "id": f"t{i}", "label": row["label"] + (i % 2)} for i, row in enumerate(own[:6])]
     write_jsonl(Path("test.jsonl"), same)
     done = tune("train.jsonl", "--test", "test.jsonl", "-o", "run", base=base, method="head")
-    assert "test documents are near-duplicates of a training document" in done.err
+    assert "6 of 6 test documents are near-duplicates of a training document (3 with the same label)" in done.err
     twins = read("run/twins.parquet")
     assert twins.column("id").to_pylist() == [row["id"] for row in same]
     assert twins.column("label").to_pylist() == pytest.approx([row["label"] for row in same])
@@ -45,9 +45,9 @@ def test_the_card_tells_of_documents_in_two_parts(base: Path) -> None:
     write_jsonl(Path("dev.jsonl"), [{**row, "id": f"d{i}"} for i, row in enumerate(own[:5])])
     done = tune("train.jsonl", "--test", "held.jsonl", "--dev", "dev.jsonl", "-o", "run", base=base)
     said = [
-        "test documents are near-duplicates of a training document",
-        "test documents are near-duplicates of a training document",
-        "test documents are near-duplicates of a training document",
+        "5 of 5 test documents are near-duplicates of a training document (5 with the same label)",
+        "5 of 5 dev documents are near-duplicates of a training document: dev scores are too good, and end training late",
+        "5 of 5 test documents are near-duplicates of a dev document: training ended where these were best",
     ]
     card = Path("run/model/classifier/README.md").read_text(encoding="utf-8")
     assert "36 documents to learn from; scores are from 5 test documents\n" in card

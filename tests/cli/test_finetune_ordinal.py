@@ -114,7 +114,7 @@ def test_the_bytes_after_ctrl_c_and_on_two_threads(base: Path, monkeypatch: pyte
         (["--task", "ordinal", "--order", "bad,ok,ok,good"], 2, "names 'ok' twice"),
         ([*ORDER, "--method", "setfit"], 2, "not ordered ones"),
         ([*ORDER, "--crf"], 2, "--crf is not for 3 classes in an order"),
-        ([*ORDER, "--label-sep", ";"], 2, "one label a document"),
+        ([*ORDER, "--label-sep", ";"], 2, "needs one label per document, but the column has lists"),
     ],
 )
 def test_what_cannot_be(more: list[str], code: int, said: str, base: Path) -> None:

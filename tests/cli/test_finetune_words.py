@@ -136,7 +136,7 @@ def test_labels_that_are_no_bio_scheme(base: Path) -> None:
     assert "document d0, word 1: the label 'I-X' at the start does not follow the BIO scheme" in error
     own = [{**row, "label": [label[0] for label in row["label"]]} for row in documents()]
     done = tune(write_jsonl(Path("t.jsonl"), own), "--crf", "-o", "run", base=base)
-    assert "labels are not BIO scheme (such as 'B')" in done.err
+    assert "labels do not follow the BIO scheme (such as 'B')" in done.err
 
 
 @pytest.mark.parametrize(

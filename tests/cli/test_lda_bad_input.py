@@ -117,7 +117,8 @@ def test_the_plan_of_a_state(corpus: Path) -> None:
         ),
         ([{"text": "the and"}, {"text": " 12 "}], "no words are left in 2 documents"),
         ([{"text": "x", "tokens": []}], "no words are left in 1 document"),
-        ([{"title": "a"}], "has no column 'text' (found: title)"),
+        ([{"n": 1}], "has no column 'text' (found: n)"),
+        ([{"title": "a"}], "no words are left in 1 document"),
         ([{"id": "a", "text": "river"}, {"id": "a", "text": "bank"}], "id"),
     ],
 )
@@ -133,7 +134,7 @@ def test_one_document(rows: list[dict[str, Any]], tmp_path: Path) -> None:
     done = run_cli("lda-gibbs", "x.jsonl", "--k", "2", "--sweeps", "10", "--save-assignments", "-o", "run")
     run_cli("convert", "run", "-q", "-o", "s.gz")
     run_cli("convert", "run", "-q", "-o", "v.json")
-    assert ("NPMI not defined" in done.err) == (manifest("run")["results"]["npmi"] is None)
+    assert ("NPMI (documents) not defined" in done.err) == (manifest("run")["results"]["npmi"] is None)
     assert read("run/topics.parquet")["size"].to_pylist() == [1, 0]
     assert topics_of(Path("run")) == {"x:1": 0}
     assert read("run/assignments.parquet").num_rows == len(rows[0]["text"].split())
@@ -293,7 +294,7 @@ def test_another_corpus_than_that_of_the_checkpoint(corpus: Path, monkeypatch: p
     run_cli("lda-gibbs", corpus, *CHAIN, "-o", "run", code=130)
     rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]
     write_jsonl(corpus, [*rows[1:], rows[0]])
-    assert "is of another chain: inputs" in run_cli(
+    assert "belongs to another chain: inputs" in run_cli(
         "lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run", code=3
     ).error()  # fmt: skip
 

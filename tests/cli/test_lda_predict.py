@@ -387,9 +387,9 @@ def test_documents_that_cannot_be_predicted(corpus: Path, lda: Path, tmp_path: P
     (tmp_path / "empty.jsonl").write_text("")
     assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", "-o", "p.parquet")
     assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", "-o", "-")
-    write_jsonl(tmp_path / "title.jsonl", [{"title": "a"}])
-    assert "has no column 'text' (found: title)" in says("title.jsonl", "-o", "p.parquet")
-    assert "say where to write: -o predicted.parquet" in says(corpus, "--json", code=2)
+    write_jsonl(tmp_path / "numbers.jsonl", [{"n": 1}])
+    assert "has no column 'text' (found: n)" in says("numbers.jsonl", "-o", "p.parquet")
+    assert "no output is named; add -o predicted.parquet" in says(corpus, "--json", code=2)
     assert "'.rds' is not a format of nlpkit" in says(corpus, "-o", "p.rds", code=2)
     (tmp_path / "p.parquet").write_text("mine")
     assert "to replace it, or name another -o" in says(corpus, "-o", "p.parquet", code=2)
@@ -402,7 +402,10 @@ def test_a_text_from_a_pipe_goes_to_the_screen(lda: Path, corpus: Path) -> None:
     lines = run_cli("predict", lda, "-", input=f"{' '.join(text.split())}\n").out.splitlines()
     assert lines[0].split() == ["id", "topic", "name", "topic_prob", "text"]
     assert lines[2].split()[1] == str(topic)
-    assert "which format is this?" in run_cli("predict", lda, "-", input="two\nlines\n", code=3).error()
+    assert (
+        "stdin: unknown format; set --format conllu|csv|"
+        in run_cli("predict", lda, "-", input="two\nlines\n", code=3).error()
+    )
 
 
 def test_documents_without_words(lda: Path, tmp_path: Path) -> None:

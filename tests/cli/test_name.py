@@ -252,7 +252,7 @@ def test_names_by_people(fitted: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not UTF-8 text"):
         nk.name_topics(fitted, names=tmp_path / "n.txt")
     says = run_cli("name", fitted, "-o", tmp_path / "x.toml", code=2).error()
-    assert "--llm URL with its --llm-model, --names FILE, or --phrases" in says
+    assert "no source of names; use --llm URL with --llm-model, --names FILE, or --phrases" in says
 
 
 def test_the_command(fitted: Path, server: Server, tmp_path: Path) -> None:

@@ -197,7 +197,9 @@ def test_an_arpa_file_by_hand(tmp_path: Path) -> None:
     assert [row["log10_prob"] for row in scored] == pytest.approx([-0.3, -0.1 - 0.2 - 0.3 - 0.2, -0.3 - 1 - 0.5])
     model = nk.load(path)
     assert model.tables() == {}
-    with pytest.raises(UsageError, match="no run"):
+    with pytest.raises(
+        UsageError, match="is an ARPA file without counts; use the file itself, because it cannot become a run"
+    ):
         model.save(tmp_path / "run")
     with gzip.open(tmp_path / "hand.arpa.gz", "wt") as file:
         file.write(ARPA)

@@ -118,7 +118,7 @@ def test_every_kind_that_learns_shares_learns_one_label_each_alike(kind: str) ->
 def test_kinds_that_learn_one_label_a_document_refuse_shares() -> None:
     assert set(SOFT) == {name for name, kind in KINDS.items() if kind.soft} < set(MODELS)
     for kind in ("svm", "knn", "centroid", "mlp"):
-        with pytest.raises(UsageError, match="one label a document"):
+        with pytest.raises(UsageError, match=f"{kind} learns from one label per document, not from shares"):
             fit_model(np.eye(4), np.full((4, 2), 0.5), 2, ModelOptions(kind))
 
 

@@ -83,7 +83,7 @@ def test_run_keeps_its_encoder_for_new_texts(corpus: Path, teacher: Path, tmp_pa
     ("line", "code", "says"),
     [
         (("--engine", "static(sample=9)"), 2, "a sample of at least 100 texts is needed"),
-        (("--engine", "static(size=900)"), 2, "is no option of static"),
+        (("--engine", "static(size=900)"), 2, "'size=900' is not an option of static (its options: sample="),
         (("--engine", "static", "--model", "nowhere/"), 4, "does not exist"),
         (("--engine", "static", "--limit", "50"), 3, "at least 100 different texts with words, found 50"),
     ],

@@ -105,7 +105,7 @@ def test_predictions_of_labels(run: Path, rows: Path) -> None:
         run_cli("predict", run, "new.jsonl", "-q", "-o", "p.parquet")
         assert "prediction" not in read("p.parquet").column_names
         assert (
-            "has no use for it"
+            "a run of author-topic does not use it"
             in run_cli("predict", run, "new.jsonl", "--probabilities", "-o", "q.parquet", code=2).error()
         )
         return

@@ -53,7 +53,7 @@ def test_other_tokens_without_texts_are_refused(runs: None) -> None:
     write(bare.cast(with_footer(bare.schema, block)), "bare.parquet")
     says = predicted("classes", "bare.parquet", code=3).error()
     assert "stem porter, the model's none" in says
-    assert "no texts to cut again" in says
+    assert "there are no texts to tokenise again" in says
 
 
 def write(table: Any, name: str) -> None:

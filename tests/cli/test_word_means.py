@@ -90,7 +90,7 @@ def test_classify_takes_the_column_and_new_documents_need_the_same_vectors(corpu
         (["--method", "mean-words"], "needs word vectors"),
         (["--vectors", "v.txt"], "--method mean-words or --method doc2vec"),
         (["--method", "means"], "mean-words"),
-        (["--method", "doc2vec", "--model", "x"], "for --method sbert"),
+        (["--method", "doc2vec", "--model", "x"], "--model: only for --method sbert, not doc2vec"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_go_together(words: list[str], says: str, docs: Path) -> None:

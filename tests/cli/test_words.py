@@ -221,7 +221,7 @@ def test_parquet(vectors: Path) -> None:
         (["analogy", "V", "--questions", "three.txt"], 3, "three.txt:2: four words were needed"),
         (["analogy", "V", "--questions", "foreign.txt"], 3, "none of the 1 questions"),
         (["similarity", "V"], 2, "--pairs FILE"),
-        (["similarity", "V", "man"], 2, "'man' alone"),
+        (["similarity", "V", "man"], 2, "only 'man' is given; add a second word"),
         (["similarity", "V", "--pairs", "foreign.txt"], 3, "two words and a number"),
         (["similarity", "V", "--pairs", "rated.txt"], 3, "no pair of rated.txt has two words with a vector"),
         (["odd-one-out", "V", "man", "king", "man"], 2, "three different words"),

@@ -120,6 +120,9 @@ def test_drift() -> None:
 
 def test_spaces_that_cannot_be_compared() -> None:
     spaces(5)
-    assert "share 5 words, and have 5 dimensions" in run_cli("words", "drift", "a.txt", "b.bin", code=3).error()
+    assert (
+        "share 5 words and have 5 dimensions; they need more common words"
+        in run_cli("words", "drift", "a.txt", "b.bin", code=3).error()
+    )
     Path("c.txt").write_text("w1 1 2\n", encoding="utf-8")
     assert "a.txt has 5 dimensions and c.txt 2" in run_cli("words", "drift", "a.txt", "c.txt", code=3).error()

@@ -248,7 +248,7 @@ WRONG: list[tuple[str, EncoderData, str]] = [
     ("sbert-softmax", EncoderData(["a"], ["b"]), "sbert-softmax needs a class"),
     ("sbert-softmax", EncoderData(["a"], ["b"], labels=["x"]), "two classes or more, found only 'x'"),
     ("mnrl", EncoderData(["a", "b"], ["c", "c"]), "two different positives"),
-    ("mnrl", EncoderData(["a", "b"], ["c"]), "there are 2, 1"),
+    ("mnrl", EncoderData(["a", "b"], ["c"]), "found 2, 1"),
     ("mnrl", EncoderData([], []), "at least one"),
 ]
 

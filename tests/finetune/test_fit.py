@@ -371,7 +371,7 @@ def test_the_plan_is_what_was_asked_for_and_else_the_methods() -> None:
 
 
 def test_patience_without_dev_documents() -> None:
-    with pytest.raises(UsageError, match="needs dev documents; name them with"):
+    with pytest.raises(UsageError, match="stops training by the scores on dev documents; name them with"):
         TrainingOptions(patience=2).check_patience(dev=False)
     TrainingOptions(patience=2).check_patience(dev=True)
     TrainingOptions(patience=0).check_patience(dev=False)  # that training never ends early holds anyway

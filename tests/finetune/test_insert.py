@@ -321,5 +321,5 @@ def test_options_in_force_and_a_second_insertion() -> None:
     assert resolve("compacter", {})["n"] == 4
     model = build("bert")
     _insert(model, "pfeiffer")
-    with pytest.raises(UsageError, match="has adapters already"):
+    with pytest.raises(UsageError, match="already has adapters"):
         _insert(model, "houlsby")

@@ -100,7 +100,7 @@ def test_targets_that_are_refused(tmp_path: Path) -> None:
         check_target(tmp_path / "file", force=False)
     with pytest.raises(UsageError, match="is a directory, but a file is needed"):
         check_target(tmp_path / "folder", force=True)
-    with pytest.raises(UsageError, match="is a file, a directory was needed"):
+    with pytest.raises(UsageError, match="is a file, but a directory is needed"):
         check_target(tmp_path / "file", force=True, directory=True)
     with pytest.raises(UsageError, match="device or pipe"):
         check_target(Path("/dev/null"), force=True)

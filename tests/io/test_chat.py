@@ -226,7 +226,7 @@ def test_no_redirect_is_followed(
         handler.end_headers()
 
     with serving(lambda _: (200, said(GOOD))) as thief, raw_server(send_on) as url:
-        with pytest.raises(MissingError, match=rf"sends on to http://127.0.0.1:\d+/v1/steal\?was=… \({code}\)"):
+        with pytest.raises(MissingError, match=rf"redirects to http://127.0.0.1:\d+/v1/steal\?was=… \({code}\)"):
             ChatModel(url, "m").complete(QUESTION)
         assert thief.asked == []
 

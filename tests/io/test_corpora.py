@@ -515,7 +515,8 @@ def test_stdin(content: bytes, format: str | None, text: str) -> None:
     stream = open_documents(["-"], ReadOptions(format=format), stdin=io.BytesIO(content))
     assert stream.read_all().select(["id", "text"]).to_pylist() == [{"id": "stdin:1", "text": text}]
     reading = {} if format is None else {"format": format}
-    assert stream.inputs == [InputInfo("-", 1, hashlib.sha256(content).hexdigest(), "utf-8", reading)]
+    dialect = "delimiter comma, quotation marks doubled" if format == "csv" else ""
+    assert stream.inputs == [InputInfo("-", 1, hashlib.sha256(content).hexdigest(), "utf-8", reading, dialect)]
 
 
 def test_stdin_that_could_be_anything_asks_for_the_format() -> None:

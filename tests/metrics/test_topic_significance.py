@@ -223,7 +223,7 @@ def test_input_stays_as_it_came() -> None:
         ({"eta": -1.0}, "eta -1.0"),
         ({"eta": math.nan}, "eta nan"),
         ({"corpus": np.ones(3)}, "frequency of each of the 2 terms"),
-        ({"doc_topic": csr([[1, 1, 1]])}, r"doc_topic of shape \(1, 3\) is not that of 2 topics"),
+        ({"doc_topic": csr([[1, 1, 1]])}, r"doc_topic of shape \(1, 3\) does not fit 2 topics"),
         ({"alpha": np.ones(2)}, "alpha smooths counts in doc_topic"),
         ({"doc_topic": csr([[1, 1]]), "alpha": np.array([0.1, -1.0])}, "2 numbers of 0 or more"),
         ({"doc_topic": csr([[1, -1]])}, "doc_topic holds the weight -1"),

@@ -274,7 +274,7 @@ def test_it_learns(name: str, rate: float, steps: int) -> None:
     ("options", "message"),
     [
         ({"objective": "nsp", "arch": "gpt"}, "does not have its heads; use"),
-        ({"objective": "electra(weights=1)"}, "no option of electra"),
+        ({"objective": "electra(weights=1)"}, "not an option of electra"),
         ({"objective": "rtd"}, "give one of clm, mlm"),
         ({"objective": "distil"}, "needs `teacher`"),
         ({"objective": "mlm", "teacher": "x"}, "objective="),

@@ -149,7 +149,7 @@ def test_file_names_that_are_no_utf_8(corpus: Path, tmp_path: Path) -> None:
     Path(source).write_bytes(corpus.read_bytes())
     run_cli("preprocess", source, "-o", tmp_path / "out.parquet", "--min-df", 1, "-q")
     done = run_cli("preprocess", corpus, "-o", os.fsdecode(os.fsencode(tmp_path) + b"/\xff.parquet"), "-q", code=2)
-    assert "the name is not a UTF-8" in done.err
+    assert "the name is not valid UTF-8" in done.err
 
 
 def test_a_number_of_threads_that_is_none(corpus: Path) -> None:

@@ -108,7 +108,7 @@ def test_a_range_beyond_the_documents() -> None:
 
 def test_no_groups_at_all() -> None:
     hierarchies, scores, _ = evidence([15] * 2, 0)
-    with pytest.raises(InputError, match="found no groups of at least 25 similar documents among 30 different ones"):
+    with pytest.raises(InputError, match="found no group of at least 25 similar documents among 30 different ones"):
         choose_cut(hierarchies, scores, smallest=25, wanted=Range())
 
 
@@ -117,7 +117,7 @@ def test_exactly_k(K: int) -> None:
     (hierarchy, _), scores, _ = evidence([30] * 6, 2)
     if K > 6:
         with pytest.raises(
-            InputError, match=r"cannot make 7 topics of at least 10 documents .* the most is 6; give `k"
+            InputError, match=r"cannot make 7 topics of at least 10 documents .* at most 6 are possible"
         ):
             cut_exactly(hierarchy, scores.dtm, k=K, smallest=10)
         return
@@ -155,7 +155,7 @@ def test_the_most_of_the_message_can_be_made() -> None:
         dtm = count_terms(token_table([np.array([d % 7]) for d in range(len(corpus))], list("abcdefg")))
         with pytest.raises(InputError) as error:
             cut_exactly(hierarchy, dtm, k=60, smallest=3)
-        found = re.search(r"the most is (\d+)", str(error.value))
+        found = re.search(r"at most (\d+)", str(error.value))
         assert found is not None
         most = int(found[1])
         assert cut_exactly(hierarchy, dtm, k=most, smallest=3)[0].max() + 1 == most

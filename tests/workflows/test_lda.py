@@ -163,7 +163,7 @@ def test_a_run_needs_assignments_for_a_state(model: FittedLda, tmp_path: Path) -
         run = fitted.save(tmp_path / estimate)
         convert(fitted, tmp_path / "one.json", force=True)
         if estimate == "mean":
-            with pytest.raises(InputError, match="means"):
+            with pytest.raises(InputError, match="averaged or weighted counts"):
                 convert(run, tmp_path / "two.json")
             continue
         convert(run, tmp_path / "two.json")

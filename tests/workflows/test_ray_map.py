@@ -163,7 +163,7 @@ def test_it_is_said_that_no_worker_starts(
     monkeypatch.setattr(ray_map, "START_SECONDS", 0.1)
     workers, _ = run_plan(corpus, tmp_path, {}, starts=["late"] * 3)
     assert sorted(workers.made) == [1, 2, 3, 4, 5, 6]
-    assert caplog.text.count("no room for one") == 1
+    assert caplog.text.count("the cluster has no room") == 1
 
 
 @pytest.mark.parametrize("outcome", ["lost", "corrupt", "late"])
@@ -259,7 +259,7 @@ def test_a_driver_that_was_stopped_goes_on(here: type[InThisProcess], corpus: Pa
     assert not target.exists()
     left = {path: path.stat().st_mtime_ns for path in folder.glob("part-*[0-9].parquet")}
     assert len(left) == 3
-    with pytest.raises(OutputExistsError, match="has the parts of a run that was stopped; continue with `resume`"):
+    with pytest.raises(OutputExistsError, match="has the parts of a stopped run; continue with `resume`"):
         divided(corpus, target)
     with pytest.raises(UsageError, match="belong to another job"):
         divided(corpus, target, resume=True, read=ReadOptions(batch_rows=25, limit=100))

@@ -476,8 +476,8 @@ def test_a_part_says_which_one_it_is(parts: list[Path]) -> None:
         ({"shard": "1/2"}, "x.csv", "a part is a Parquet file"),
         ({"shard": "1/2"}, "-", "a part is a Parquet file"),
         ({"shard": "1/2", "workers": 2}, "x.parquet", "makes one part, and Ray makes all of them; leave one out"),
-        ({"resume": True}, "x.parquet", "`resume` belongs to work that Ray divides"),
-        ({"shard_timeout": 3.0}, "x.parquet", "`shard_timeout` belongs to work that Ray divides"),
+        ({"resume": True}, "x.parquet", "`resume` needs Ray workers"),
+        ({"shard_timeout": 3.0}, "x.parquet", "`shard_timeout` needs Ray workers"),
         ({"workers": 2}, "-", "the parts are written beside the output"),
     ],
 )

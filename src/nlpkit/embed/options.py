@@ -213,4 +213,6 @@ class DocumentMethodOptions:
         if self.method == "sbert" and self.vectors is not None:
             raise UsageError("`vectors` needs `method=mean-words` or `method=doc2vec`", parameter="vectors")
         if self.method != "sbert" and (encoder.name != DEFAULT_ENCODER or len(encoder.requested()) > 1):
-            raise UsageError(f"model options need `method=sbert`, not {self.method}", parameter="method")
+            raise UsageError(
+                f"{', '.join(encoder.requested())}: only for `method=sbert`, not {self.method}", parameter="method"
+            )

@@ -131,8 +131,8 @@ def propose_texts(
 
     Left out are documents with a label (`label_col`; not with `relabel`), texts that stand in a table of labelled ones, and all but
     the first of equal texts; white space does not tell texts apart. For diverse, core-set and badge vectors have length 1, and what is
-    labelled in the corpus counts as labelled for diverse and core-set. badge takes these vectors as the input of the last layer: that
-    is what they are for a linear classifier on the same vectors; for a fine-tuned model they stand in for its last hidden layer.
+    labelled in the corpus counts as labelled for diverse and core-set. badge takes these vectors as the input of the last layer. For a
+    linear classifier they are that input. For a fine-tuned model they stand in for its last hidden layer.
 
     Args:
         data: a Corpus, texts or a data frame.

@@ -293,6 +293,12 @@ def keyness(
     Raises:
         ColumnError: a column is not there, or has no dates; InputError: no documents, no words, fewer than two groups, or no such
         group.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
+        >>> nk.keyness(corpus, by="label", target="nature", top_n=1).table["term"].to_pylist()
+        ['fish', 'debt']
     """
     options, tokens, execution = with_settings(
         (options, tokens, execution), settings, (KeynessOptions, TokenOptions, Execution)

@@ -105,9 +105,10 @@ def collocations(
 ) -> Collocations:
     """Return the pairs of words that stand near each other, with counts and measures of association.
 
-    A pair is two places of a document at most `window` words apart. Of all pairs n_xy are x y, n_x have x in the first place, n_y have y in
-    the second, and n is their number: the contingency table of Evert (2005), §3.1, from which `nlpkit.metrics.association` has every
-    measure. Without order each two places count in both orders, so that n_x is the number of words in the windows of x.
+    A pair is two places of a document at most `window` words apart. n is the number of pairs. n_xy of them are x y, n_x have x
+    in the first place, and n_y have y in the second. This is the contingency table of Evert (2005), §3.1, from which
+    `nlpkit.metrics.association` computes every measure. Without order each two places count in both orders, so that n_x is the
+    number of words in the windows of x.
 
     Args:
         data: a Corpus, texts, or a data frame; tokens that are there are counted as they are.

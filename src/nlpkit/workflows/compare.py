@@ -106,8 +106,8 @@ def compare_models(
     """Fit topic models with several numbers of topics and seeds to the same documents, and score all of them alike.
 
     Words (and embeddings, where a model needs them) are made once, and the documents are dealt into folds at random. With each seed
-    another fold is held out: what changes from fit to fit are the seed and a part of the documents, so that models that do not depend on
-    a seed have an honest stability, too. Each model is fitted by its command in a process of its own, so that its time and peak memory
+    another fold is held out. So the seed and a part of the documents change from fit to fit, and models that do not depend on a
+    seed have an honest stability, too. Each model is fitted by its command in a process of its own, so that its time and peak memory
     are its own; the runs stay in the directory, and `resume` goes on with them. Means are over seeds.
 
     Args:

@@ -174,8 +174,8 @@ def diff(
 ) -> TopicDiff:
     """Return what became of the topics of a run in another one, whatever models made them (see `correspondence`).
 
-    By documents, where the runs share them by id: how many of the documents of a topic are in a topic of the other run; two topics
-    that both have none of them are compared by words. By words: the cosine of the stored words, weighted by rank, since the weights of
+    By documents, where the runs share them by id: how many of the documents of a topic are in a topic of the other run. Two topics
+    without shared documents are compared by words. By words: the cosine of the stored words, weighted by rank, since the weights of
     different models cannot be compared.
 
     Args:

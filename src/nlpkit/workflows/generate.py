@@ -116,8 +116,9 @@ def generate_texts(
     execution: Execution | None = None,
     **settings: Any,
 ) -> GeneratedTexts:
-    """Return texts by a language model: a fitted one, a run of ngram-lm, an ARPA file, or a transformer in a folder, causal or of
-    encoder and decoder, which reads the prompt and writes a text for it.
+    """Return texts by a language model: a fitted one, a run of ngram-lm, an ARPA file, or a transformer in a folder.
+
+    A transformer is causal, or has an encoder and a decoder. The latter reads the prompt and writes a text for it.
 
     settings: fields of GenerateOptions and Execution, such as prompt="the court", decode="beam".
 

@@ -158,7 +158,7 @@ def pretrain(
 ) -> PretrainedModel:
     """Train a language model from scratch on documents, and measure its perplexity on those that are held out.
 
-    Perplexity per token is exp(−Σ log p / N) over the N tokens of the held-out documents and the end of each; per word the same sum
+    Perplexity per token is exp(−Σ log p / N) over the N tokens of the held-out documents and the end of each. Per word the same sum
     is divided by the words between blanks and the ends. The objective mlm has the first alone, over masked tokens; seq2seq has both
     over the texts in `target_col`, given the documents.
 

@@ -175,7 +175,7 @@ def word_drift(
     rows, counts = _frequent(rows, counts, least_count)
     if len(rows) <= a.known.dimensions:
         raise InputError(
-            f"{first} and {second} share {wording.counted(len(rows), 'word')}with {a.known.dimensions} dimensions; "
+            f"{first} and {second} share {wording.counted(len(rows), 'word')} and have {a.known.dimensions} dimensions; "
             "they need more common words than dimensions"
         )
     moved = drift(a.known.vectors[rows[:, 0]], b.known.vectors[rows[:, 1]], np.minimum(*counts))

@@ -45,8 +45,8 @@ def show_comparison(result: ModelComparison) -> None:
     title = f"Means of {wording.counted(max(row['fits'] for row in rows), 'fit')} (± standard deviation); * best of a column{better}"
     console.table(columns, cells, right=columns[1:], title=title, noun="models", rest="summary.parquet")
     reporting.note(
-        "stable words: share of the ten first words of a topic that its match in another fit has; stable docs: AMI of the topics of "
-        "documents in two fits; each fit has another seed and leaves out other documents; seconds are without reading"
+        "stable words: share of a topic's ten first words that its match in another fit has; stable docs: AMI of the topics in two "
+        "fits. Each fit has another seed and leaves out other documents. Seconds are without reading."
     )
     line = shell_line("nlpkit", "report", result.path, "-o", f"{result.path}.html")
     reporting.note(f"wrote {result.path}/: runs/, fits.parquet and summary.parquet; next: {line}")

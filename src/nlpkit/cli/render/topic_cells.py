@@ -292,8 +292,8 @@ def _permutations(rows: Sequence[dict[str, Any]], facts: dict[str, Any]) -> None
     least = 1 / (facts["permutations"] + 1)
     small = sum(row["p"] < 0.05 for row in rows)
     reporting.note(
-        f"the effect on {small} of {wording.counted(len(rows), 'topic')} has p < 0.05 (the least p there can be is {least:.3f}; one topic "
-        f"each, nothing is corrected for the number of topics); match: how alike the words of matched topics are, at most 1"
+        f"the effect on {small} of {wording.counted(len(rows), 'topic')} has p < 0.05 (the smallest possible p is {least:.3f}). Each topic "
+        "is tested alone, without a correction for their number. match: how alike the words of matched topics are, at most 1"
     )
 
 

@@ -247,6 +247,15 @@ def _note_index(table: ArrowInput) -> None:
             )
 
 
+def _head(stored: StoredBytes) -> bytes:
+    """Return the first bytes of a file, which is closed if they cannot be read."""
+    try:
+        return stored.head()
+    except InputError:
+        stored.close()
+        raise
+
+
 def reader_of(
     source: Source, options: ReadOptions, *, alone: bool, per_file: bool, stdin: BinaryIO | None, notes: ReadingNotes
 ) -> RowInput | FileInput | ArrowInput:
@@ -259,7 +268,7 @@ def reader_of(
     stored: StoredBytes | None = None
     if format in (None, "parquet"):
         stored = StoredBytes(source, stdin)
-        format = format or sniff(stored.head(), source.shown)
+        format = format or sniff(_head(stored), source.shown)
         if format == "parquet":
             table = ParquetInput(source, stored)
             try:
@@ -274,7 +283,7 @@ def reader_of(
         return StatisticsInput(source, format, options.sheet, stdin)
     if format == "txt" and options.format is None:
         stored = StoredBytes(source, stdin)
-        if is_chat(stored.head().decode("utf-8", "replace").splitlines()):
+        if is_chat(_head(stored).decode("utf-8", "replace").splitlines()):
             log.warning(
                 "%s: read as messages of a chat, with sender and date; `format=txt` reads it as text", source.shown
             )
