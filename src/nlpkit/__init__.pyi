@@ -1687,7 +1687,7 @@ def generate_texts(
     threads: int = 0,
     verify: bool = True,
 ) -> GeneratedTexts:
-    """Return texts by a language model: a fitted one, a run of ngram-lm, an ARPA file, or a transformer in a folder, causal or of encoder and decoder, which reads the prompt and writes a text for it."""
+    """Return texts by a language model: a fitted one, a run of ngram-lm, an ARPA file, or a transformer in a folder."""
 
 def info(
     path: str | Path,
