@@ -175,7 +175,7 @@ def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_permutations_tell_an_effect_from_chance(binary: Path) -> None:
     done = run_cli("effects", binary, "--of", "party", "--permutations", "19", "--threads", "1", "-o", "party.parquet")
     assert "Effect of party on shares of topics, r less d, beside 19 permutations" in done.out
-    assert "of 3 topics has p < 0.05 (the least p there can be is 0.050" in done.err
+    assert "of 3 topics has p < 0.05 (the smallest possible p is 0.050). Each topic is tested alone" in done.err
     table = read("party.parquet").to_pylist()
     estimated = nk.estimate_effects(binary, column="party").table.to_pylist()
     for row in table:

@@ -220,7 +220,10 @@ def test_the_command_judge(server: Server, tmp_path: Path) -> None:
     assert (facts["answered"], facts["calls"], facts["cached"], facts["coders"]) == (6, 0, 6, ["m"])
     assert "precision" in run_cli("annotate", "score", "t.key.json", "--answers", "m.csv").out
     assert "no output is named for the answers; add -o answers.csv" in run_cli(*words, code=2).error()
-    assert "who judges" in run_cli("annotate", "judge", "t.key.json", "-o", "x.csv", code=2).error()
+    assert (
+        "no language model is named; add --llm URL and --llm-model"
+        in run_cli("annotate", "judge", "t.key.json", "-o", "x.csv", code=2).error()
+    )
     assert "--llm-model" in run_cli("annotate", "judge", "t.key.json", "--llm", "http://h", code=2).error()
 
 
@@ -342,5 +345,5 @@ def test_the_command_zero_shot(server: Server, tmp_path: Path) -> None:
 def test_options_without_a_model(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no model is named for `llm`; add one, such as `llm_model="):
         nk.zero_shot(TEXTS, labels=LABELS, llm="http://localhost/v1")
-    with pytest.raises(UsageError, match="alike"):
+    with pytest.raises(UsageError, match="`llm=local` always gives the same answer; leave `judges` out"):
         nk.judge_task(tmp_path / "t.key.json", llm="local", llm_model="m", judges=2)

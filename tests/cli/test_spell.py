@@ -101,6 +101,6 @@ def test_models_of_other_words_are_refused(typos: Path) -> None:
         tokens = nk.preprocess(["the judges left the court early", "the judge came"], min_df=1, language="en", **one)
         model = nk.fit_language_model(tokens)
         with pytest.raises(
-            InputError, match="the words of the model were changed .* so written words cannot be compared"
+            InputError, match=r"the words of the model were changed .* so written words cannot be compared"
         ):
             nk.correct_spelling(model, ["the judgse left"])

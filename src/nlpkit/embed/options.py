@@ -27,7 +27,7 @@ class EncoderOptions:
     encoder: Annotated[
         str | None,
         Param(
-            'Embedding model: a folder or a Hugging Face name. "multilingual": bundled, 16 languages. Default: the embedding '
+            'Embedding model: a folder or a Hugging Face name. "multilingual": 16 languages (extra multilingual). Default: the embedding '
             f"column if present, otherwise {DEFAULT_ENCODER}. A column made by another model is computed again."
         ),
         READ,
@@ -145,7 +145,7 @@ class SbertOptions(EncoderOptions):
     encoder: Annotated[
         str,
         Param(
-            'Embedding model: a folder or a Hugging Face name. "multilingual": bundled, 16 languages.',
+            'Embedding model: a folder or a Hugging Face name. "multilingual": 16 languages (extra multilingual).',
             ("model", "encoder"),
         ),
         READ,

@@ -96,30 +96,56 @@ def draw_map(figure: Any, places: FloatArray, topics: IntArray, names: Sequence[
 
 
 def _place_names(axes: Any, figure: Any, places: FloatArray, topics: IntArray, names: Sequence[str]) -> None:
+    """Write the name of each topic at one of its documents, none over another; a line leads to names that had to move away."""
     from matplotlib import patheffects
 
     width, height = (float(v) for v in figure.get_size_inches() * 72)
-    (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
+    limits = np.array([axes.get_xlim(), axes.get_ylim()])
     sizes = np.bincount(topics[topics >= 0], minlength=len(names))
+    tall = 10 / height
+    outline = patheffects.withStroke(linewidth=1.6, foreground=axes.get_facecolor())
     placed: list[tuple[float, float, float]] = []
     for k in np.lexsort((np.arange(len(names)), -sizes)):
         if not sizes[k]:
             continue
-        middle = np.median(places[topics == k], axis=0)
+        own = places[topics == k]
+        nearest = own[
+            np.linalg.norm(own - np.median(own, axis=0), axis=1).argmin()
+        ]  # a document, not a place between clusters
+        at = (nearest - limits[:, 0]) / (limits[:, 1] - limits[:, 0])
         half = 0.5 * len(names[k]) * 4.1 / width
-        x = min(max((middle[0] - x0) / (x1 - x0), half), 1 - half)
-        y = (middle[1] - y0) / (y1 - y0)
-        tall = 10 / height
-        for step in (0, 1, -1, 2, -2, 3, -3):
-            at = y + step * tall
-            if 0.02 < at < 0.98 and all(abs(x - a) > half + h or abs(at - b) > tall for a, b, h in placed):
-                placed.append((x, at, half))
-                background = axes.get_facecolor()
-                axes.text(
-                    x, at, names[k], transform=axes.transAxes, ha="center", va="center", fontsize=7, fontweight="bold",
-                    path_effects=[patheffects.withStroke(linewidth=2.2, foreground=background)],
-                )  # fmt: skip
-                break
+        x, y = _free_place(float(at[0]), float(at[1]), half, tall, placed)
+        placed.append((x, y, half))
+        if abs(y - at[1]) > tall or abs(x - at[0]) > half:
+            axes.plot([x, at[0]], [y, at[1]], transform=axes.transAxes, color="0.35", lw=0.5, zorder=2.5)
+        axes.text(
+            x,
+            y,
+            names[k],
+            transform=axes.transAxes,
+            ha="center",
+            va="center",
+            fontsize=7,
+            fontweight="bold",
+            path_effects=[outline],
+        )
+
+
+def _free_place(
+    x: float, y: float, half: float, tall: float, placed: Sequence[tuple[float, float, float]]
+) -> tuple[float, float]:
+    """Return the place nearest to a point at which a name is over no other one; the point itself where there is none."""
+    inside = min(max(x, half), 1 - half)
+    lines = int(1 / tall)
+    steps = sorted(
+        ((i, j) for i in range(-lines, lines + 1) for j in (-2, -1, 0, 1, 2)),
+        key=lambda s: (abs(s[0]) + 4 * abs(s[1]), s),
+    )
+    for rows, columns in steps:
+        at = (min(max(inside + columns * half, half), 1 - half), y + rows * tall)
+        if 0.02 < at[1] < 0.98 and all(abs(at[0] - a) > half + h or abs(at[1] - b) > tall for a, b, h in placed):
+            return at
+    return inside, min(max(y, 0.02), 0.98)
 
 
 def draw_words(figure: Any, rows: Sequence[Mapping[str, Any]], colours: Sequence[str], n_words: int) -> None:

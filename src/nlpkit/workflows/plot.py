@@ -139,6 +139,7 @@ def plot(
     """
     options, execution = with_settings((options, execution), settings, (PlotOptions, Execution))
     what = check_plot(what)
+    _refuse_unused(what, options)
     require_drawing(what)
     opened = opened_run(run, execution)
     kind = opened.manifest["kind"]
@@ -149,6 +150,23 @@ def plot(
         return Picture(what, _cloud(opened, options, execution))
     draw, height, texts = plotted(opened, what, options, execution)
     return Picture(what, partial(_drawn, draw, options, height, "".join(texts)))
+
+
+_USED_BY = {
+    "by": ("by-column",),
+    "over": ("over-time", "stream"),
+    "topic": ("wordcloud",),
+}
+
+
+def _refuse_unused(what: str, options: PlotOptions) -> None:
+    """Raise UsageError for an option that a picture has no use for."""
+    for name, pictures in _USED_BY.items():
+        if getattr(options, name) is not None and what not in pictures:
+            raise UsageError(
+                f"`{name}` changes nothing in a picture of {what}; it is for {wording.listed(pictures, 3)}",
+                parameter=name,
+            )
 
 
 def _plots_of(what: str) -> tuple[str, Sequence[str], Callable[..., tuple[figures.Draw, float, Sequence[str]]]]:

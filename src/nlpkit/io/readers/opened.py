@@ -116,7 +116,7 @@ class OpenedInput:
         if guess is None:
             return roles
         log.warning(
-            "%s: the text is column '%s', %.0f words on average; `text_col` names another one",
+            "%s: the text is column '%s' (%.0f words on average), which outputs call text; `text_col` names another one",
             self.source.shown, guess.name, guess.words,
         )  # fmt: skip
         return replace(roles, text=guess.name)
