@@ -252,7 +252,10 @@ def test_twins_with_the_same_labels_in_another_order(tmp_path: Path) -> None:
         "2 test documents of 3 are near-duplicates of a training document (1 with the same label, 1 without one)"
         in done.err
     )
-    assert "1 document without a label: predicted, but not used for training or scoring" in done.err
+    assert (
+        "1 document without a label: predicted in documents.parquet of the run, but not used for training or scoring"
+        in done.err
+    )
 
 
 def test_own_columns_in_the_way(tmp_path: Path) -> None:
@@ -291,7 +294,10 @@ def test_labels_missing_in_some_rows(tmp_path: Path) -> None:
     found[3]["label"] = ""
     write_jsonl(tmp_path / "t.jsonl", found)
     done = run_cli("classify", "t.jsonl", "--model", "nb", "-o", "run")
-    assert "4 documents without a label: predicted, but not used for training or scoring" in done.err
+    assert (
+        "4 documents without a label: predicted in documents.parquet of the run, but not used for training or scoring"
+        in done.err
+    )
     table = pq.read_table("run/documents.parquet")
     assert table.column("id").to_pylist() == [row["id"] for row in found]
     assert table.column("label").null_count == 4
@@ -706,3 +712,14 @@ def test_lengths_of_vectors_do_not_count_and_that_is_told(tmp_path: Path) -> Non
         done = run_cli("classify", "x.jsonl", "--model", "mlp", "--cv", "2", "--twins", "0", "-f", "-o", "run")
         assert "only their directions count" in done.err
         assert metrics("run")["accuracy"] >= least
+
+
+def test_a_classifier_that_is_not_better_than_the_largest_class_is_doubted(tmp_path: Path) -> None:
+    found = rows()
+    write_jsonl(tmp_path / "clear.jsonl", found)
+    assert "what now?" not in run_cli("classify", "clear.jsonl", "--model", "nb", "--cv", "5", "-o", "clear").err
+    for i, row in enumerate(found):
+        row["label"] = "ab"[i * 7 % 5 % 2]  # nothing to do with the text
+    write_jsonl(tmp_path / "chance.jsonl", found)
+    done = run_cli("classify", "chance.jsonl", "--model", "nb", "--cv", "5", "-o", "chance")
+    assert "what now? These labels do not show that the model is better than the largest class alone" in done.err

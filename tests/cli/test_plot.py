@@ -226,3 +226,10 @@ def test_places_of_a_network_keep_distances() -> None:
     squared = ((places[:, None] - places) ** 2).sum(axis=2)
     scaled = classical_scaling(squared)
     np.testing.assert_allclose(((scaled[:, None] - scaled) ** 2).sum(axis=2), squared, atol=1e-12)
+
+
+@pytest.mark.parametrize(("what", "option"), [("map", "by"), ("over-time", "by"), ("map", "over"), ("topics", "topic")])
+def test_options_that_change_nothing_are_refused(what: str, option: str, runs: Path) -> None:
+    """Pictures were the same bytes with and without them."""
+    with pytest.raises(UsageError, match=f"`{option}` changes nothing in a picture of {what}"):
+        nk.plot(runs / "lda", what, **{option: 0 if option == "topic" else "label"})

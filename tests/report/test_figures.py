@@ -233,3 +233,29 @@ def test_ticks_of_dates_are_years() -> None:
     assert ticks(days) == ["2005", "2006", "2007", "2008"]
     assert ticks(days[:30])[0] == days[0]  # of one year, days
     assert len(ticks([f"{year}-06-01" for year in range(1900, 2000)])) == 5
+
+
+def test_the_map_names_every_topic_at_a_document_of_it() -> None:
+    """Two of twenty names were left out in silence, and others stood on the documents of another topic."""
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(0)
+    K = 20
+    centres = rng.normal(size=(K, 2))
+    topics = np.repeat(np.arange(K), 15)
+    places = centres[topics] + 0.05 * rng.normal(size=(len(topics), 2))
+    names = [f"name of topic {k}" for k in range(K)]
+    figure = Figure(figsize=(4, 4))
+    figures.draw_map(figure, places, topics.astype(np.int32), names, ["#336699"] * K)
+    (axes,) = figure.axes
+    shown = {text.get_text(): text.get_position() for text in axes.texts}
+    assert sorted(shown) == sorted(names)
+    (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
+    ends = np.array(
+        [[line.get_xdata()[1], line.get_ydata()[1]] for line in axes.lines]
+    )  # of the lines that lead to names
+    for k, name in enumerate(names):
+        own = (places[topics == k] - [x0, y0]) / [x1 - x0, y1 - y0]
+        is_near = np.abs(own - shown[name]).max(axis=1).min() < 0.2
+        is_led = len(ends) > 0 and np.abs(own[:, None] - ends).max(axis=2).min() < 1e-9
+        assert is_near or is_led, name
