@@ -128,7 +128,7 @@ def test_the_column_with_sentences_is_the_text(tmp_path: Path, caplog: pytest.Lo
     with caplog.at_level(logging.WARNING):
         rows = rows_of(tmp_path, head + body)
     assert rows[2]["text"] == LONG.format(2)
-    assert "the text is column 'review' (11 words on average)" in caplog.text
+    assert "the text is column 'review' (on average 11 words)" in caplog.text
 
 
 def test_the_far_longer_of_two_columns_is_the_text(tmp_path: Path) -> None:

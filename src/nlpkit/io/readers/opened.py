@@ -35,6 +35,7 @@ from nlpkit.io.readers.unreadable import NoRecordsError
 from nlpkit.io.selection import selection_columns
 from nlpkit.io.sources import Source, StoredBytes, is_markdown, sniff
 from nlpkit.text.dates import COPY_KEY
+from nlpkit.wording import counted
 
 _INDEX = re.compile(r"__index_level_\d+__")
 
@@ -116,8 +117,8 @@ class OpenedInput:
         if guess is None:
             return roles
         log.warning(
-            "%s: the text is column '%s' (%.0f words on average), which outputs call text; `text_col` names another one",
-            self.source.shown, guess.name, guess.words,
+            "%s: the text is column '%s' (on average %s), which outputs call text; `text_col` names another one",
+            self.source.shown, guess.name, counted(round(guess.words), "word"),
         )  # fmt: skip
         return replace(roles, text=guess.name)
 
@@ -282,7 +283,7 @@ def reader_of(
     if format in STATISTICS:
         return StatisticsInput(source, format, options.sheet, stdin)
     if format == "txt" and options.format is None:
-        stored = StoredBytes(source, stdin)
+        stored = stored or StoredBytes(source, stdin)
         if is_chat(_head(stored).decode("utf-8", "replace").splitlines()):
             log.warning(
                 "%s: read as messages of a chat, with sender and date; `format=txt` reads it as text", source.shown
