@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +129,11 @@ def test_the_copy_of_standard_input_is_not_spent_on_a_look() -> None:
         nk.read_corpus("-")._repr_html_()
         == "<table><tr><th>corpus</th></tr><tr><td>&lt;Corpus: -&gt;</td></tr></table>"
     )
+
+
+def test_without_pandas_the_way_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    model = nk.fit_lda(["river water fish bank", "money bank loan debt"] * 10, k=2, sweeps=5)
+    with pytest.raises(nk.MissingExtraError, match="pip install pandas"):
+        model.to_pandas()
+    assert set(model.to_polars()) >= {"topics"}

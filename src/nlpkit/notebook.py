@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from nlpkit import wording
+from nlpkit.errors import MissingExtraError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +28,7 @@ class Tabular:
 
     def to_pandas(self) -> Any:
         """Return the table as a data frame of pandas."""
-        return self._table().to_pandas()
+        return pandas_frame(self._table())
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table as a data frame of Polars."""
@@ -36,6 +37,19 @@ class Tabular:
     def _repr_html_(self) -> str:
         """Return the first rows of the table for a notebook."""
         return table_html(self._table())
+
+
+def pandas_frame(table: pa.Table) -> Any:
+    """Return an Arrow table as a data frame of pandas.
+
+    Raises:
+        MissingExtraError: pandas is not installed.
+    """
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("pandas is not installed; run: pip install pandas, or use to_polars()") from None
+    return table.to_pandas()
 
 
 def polars_frame(table: pa.Table) -> pl.DataFrame:

@@ -178,7 +178,7 @@ class FittedModel(ABC):
 
     def to_pandas(self) -> dict[str, Any]:
         """Return the tables by name as data frames of pandas."""
-        return {name: table.to_pandas() for name, table in self.tables().items()}
+        return {name: notebook.pandas_frame(table) for name, table in self.tables().items()}
 
     def to_polars(self) -> dict[str, pl.DataFrame]:
         """Return the tables by name as data frames of Polars."""
