@@ -108,9 +108,9 @@ def _place_names(axes: Any, figure: Any, places: FloatArray, topics: IntArray, n
     for k in np.lexsort((np.arange(len(names)), -sizes)):
         if not sizes[k]:
             continue
-        own = places[topics == k]
-        nearest = own[
-            np.linalg.norm(own - np.median(own, axis=0), axis=1).argmin()
+        members = places[topics == k]
+        nearest = members[
+            np.linalg.norm(members - np.median(members, axis=0), axis=1).argmin()
         ]  # a document, not a place between clusters
         at = (nearest - limits[:, 0]) / (limits[:, 1] - limits[:, 0])
         half = 0.5 * len(names[k]) * 4.1 / width

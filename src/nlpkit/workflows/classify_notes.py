@@ -198,19 +198,19 @@ def run_tables(
 
 def _doubt(scores: ClassifierScores) -> str:
     """Return a sentence where the interval of the accuracy reaches the accuracy of the largest class alone; "" where it does not."""
-    own, guess = scores.model.scores.get("accuracy"), scores.majority.scores.get("accuracy")
+    accuracy, guess = scores.model.scores.get("accuracy"), scores.majority.scores.get("accuracy")
     if (
-        own is None
+        accuracy is None
         or guess is None
-        or own.interval is None
-        or own.interval.low is None
+        or accuracy.interval is None
+        or accuracy.interval.low is None
         or guess.value is None
-        or own.interval.low > guess.value
+        or accuracy.interval.low > guess.value
     ):
         return ""
     return (
         f"what now? These labels do not show that the model is better than the largest class alone: its accuracy may be "
-        f"{own.interval.low:.2f}, the largest class has {guess.value:.2f}. Label more documents (see docs/what-now.md)"
+        f"{accuracy.interval.low:.2f}, the largest class has {guess.value:.2f}. Label more documents (see docs/what-now.md)"
     )
 
 
