@@ -106,3 +106,11 @@ def test_tables_that_cannot_join(tmp_path: Path) -> None:
         rows_of(tmp_path / "x.csv", meta=str(meta), meta_on="who")
     with pytest.raises(InputError, match="no such file"):
         rows_of(tmp_path / "x.csv", meta=str(tmp_path / "none.csv"))
+
+
+def test_rows_without_the_key_have_no_metadata(tmp_path: Path) -> None:
+    lines = [f'{{"who": "a", "text": "t{i}"}}' for i in range(1_500)] + [f'{{"text": "t{i}"}}' for i in range(1_500)]
+    (tmp_path / "x.jsonl").write_text("\n".join(lines), encoding="utf-8", newline="\n")
+    (tmp_path / "m.csv").write_text("who,age\na,5\n", encoding="utf-8", newline="\n")
+    rows = rows_of(tmp_path / "x.jsonl", meta=str(tmp_path / "m.csv"), meta_on="who")
+    assert [rows[0]["age"], rows[-1]["age"]] == ["5", None]

@@ -198,3 +198,25 @@ def test_a_maildir_is_a_folder_of_mails(tmp_path: Path) -> None:
     (tmp_path / "box" / "cur" / "1700000000.M1P2.host:2,S").write_text("From: a@b.c\nSubject: Hi\n\nHello there\n")
     (tmp_path / "box" / "new" / "1700000001.M1P3.host").write_text("From: a@b.c\nSubject: Yo\n\nBye\n")
     assert [row["text"].strip() for row in rows_of(tmp_path / "box")] == ["Hello there", "Bye"]
+
+
+def test_captions_without_blank_lines_between(tmp_path: Path) -> None:
+    content = "1\n00:00:01,000 --> 00:00:02,000\nOne.\n2\n00:00:03,000 --> 00:00:04,000\nTwo.\n"
+    assert [(row["text"], row["start"]) for row in rows_of(tmp_path / "a.srt", content)] == [
+        ("One.", 1.0),
+        ("Two.", 3.0),
+    ]
+
+
+def test_documents_that_are_cut_or_nested(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a\.vert:4: the element <doc> is not closed"):
+        rows_of(tmp_path / "a.vert", "<doc>\nx\n</doc>\n<doc>\ny\n")
+    (row,) = rows_of(tmp_path / "a.vert", '<doc id="1">\na\n<text>\nb\n</text>\nc\n</doc>\n')
+    assert (row["id"], row["text"]) == ("1", "a b c")
+    with pytest.raises(InputError, match=r"a\.conllu:1: 'x' is not the number of a word"):
+        rows_of(tmp_path / "a.conllu", "x\ta\t_\t_\t_\t_\t_\t_\t_\t_\n")
+
+
+def test_other_line_ends_stay_in_a_message(tmp_path: Path) -> None:
+    content = "[2023-12-31 18:05] Anna: one\u2028two\n[2024-01-02 00:01] Bo: Bye\n"
+    assert rows_of(tmp_path / "a.txt", content)[0]["text"] == "one\u2028two"

@@ -44,7 +44,7 @@ def read_chat(text: Iterable[str], path: str) -> Iterator[RowBlock]:
         InputError: a line stands above the first message, or a date cannot be.
     """
     messages: list[_Message] = []
-    for number, line in enumerate("".join(text).splitlines(), start=1):
+    for number, line in enumerate(re.split(r"\r\n|\n|\r", "".join(text).rstrip("\r\n")), start=1):
         message = _message(line)
         if message is not None:
             messages.append(message)

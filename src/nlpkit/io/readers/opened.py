@@ -151,7 +151,7 @@ class OpenedInput:
         if self.key is None:
             keys: list[Any] = [self.metadata.key_of_file(self.source)] * len(part.numbers)
         elif isinstance(part, RowBlock):
-            keys = part.columns[self.key]
+            keys = part.columns.get(self.key, [None] * len(part.numbers))  # JSON may lack it in a block
         else:
             keys = part.batch.column(self.key).to_pylist()
         return part.with_columns(self.metadata.values(keys), self._types)

@@ -56,15 +56,23 @@ def read_subtitles(text: Iterable[str], path: str) -> Iterator[RowBlock]:
 
 def _cues(text: str) -> Iterator[Cue]:
     """Yield the captions in their order; headers, notes, styles and numbers of captions are no lines of theirs."""
-    for block in re.split(r"\n\s*\n", text.replace("\r\n", "\n").replace("\r", "\n")):
-        lines = block.strip("\n\ufeff").split("\n")
-        at = next((i for i, line in enumerate(lines) if _CUE.fullmatch(line)), None)
-        if at is None:
-            continue
-        match = _CUE.fullmatch(lines[at])
-        assert match is not None
-        spoken = (html.unescape(_MARKS.sub("", line)).strip() for line in lines[at + 1 :])
-        yield Cue(_seconds(*match.groups()[:4]), _seconds(*match.groups()[4:]), [line for line in spoken if line])
+    cue: Cue | None = None
+    for line in re.split(r"\r\n|\n|\r", text):
+        match = _CUE.fullmatch(line)
+        if match is not None:
+            if cue is not None:
+                if cue.lines and cue.lines[-1].isdecimal():
+                    cue.lines.pop()  # the number of this caption, without a blank line before
+                yield cue
+            cue = Cue(_seconds(*match.groups()[:4]), _seconds(*match.groups()[4:]), [])
+        elif cue is not None and line.strip():
+            if spoken := html.unescape(_MARKS.sub("", line)).strip():
+                cue.lines.append(spoken)
+        elif cue is not None:
+            yield cue
+            cue = None
+    if cue is not None:
+        yield cue
 
 
 def _seconds(hours: str | None, minutes: str, seconds: str, thousandths: str) -> float:

@@ -14,6 +14,7 @@ _ELEMENT = re.compile(r"<(/?)(\w+)([^<>]*)>\s*")
 _ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*("[^"]*"|'[^']*')""")
 _DOCUMENTS = ("doc", "text", "document", "file")
 _N_FIELDS = 10
+_WORD_ID = re.compile(r"\d+(?:[-.]\d+)?", re.ASCII)
 
 
 def read_conllu(text: Iterable[str], path: str) -> Iterator[RowBlock]:
@@ -22,7 +23,7 @@ def read_conllu(text: Iterable[str], path: str) -> Iterator[RowBlock]:
     Ranges (1-2) give the form of the text, and the words 1 and 2 the tokens; empty nodes (1.1) are left out.
 
     Raises:
-        InputError: a line has not ten fields.
+        InputError: a line does not have ten fields, or no number of a word.
     """
     rows: list[dict[str, Any]] = []
     done = size = 0
@@ -54,6 +55,8 @@ def _sentences(text: Iterable[str], path: str) -> Iterator[dict[str, Any]]:
                 raise InputError(
                     f"{path}:{number}: {len(fields)} fields, a word of CoNLL-U has {_N_FIELDS}, with tabs between"
                 )
+            if not _WORD_ID.fullmatch(fields[0]):
+                raise InputError(f"{path}:{number}: '{fields[0]}' is not the number of a word, such as 1, 1-2 or 1.1")
             words.append(fields)
         elif words:
             yield _sentence(words, comments, document)
@@ -95,14 +98,15 @@ def read_vertical(text: Iterable[str], path: str) -> Iterator[RowBlock]:
     """Yield documents: the words of an element doc or text in its first column, its attributes as columns; sentences are lines.
 
     Raises:
-        InputError: no such element is there.
+        InputError: no such element is there, or one is not closed.
     """
     rows: list[dict[str, Any]] = []
     current: dict[str, Any] | None = None
     sentences: list[list[str]] = [[]]
+    opened = ""  # the element of the document; one inside it, such as a text in a doc, is part of it
     glued = False
-    done = 0
-    for line in lines_with_ends(text):
+    begun = done = 0
+    for number, line in enumerate(lines_with_ends(text), start=1):
         element = _ELEMENT.fullmatch(line)
         if element is None:
             word = html.unescape(line.rstrip("\r\n").partition("\t")[0])
@@ -118,16 +122,19 @@ def read_vertical(text: Iterable[str], path: str) -> Iterator[RowBlock]:
             glued = True
         elif name in ("s", "p") and sentences[-1]:
             sentences.append([])
-        elif name in _DOCUMENTS and not closing:
+        elif name in _DOCUMENTS and not closing and current is None:
+            opened, begun = name, number
             current = {key: html.unescape(value[1:-1]) for key, value in _ATTRIBUTE.findall(attributes)}
             sentences = [[]]
-        elif name in _DOCUMENTS and current is not None:
+        elif name == opened and closing and current is not None:
             lines = [" ".join(words) for words in sentences if words]
             rows.append({**current, "text": "\n".join(lines)})
             current = None
             if len(rows) == BLOCK_ROWS:
                 yield _block(rows, done)
                 done, rows = done + len(rows), []
+    if current is not None:
+        raise InputError(f"{path}:{begun}: the element <{opened}> is not closed by the end of the file")
     if not rows and not done:
         raise InputError(f"{path}: no element {', '.join(f'<{name}>' for name in _DOCUMENTS)} that is closed")
     if rows:
