@@ -207,3 +207,12 @@ def test_a_column_can_be_one_of_dates(tmp_path: Path) -> None:
         InputError, match=r"x\.csv:2: column 'day' should be date \(`types`\), but is \"03/04/2024\" here"
     ):
         rows_of(tmp_path, "text,day\na,03/04/2024\n", types=["day=date"])
+
+
+def test_options_that_no_input_has_a_use_for_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert rows_of(tmp_path, '{"text": "a"}\n', "x.jsonl", delimiter=";", sheet="2") == [{"text": "a"}]
+    assert "`delimiter` changes nothing: it is for csv, tsv" in caplog.text
+    assert "`sheet` changes nothing" in caplog.text
+    caplog.clear()
+    rows_of(tmp_path, "text;n\na;1\n", delimiter=";")
+    assert "changes nothing" not in caplog.text

@@ -29,7 +29,7 @@ from nlpkit.io.inputs import Origin as Origin
 from nlpkit.io.inputs import Scan as Scan
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.assemble import Batches
-from nlpkit.io.readers.checks import check_options
+from nlpkit.io.readers.checks import check_options, warn_of_unused
 from nlpkit.io.readers.ids import UniqueIds
 from nlpkit.io.readers.metadata import Metadata
 from nlpkit.io.readers.notes import ReadingNotes
@@ -340,6 +340,7 @@ def _open_whole(inputs: Sequence[str], options: ReadOptions, stdin: BinaryIO | N
     if options.path_cols is not None:
         PathColumns(options.path_cols).check(sources)
     metadata = None if options.meta is None else _metadata(options.meta, options)
+    warn_of_unused(options, [source.format for source in sources])
     alone = len(sources) == 1
     several_texts = sum(source.format == "txt" for source in sources) > 1
     notes = ReadingNotes()

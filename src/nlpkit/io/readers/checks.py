@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Collection
+
 from nlpkit.errors import UsageError
 from nlpkit.io.encoding import check_codec
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.readers.columns import TYPES
 from nlpkit.io.sources import FORMATS, OTHER_FORMATS
+from nlpkit.wording import listed
+
+log = logging.getLogger("nlpkit.io")
+
+
+_DELIMITED = ("csv", "tsv")
+# options that only some formats have a use for
+_OF_FORMATS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("delimiter", "header", "quoting", "escape", "decimal", "thousands"), _DELIMITED),
+    "skip_rows": (*_DELIMITED, "xlsx"),
+    "sheet": ("xlsx", "rds", "rdata"),
+    "json_record": ("json",),
+}
+
+
+def warn_of_unused(options: ReadOptions, formats: Collection[str | None]) -> None:
+    """Warn of options that no input has a use for; the formats are those of names and options, None where the content tells."""
+    if None in formats:
+        return
+    for name in [name for name in options.recorded() if name in _OF_FORMATS]:
+        if not set(formats) & set(_OF_FORMATS[name]):
+            log.warning("`%s` changes nothing: it is for %s", name, listed(_OF_FORMATS[name], 5))
 
 
 def check_options(options: ReadOptions) -> None:
