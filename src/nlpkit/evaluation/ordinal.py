@@ -36,13 +36,13 @@ def add_ordinal(
     """Add scores of ranks to a result; documents without a prediction are left out. scale: all labels, the lowest first."""
     rank = np.array([scale.index(name) for name in data.class_names], np.int32)
     kept = (data.true >= 0) & (data.assigned >= 0)
-    statistics = ordinal.statistics(rank[data.true[kept]], rank[data.assigned[kept]])
+    by_name = ordinal.statistics(rank[data.true[kept]], rank[data.assigned[kept]])
     counts, parameters = np.ones(int(kept.sum()), np.int64), {"documents": int(kept.sum()), "ranks": len(scale)}
     for name in names:
         why = "labels, or predictions, are all alike"
         result.add(
             statistic_score(
-                METRICS[name], statistics[name], counts, uncertainty, over="documents", parameters=parameters, why=why
+                METRICS[name], by_name[name], counts, uncertainty, over="documents", parameters=parameters, why=why
             )
         )
     missing = int(((data.true >= 0) & (data.assigned < 0)).sum())

@@ -86,11 +86,11 @@ def add_numbers(
 ) -> None:
     """Add scores of numbers (n,) to a result; documents without a prediction (NaN) are left out."""
     known = np.isfinite(predicted) & np.isfinite(true)
-    statistics = regression.statistics(true[known], predicted[known])
+    by_name = regression.statistics(true[known], predicted[known])
     counts = np.ones(int(known.sum()), np.int64)
     for name in names:
         why = _why_undefined(name, true[known], predicted[known])
-        result.add(statistic_score(METRICS[name], statistics[name], counts, uncertainty, over="documents", why=why))
+        result.add(statistic_score(METRICS[name], by_name[name], counts, uncertainty, over="documents", why=why))
     for what, missing in (("label", ~np.isfinite(true)), ("prediction", np.isfinite(true) & ~np.isfinite(predicted))):
         if missing.any():
             result.notes.append(

@@ -85,5 +85,5 @@ def add_words(
         [[t or "O" for t in words] for words in true], [[p or "O" for p in words] for words in predicted]
     )
     for name in (m for m in names if m in SPANS):
-        statistic = spans.statistic(counts, name)
-        result.add(statistic_score(METRICS[name], statistic, once, uncertainty, over="documents"))
+        score_of = spans.statistic(counts, name)
+        result.add(statistic_score(METRICS[name], score_of, once, uncertainty, over="documents"))
