@@ -74,10 +74,10 @@ def add_words(
         result, data, [m for m in names if m not in SPANS], Uncertainty(None, uncertainty.seed), beta=1.0, noun="word"
     )
     for name, score in list(result.scores.items()):
-        statistic = spans.word_statistic(texts, a, b, n, len(classes), name)
+        of_words = spans.word_statistic(texts, a, b, n, len(classes), name)
         parameters = {"words": len(a), "classes": len(classes)}
         result.scores[name] = statistic_score(
-            METRICS[name], statistic, once, uncertainty, over="documents", parameters=parameters, values=score.values
+            METRICS[name], of_words, once, uncertainty, over="documents", parameters=parameters, values=score.values
         )
     if not spans.are_bio([c for c in classes if c is not None]):
         return
