@@ -55,3 +55,7 @@ class TokenTable:
     def n_terms(self) -> int:
         """V."""
         return len(self.terms)
+
+
+Day: TypeAlias = Any  # numpy.datetime64[D]; the stubs of numpy tell days, instants and not-a-time apart, and lose track
+Days: TypeAlias = Any  # an array of these

@@ -14,7 +14,7 @@ from nlpkit.errors import ColumnError
 from nlpkit.text.dates import FORMAT_KEY, PARTS, DateReader, check_format
 
 if TYPE_CHECKING:
-    from nlpkit.topics.lda.chunks import Days
+    from nlpkit.types import Days
 
 __all__ = ["FORMAT_KEY", "PARTS", "DateReader", "calendar", "check_format", "date_format_of", "days_of"]
 

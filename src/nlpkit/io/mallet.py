@@ -24,10 +24,10 @@ import pyarrow.csv as pacsv
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.atomic import atomic_file
 from nlpkit.io.encoding import decode
+from nlpkit.io.nlpkit_files import MALLET_HEADER
 from nlpkit.io.sources import Source, StoredBytes, split_suffix
 from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
 
-HEADER = "#doc source pos typeindex type topic"
 NO_SOURCE = "NA"
 
 _BLOCK = 16 << 20  # characters parsed at once
@@ -54,7 +54,7 @@ def is_mallet_state(path: Path) -> bool:
         return False
     try:
         with StoredBytes(Source(str(path), path.name, "txt")) as stored:
-            return next(iter(stored), b"").startswith(HEADER.encode())
+            return next(iter(stored), b"").startswith(MALLET_HEADER.encode())
     except InputError:
         return False
 
@@ -118,7 +118,7 @@ def write_mallet_state(
     if len(assignments) and not 0 <= assignments.min() <= assignments.max() < len(alpha):
         raise UsageError(f"topics must be 0 to {len(alpha) - 1}, got {assignments.min()} to {assignments.max()}")
     check_names(ids, tokens.terms)
-    head = f"{HEADER}\n#alpha : {' '.join(map(repr, map(float, alpha)))} \n#beta : {float(eta)!r}\n"
+    head = f"{MALLET_HEADER}\n#alpha : {' '.join(map(repr, map(float, alpha)))} \n#beta : {float(eta)!r}\n"
     with (
         atomic_file(path, force=force) as part,
         part.open("wb") as file,

@@ -18,13 +18,13 @@ from nlpkit.errors import InputError, NlpkitError
 from nlpkit.io.artifacts import file_size
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.footers import FOOTER_KEY
-from nlpkit.io.mallet import HEADER
 from nlpkit.io.tables import MATRICES
-from nlpkit.io.tasks import KEY_FORMAT
 
 _CHUNK, _HEAD = 1 << 22, 1 << 12
 COMPARISON = "comparison.json"  # of a directory of `compare_models`
 _OF_RUNS = ("metrics.json", "config.json")
+MALLET_HEADER = "#doc source pos typeindex type topic"  # of a state of MALLET
+TASK_KEY = "nlpkit task key"  # the format of the key of a task for people
 EXPORT_HEAD = '{\n "run":'  # as `write_json_export` begins
 
 
@@ -144,7 +144,7 @@ def _json(path: Path) -> dict[str, Any] | None:
     value = json.loads(path.read_text(encoding="utf-8-sig"))
     if not isinstance(value, dict):
         return None
-    if value.get("format") == KEY_FORMAT:
+    if value.get("format") == TASK_KEY:
         task = {k: value[k] for k in ("task", "name", "nlpkit_version") if k in value}
         return {"kind": "key of a task (nlpkit annotate score)", **task, "questions": len(value.get("items", ()))}
     if isinstance(value.get("targets"), list) and "nlpkit_version" in value:
@@ -207,7 +207,7 @@ def _r(path: Path) -> dict[str, Any]:
 
 def _gz(path: Path) -> dict[str, Any] | None:
     with gzip.open(path, "rt", encoding="utf-8", errors="replace") as file:
-        if file.readline().rstrip("\n") != HEADER:
+        if file.readline().rstrip("\n") != MALLET_HEADER:
             return None
         return {"kind": "state of MALLET", "tokens": sum(1 for line in file if not line.startswith("#"))}
 

@@ -19,6 +19,7 @@ from nlpkit.cells import text_of
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.evaluation.tasks import INSTRUCTIONS, LABEL, QUESTIONS, Task, choices
 from nlpkit.io.atomic import atomic_file, check_target
+from nlpkit.io.nlpkit_files import TASK_KEY
 from nlpkit.io.plain_tables import read_rows
 from nlpkit.io.task_page import PageItem, TaskPage, task_page
 from nlpkit.metrics.intrusion_design import KINDS, RATING, TOPIC, Design, Item
@@ -26,7 +27,6 @@ from nlpkit.plain import to_json
 from nlpkit.version import __version__
 from nlpkit.wording import truncated
 
-KEY_FORMAT = "nlpkit task key"
 KEY_VERSION = 1
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is computed by a spreadsheet
 _SHOWN = 40  # characters of an option that a message shows
@@ -136,7 +136,7 @@ def _key(task: Task, parameters: Mapping[str, Any]) -> dict[str, Any]:
     design = task.design
     labels = {"labels": list(choices(LABEL, design.items[0]))} if task.kind == LABEL else {}
     return {
-        "format": KEY_FORMAT,
+        "format": TASK_KEY,
         "version": KEY_VERSION,
         "nlpkit_version": __version__,
         "task": task.mark,
@@ -172,7 +172,7 @@ def read_key(path: Path) -> Task:
         raise InputError(
             f"{path} is not the key of a task ({error}); name the NAME.key.json, and each file of answers with `answers`"
         ) from None
-    if not isinstance(value, dict) or value.get("format") != KEY_FORMAT:
+    if not isinstance(value, dict) or value.get("format") != TASK_KEY:
         raise InputError(f"{path} is not the key of a task; the key is the NAME.key.json next to the page")
     if value.get("version") != KEY_VERSION:
         raise SchemaError(f"{path} has version {value.get('version')}, this nlpkit ({__version__}) reads {KEY_VERSION}")

@@ -49,8 +49,8 @@ from nlpkit.metrics.intrusion_design import TOPIC
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution, names_in, with_settings
 from nlpkit.workflows.corpus import Corpus
-from nlpkit.workflows.evaluation_targets import TopicTarget, opened_targets
-from nlpkit.workflows.reference import as_reference, need_reference, reference_of
+from nlpkit.workflows.evaluation_targets import opened_targets
+from nlpkit.workflows.reference import TopicTarget, as_reference, need_reference, reference_of
 
 Paths = str | Path | Sequence[str | Path]
 Names = str | Sequence[str]  # with commas, or one by one

@@ -26,7 +26,7 @@ from nlpkit.topics.stm.inference import draw_thetas
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import BoolArray, FloatArray
 from nlpkit.workflows.covariates import covariates_of, note_dropped_knots
-from nlpkit.workflows.plot import Picture, draw_in_format
+from nlpkit.workflows.picture import Picture, draw_in_format
 from nlpkit.workflows.topic_tables import TopicTable, labels_of
 
 

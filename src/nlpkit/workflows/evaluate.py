@@ -24,8 +24,8 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.workflows.evaluate_models import evaluate_models
 from nlpkit.workflows.evaluate_tables import GENERATION, evaluate_tables
-from nlpkit.workflows.evaluation_targets import EvaluationSettings, TableTarget, TopicTarget, opened_targets, scorable
-from nlpkit.workflows.reference import as_reference
+from nlpkit.workflows.evaluation_targets import TableTarget, opened_targets, scorable
+from nlpkit.workflows.reference import EvaluationSettings, TopicTarget, as_reference
 from nlpkit.workflows.token_scores import USED
 
 

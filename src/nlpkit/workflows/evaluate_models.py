@@ -25,9 +25,16 @@ from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Score
 from nlpkit.words.word2vec import SETTINGS, has_word2vec, need_word2vec, train_word2vec
 from nlpkit.workflows.encoders import open_encoder
-from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
 from nlpkit.workflows.label_columns import run_columns, run_labelled
-from nlpkit.workflows.reference import Reference, count_references, need_reference, reference_of, token_table
+from nlpkit.workflows.reference import (
+    EvaluationSettings,
+    Reference,
+    TopicTarget,
+    count_references,
+    need_reference,
+    reference_of,
+    token_table,
+)
 from nlpkit.workflows.run_fit import add_fit
 from nlpkit.workflows.run_separation import add_run_separation
 from nlpkit.workflows.run_topics import add_significance

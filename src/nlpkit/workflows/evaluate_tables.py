@@ -40,8 +40,9 @@ from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.plain_tables import read_columns
 from nlpkit.metrics.catalogue import METRICS, in_group
 from nlpkit.wording import learned_from
-from nlpkit.workflows.evaluation_targets import CLASSIFIERS, EvaluationSettings, TableTarget
+from nlpkit.workflows.evaluation_targets import CLASSIFIERS, TableTarget
 from nlpkit.workflows.label_columns import read_table
+from nlpkit.workflows.reference import EvaluationSettings
 from nlpkit.workflows.run_separation import add_table_separation
 from nlpkit.workflows.token_scores import token_scores
 

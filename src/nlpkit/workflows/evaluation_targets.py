@@ -15,7 +15,6 @@ import pyarrow as pa
 from nlpkit import reporting
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column, unknown_value
 from nlpkit.evaluation.options import EvaluationOptions
-from nlpkit.evaluation.topics import TopicSet
 from nlpkit.io.artifacts import read_footer
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.plain_tables import TABLE_FORMATS, arrow_table, column_names, read_columns, table_format
@@ -23,46 +22,12 @@ from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run, open_run
 from nlpkit.io.topic_files import FORMATS, read_topic_file
-from nlpkit.metrics.score import Uncertainty
 from nlpkit.plain import shell_line
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.model import FittedModel
+from nlpkit.workflows.reference import TopicTarget
 
 CLASSIFIERS = ("classify", "finetune")  # kinds of run directories with predictions
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationSettings:
-    """How targets are scored.
-
-    names: metrics to make at least; only: whether they are all that is wanted; uncertainty: of the intervals; reference: the corpus
-    to count words in, None for that of the fit; heldout: documents that no fit has seen; read: how files are read.
-    """
-
-    options: EvaluationOptions
-    names: tuple[str, ...]
-    only: bool
-    uncertainty: Uncertainty
-    reference: Corpus | None
-    heldout: Corpus | None
-    read: ReadOptions
-    threads: int
-
-
-@dataclass(frozen=True, slots=True)
-class TopicTarget(TopicSet):
-    """Topics to score, with the run that they come from; None for those of files and lists.
-
-    corpus: the documents that a model in memory was fitted to; those of a run are found by what it says of its inputs.
-    """
-
-    run: Run | None = None
-    corpus: Corpus | None = None
-
-    @property
-    def token_info(self) -> dict[str, Any] | None:
-        """How the words of the run were made, None for files and runs on given tokens."""
-        return None if self.run is None else self.run.manifest["parameters"].get("tokens")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from nlpkit.io.read_options import SELECTING
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.selection import select_table
 from nlpkit.values import python_values
-from nlpkit.workflows.evaluation_targets import EvaluationSettings, TableTarget, TopicTarget
+from nlpkit.workflows.evaluation_targets import TableTarget
+from nlpkit.workflows.reference import EvaluationSettings, TopicTarget
 
 
 def read_table(target: TableTarget, settings: EvaluationSettings) -> PredictionTable:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,12 @@ import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, UsageError, unknown_value
-from nlpkit.io.atomic import check_target
 from nlpkit.io.memberships import read_membership
-from nlpkit.io.pictures import write_picture
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run
 from nlpkit.metrics.mean_ranks import groups_of
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.report import figures
-from nlpkit.report.chart import require
 from nlpkit.report.cloud import MAX_WORDS, draw_cloud
 from nlpkit.report.network_figure import draw_correlations
 from nlpkit.report.options import ReportOptions
@@ -34,6 +30,7 @@ from nlpkit.topics.relations import correlations
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
 from nlpkit.workflows.model import RunModel, opened_run
+from nlpkit.workflows.picture import Picture, draw_in_format, require_drawing
 from nlpkit.workflows.report import CLASS_KINDS, TOPIC_KINDS
 from nlpkit.workflows.report_map import map_arrays, topic_colours
 from nlpkit.workflows.report_scores import score_sections
@@ -51,35 +48,7 @@ ALIASES = {
     "k": "number",
     "time": "over-time",
 }
-FORMATS = (".svg", ".pdf", ".png")
 USUAL_TOPICS = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture of a run. what: one of PLOTS. draws: return it in a format (svg, pdf, png)."""
-
-    what: str
-    draws: Callable[[str], bytes]
-
-    def __repr__(self) -> str:
-        return wording.described(self, self.what)
-
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the picture; the suffix of the name is its format.
-
-        Raises:
-            UsageError: another suffix; OutputExistsError: the file is there and `force` was not given.
-        """
-        target = check_picture_name(path, self.what)
-        check_target(target, force=force)
-        write_picture(target, self.draws(target.suffix.lower()[1:]), force=force)
-        reporting.note(f"wrote {target}")
-        return target
-
-    def _repr_png_(self) -> bytes:
-        """Return the picture for a notebook."""
-        return self.draws("png")
 
 
 def check_plot(what: str) -> str:
@@ -88,28 +57,6 @@ def check_plot(what: str) -> str:
     if name not in PLOTS:
         raise unknown_value("what", what, PLOTS)
     return name
-
-
-def check_picture_name(path: str | Path, what: str) -> Path:
-    """Return the path of a picture.
-
-    Raises:
-        UsageError: its suffix is that of no format that can be drawn; MissingError: what draws it is not installed.
-    """
-    target, formats = Path(path), (".png",) if what == "wordcloud" else FORMATS
-    if target.suffix.lower() not in formats:
-        raise UsageError(
-            f"{target}: a picture of {what} is written as {wording.listed(formats, 3)}", parameter="output"
-        )
-    require_drawing(what)
-    return target
-
-
-def require_drawing(what: str) -> None:
-    """Import what draws a picture. Raises MissingError where it is not installed."""
-    require("matplotlib")
-    if what == "wordcloud":
-        require("wordcloud")
 
 
 def plot(
@@ -180,19 +127,6 @@ def _plots_of(what: str) -> tuple[str, Sequence[str], Callable[..., tuple[figure
 
 def _drawn(draw: figures.Draw, options: PlotOptions, height: float, characters: str, format: str) -> bytes:
     return draw_in_format(draw, options.width, options.height or height, options.style, characters, format)
-
-
-def draw_in_format(draw: figures.Draw, width: float, height: float, style: str, characters: str, format: str) -> bytes:
-    """Return a picture in a format (svg, pdf, png); warn of characters that no font has. Arguments: see `draw_figure`."""
-    content, lacks = figures.draw_figure(draw, format, width=width, height=height, style=style, characters=characters)
-    if lacks:
-        some = "".join(sorted(lacks)[:10])
-        reporting.warn(
-            f"no font of this machine has all characters of the picture ({some}): missing characters are drawn "
-            "as boxes",
-            always=True,
-        )
-    return content
 
 
 # ---------------------------------------------------------------- topic models

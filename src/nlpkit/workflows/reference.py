@@ -15,12 +15,15 @@ import pyarrow as pa
 
 from nlpkit import reporting
 from nlpkit.errors import InputError, UsageError
+from nlpkit.evaluation.options import EvaluationOptions
 from nlpkit.evaluation.places import Places
-from nlpkit.evaluation.topics import ReferenceStats, WindowCountsByMeasure
+from nlpkit.evaluation.topics import ReferenceStats, TopicSet, WindowCountsByMeasure
 from nlpkit.io.documents import token_ids
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_reading import corpus_of, read_as_then
+from nlpkit.io.runs import Run
 from nlpkit.metrics.coherence_measures import absent_words, measure
+from nlpkit.metrics.score import Uncertainty
 from nlpkit.metrics.windows import PairPlan, WindowCounter, WindowCounts, Windows, plan_pairs
 from nlpkit.parallel import ahead
 from nlpkit.text.options import PreprocessOptions
@@ -28,12 +31,45 @@ from nlpkit.text.token_settings import options_from
 from nlpkit.types import IntArray, LongArray, TokenTable
 from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents, read_corpus, warn_dropped
 from nlpkit.workflows.counts import count_corpus
-from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
 from nlpkit.workflows.tokens import cut_as_model
 
 GROUPS = 200  # of documents, for a bootstrap over them
 PRUNED = ("min_df", "max_df", "min_cf", "max_cf", "max_vocab", "auto_stop")
 EncodedBatch = tuple[pa.RecordBatch, LongArray, IntArray, Sequence[str]]  # offsets, term ids, the terms known so far
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSettings:
+    """How targets are scored.
+
+    names: metrics to make at least; only: whether they are all that is wanted; uncertainty: of the intervals; reference: the corpus
+    to count words in, None for that of the fit; heldout: documents that no fit has seen; read: how files are read.
+    """
+
+    options: EvaluationOptions
+    names: tuple[str, ...]
+    only: bool
+    uncertainty: Uncertainty
+    reference: Corpus | None
+    heldout: Corpus | None
+    read: ReadOptions
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTarget(TopicSet):
+    """Topics to score, with the run that they come from; None for those of files and lists.
+
+    corpus: the documents that a model in memory was fitted to; those of a run are found by what it says of its inputs.
+    """
+
+    run: Run | None = None
+    corpus: Corpus | None = None
+
+    @property
+    def token_info(self) -> dict[str, Any] | None:
+        """How the words of the run were made, None for files and runs on given tokens."""
+        return None if self.run is None else self.run.manifest["parameters"].get("tokens")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,12 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TokenOptions
 from nlpkit.topics.lda.chain import make_sampler
 from nlpkit.topics.lda.chains import ComparedChains, check_prototype, compare_chains
-from nlpkit.topics.lda.chunks import Chunk, Days, initial_end, parse_span
+from nlpkit.topics.lda.chunks import Chunk, initial_end, parse_span
 from nlpkit.topics.lda.options import DescriptionOptions, LdaOptions, PrototypeOptions
 from nlpkit.topics.lda.rolling import First, fit_rolling, update_rolling
 from nlpkit.topics.lda.rolling_options import ChangeOptions, RollingOptions
 from nlpkit.topics.lda.rolling_plan import plan_chunks
-from nlpkit.types import IntArray, TokenTable
+from nlpkit.types import Days, IntArray, TokenTable
 from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.lda_model import FittedLda
 from nlpkit.workflows.rolling_model import FittedRollingLda, RollingResult, fitted_rolling

@@ -27,10 +27,9 @@ from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.types import CsrMatrix, TokenTable
 from nlpkit.weighting.dtm import count_terms
-from nlpkit.workflows.evaluation_targets import EvaluationSettings, TopicTarget
 from nlpkit.workflows.mixture_model import FittedMixture
 from nlpkit.workflows.predict import load
-from nlpkit.workflows.reference import reference_of, token_table
+from nlpkit.workflows.reference import EvaluationSettings, TopicTarget, reference_of, token_table
 
 RESIDUAL_DOCS = 2000
 TRACE_LINES = 8

@@ -21,8 +21,8 @@ from nlpkit.types import IntArray
 from nlpkit.weighting.dtm import count_terms
 from nlpkit.weighting.schemes import Scheme
 from nlpkit.weighting.tfidf import CorpusStats, weighting
-from nlpkit.workflows.evaluation_targets import EvaluationSettings, TableTarget, TopicTarget
-from nlpkit.workflows.reference import need_reference, reference_of, token_table
+from nlpkit.workflows.evaluation_targets import TableTarget
+from nlpkit.workflows.reference import EvaluationSettings, TopicTarget, need_reference, reference_of, token_table
 
 
 def add_run_separation(

@@ -14,7 +14,7 @@ from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Score, Uncertainty, mean_score
 from nlpkit.metrics.topic_significance import topic_significance
 from nlpkit.types import FloatArray
-from nlpkit.workflows.evaluation_targets import TopicTarget
+from nlpkit.workflows.reference import TopicTarget
 
 DIAGNOSTICS = (
     "n_tokens", "document_entropy", "word_length", "coherence", "uniform_dist", "corpus_dist", "eff_num_words", "token_doc_diff",

@@ -13,7 +13,7 @@ from nlpkit.errors import missing_extra
 from nlpkit.evaluation.generation import TokenScores
 from nlpkit.finetune.training_options import HardwareOptions
 from nlpkit.types import FloatArray
-from nlpkit.workflows.evaluation_targets import EvaluationSettings
+from nlpkit.workflows.reference import EvaluationSettings
 
 USED = ("encoder", "device", "precision", "offline", "max_tokens")  # options of embeddings
 

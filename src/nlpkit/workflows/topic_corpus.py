@@ -18,9 +18,8 @@ from nlpkit.io.mixture_runs import TopicCorpus
 from nlpkit.io.runs import REPRESENTATIVE_CHARS
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.text.options import PreprocessOptions
-from nlpkit.topics.lda.chunks import Days
 from nlpkit.topics.mixtures.token_tables import select_documents
-from nlpkit.types import TokenTable
+from nlpkit.types import Days, TokenTable
 from nlpkit.workflows.corpus import Corpus, no_documents, no_words, warn_dropped
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.embeddings import embedded_by

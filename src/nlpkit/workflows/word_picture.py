@@ -17,7 +17,7 @@ from nlpkit.report.word_figure import draw_word_places
 from nlpkit.types import Float32Array, FloatArray
 from nlpkit.words.question_options import VectorOptions
 from nlpkit.words.vectors import nearest_words, unit_rows
-from nlpkit.workflows.plot import Picture, draw_in_format
+from nlpkit.workflows.picture import Picture, draw_in_format
 from nlpkit.workflows.words import open_vectors
 
 

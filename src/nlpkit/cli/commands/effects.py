@@ -50,7 +50,7 @@ def effects_cli(
     target = out.given_table_target("effects.csv")
     if picture.plot is not None:
         from nlpkit.io.atomic import check_target
-        from nlpkit.workflows.plot import check_picture_name
+        from nlpkit.workflows.picture import check_picture_name
 
         if effects.column is None:
             raise UsageError("`plot` draws the effects of one column; name it with `of`", parameter="plot")

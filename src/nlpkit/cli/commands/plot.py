@@ -36,7 +36,8 @@ def plot_cli(
     from nlpkit.cli import console
     from nlpkit.errors import UsageError
     from nlpkit.io.atomic import check_target
-    from nlpkit.workflows.plot import check_picture_name, check_plot, plot
+    from nlpkit.workflows.picture import check_picture_name
+    from nlpkit.workflows.plot import check_plot, plot
 
     name = check_plot(what)
     if out.output is None:

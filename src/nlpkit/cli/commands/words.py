@@ -259,7 +259,7 @@ def plot_cli(
       nlpkit words plot vectors/ court judge jury --style serif --width 8 -o small.png
     """
     from nlpkit.io.atomic import check_target
-    from nlpkit.workflows.plot import check_picture_name
+    from nlpkit.workflows.picture import check_picture_name
     from nlpkit.workflows.word_picture import plot_words
 
     if out.output is None:

@@ -8,8 +8,8 @@ from datetime import date
 import numpy as np
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.topics.lda.chunks import Day, Days, chunk_periods, first_of, parse_span
-from nlpkit.types import BoolArray, LongArray
+from nlpkit.topics.lda.chunks import chunk_periods, first_of, parse_span
+from nlpkit.types import BoolArray, Day, Days, LongArray
 
 MOST = 1000
 

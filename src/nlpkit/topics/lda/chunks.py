@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from nlpkit.errors import InputError, UsageError
-
-Day: TypeAlias = Any  # numpy.datetime64[D]; the stubs of numpy tell days, instants and not-a-time apart, and lose track
-Days: TypeAlias = Any  # an array of these
+from nlpkit.types import Day, Days
 
 CHUNKS_REMEMBERED, MONTHS_REMEMBERED = 3, 3
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}

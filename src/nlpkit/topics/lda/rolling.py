@@ -16,7 +16,7 @@ import numpy as np
 from nlpkit import reporting
 from nlpkit.errors import InputError
 from nlpkit.parameters import Execution
-from nlpkit.topics.lda.chunks import Chunk, Days
+from nlpkit.topics.lda.chunks import Chunk
 from nlpkit.topics.lda.options import USUAL
 from nlpkit.topics.lda.rolling_options import RollingOptions
 from nlpkit.topics.lda.rolling_plan import (
@@ -29,7 +29,7 @@ from nlpkit.topics.lda.rolling_plan import (
 )
 from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.topics.mixtures.token_tables import append_documents
-from nlpkit.types import BoolArray, IntArray, LongArray, TokenTable
+from nlpkit.types import BoolArray, Days, IntArray, LongArray, TokenTable
 
 
 @dataclass(frozen=True, slots=True)

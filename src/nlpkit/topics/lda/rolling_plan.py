@@ -9,11 +9,11 @@ from datetime import date
 import numpy as np
 
 from nlpkit.errors import InputError
-from nlpkit.topics.lda.chunks import Chunk, Day, Days, chunk_periods, initial_end, memory_start, parse_span
+from nlpkit.topics.lda.chunks import Chunk, chunk_periods, initial_end, memory_start, parse_span
 from nlpkit.topics.lda.rolling_options import RollingOptions
 from nlpkit.topics.lda.vocabulary_growth import GrowingVocabulary
 from nlpkit.topics.mixtures.token_tables import select_documents, with_used_terms
-from nlpkit.types import IntArray, LongArray, TokenTable
+from nlpkit.types import Day, Days, IntArray, LongArray, TokenTable
 
 
 @dataclass(frozen=True, slots=True)
