@@ -60,6 +60,7 @@ ALIKE: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
         lambda m: re.sub(rf"(?<=[ :]){NUMBER}$", "#", m[0], flags=re.MULTILINE),
     ),
     (re.compile(rf"(\b\w*seconds) {NUMBER}"), r"\1 #"),
+    (re.compile(r"\bhttp://127\.0\.0\.1:\d+"), "http://127.0.0.1:#"),
     # what people read
     (re.compile(rf"\b{NUMBER} (s|ms|min|docs/s|documents/s)(?![\w.])"), r"# \1"),
 ]
@@ -105,7 +106,8 @@ def read_cases(path: Path, only: Sequence[str]) -> tuple[list[Case], Mended]:
     mended = [(re.compile(entry["old"]), entry["new"]) for entry in content.get("mended", ())]
     cases = []
     for entry in content["case"]:
-        lines = [line if isinstance(line, dict) else {"old": line, "new": line} for line in entry["lines"]]
+        both = [*entry["lines"], *(content["then"][entry.pop("then")] if "then" in entry else ())]
+        lines = [line if isinstance(line, dict) else {"old": line, "new": line} for line in both]
         cases.append(Case(**{**entry, "lines": lines}))
     unknown = [name for name in only if not any(Path(case.name).match(name) for case in cases)]
     if unknown:
@@ -127,11 +129,12 @@ class Runner:
     kept: Path | None
 
     def __post_init__(self) -> None:
-        """Put a command `nlpkit` on the path that runs the version of PYTHONPATH."""
-        wrapper = self.work / "bin" / "nlpkit"
-        wrapper.parent.mkdir(parents=True, exist_ok=True)
-        wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nlpkit "$@"\n', encoding="utf-8")
-        wrapper.chmod(0o755)
+        """Put the commands `nlpkit`, of the version of PYTHONPATH, and `with-llm` on the path."""
+        for name, what in (("nlpkit", "-m nlpkit"), ("with-llm", f'"{HERE / "with_llm.py"}"')):
+            wrapper = self.work / "bin" / name
+            wrapper.parent.mkdir(parents=True, exist_ok=True)
+            wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" {what} "$@"\n', encoding="utf-8")
+            wrapper.chmod(0o755)
 
     def run(self, case: Case, version: str) -> Result:
         """Run the lines of a case in a fresh folder, or take what the old version did before."""
@@ -330,7 +333,7 @@ def report(case: Case, old: Result, new: Result, n_lines: int, mended: Mended) -
     codes = " ".join(str(line[0]) for line in new.lines)
     tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     expected = f" (may differ: {case.may_differ})" if case.may_differ and counts["DIFFERENT"] else ""
-    print(f"{case.name:22} {codes:20} {worst:10} {tally}{expected}")
+    print(f"{case.name:26} {codes:32} {worst:10} {new.cpu_seconds:7.1f}  {tally}{expected}")
     for difference in found:
         if difference.verdict == "DIFFERENT":
             print(f"    {difference.what}")
@@ -399,7 +402,7 @@ def main() -> int:
         if options.times:
             measure(runner, cases, options.times, rss=options.rss)
             return 0
-        print(f"{'case':22} {'exit codes':20} {'verdict':10} streams and files")
+        print(f"{'case':26} {'exit codes':32} {'verdict':10} {'seconds':>7}  streams and files")
         with ThreadPoolExecutor(options.jobs, thread_name_prefix="worker") as pool:
             results = pool.map(lambda case: [runner.run(case, version) for version in VERSIONS], cases)
             rows = zip(cases, results, strict=True)
