@@ -4,12 +4,15 @@ import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.llm_server import said, serving
+from tests.llm_server import Server, said
+
+PORT = 18123
 
 
 def answer(body: dict[str, Any]) -> tuple[int, Any]:
@@ -23,5 +26,15 @@ def answer(body: dict[str, Any]) -> tuple[int, Any]:
     )
 
 
-with serving(answer) as server:
-    sys.exit(subprocess.run([server.url if word == "URL" else word for word in sys.argv[1:]]).returncode)
+def started() -> Server:
+    """Return the server, at the same port in each run, for answers are saved by address; another run that has the port is waited for."""
+    for _ in range(600):
+        try:
+            return Server(answer, PORT)
+        except OSError:
+            time.sleep(0.5)
+    sys.exit(f"port {PORT} stays taken")
+
+
+url = started().url
+sys.exit(subprocess.run([url if word == "URL" else word for word in sys.argv[1:]]).returncode)
