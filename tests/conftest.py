@@ -102,8 +102,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(reason)
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say how many tests were skipped because a corpus that is not part of the project is missing."""
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say how many tests were skipped because a corpus that is not part of the project is missing; keep the fifty slowest of all tests."""
+    if config.args_source is config.ArgsSource.TESTPATHS:  # none were named: make test
+        runs = [run for runs in terminalreporter.stats.values() for run in runs if hasattr(run, "duration")]
+        runs = sorted(runs, key=lambda run: run.duration, reverse=True)[:50]
+        text = "".join(f"{run.duration:8.2f} s  {run.when:8}  {run.nodeid}\n" for run in runs)
+        (config.rootpath / "build").mkdir(exist_ok=True)
+        (config.rootpath / "build" / "durations.txt").write_text(text, encoding="utf-8")
     reports = terminalreporter.stats.get("skipped", [])
     number = sum(SKIPPED in str(report.longrepr) for report in reports)
     if number:

@@ -15,7 +15,7 @@ Reply = Callable[[dict[str, Any]], tuple[int, Any]]
 class Server:
     """A server on this machine that answers as it is told, and keeps what it was asked."""
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: Reply, port: int = 0) -> None:
         self.reply = reply
         self.asked: list[dict[str, Any]] = []
         self.headers: list[Any] = []
@@ -38,7 +38,7 @@ class Server:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 

@@ -1,10 +1,12 @@
 """Run the same command lines with two versions of nlpkit and compare all that they print and write, byte for byte.
 
     python tests/benchmarks/compare_versions.py --old ../old/src --new src --jobs 2
+    python tests/benchmarks/compare_versions.py --old ../old/src --new src --keep-old ../old_outputs --only 'lda*'
     python tests/benchmarks/compare_versions.py --old ../old/src --new src --only lda-gibbs --times 5 --rss
 
 The command lines are in compare_versions.toml. Each case runs in a fresh folder for each version; then standard output, standard
-error, exit codes and every file are compared. What must differ is made alike before: seconds, peak memory, version, command line,
+error, exit codes and every file are compared. With --keep-old, what the old version did is kept, and not run again while the
+lines of the case stay the same. What must differ is made alike before: seconds, peak memory, version, command line,
 names of renamed commands, the folder, and the sha256 of a file that is compared itself. The verdict on a stream or file is
 
     bytes       it is the same, byte for byte
@@ -42,7 +44,6 @@ HERE = Path(__file__).parent
 VERDICTS = ("bytes", "data", "alike", "mended", "DIFFERENT")
 VERSIONS = ("old", "new")
 SECONDS_A_LINE = 300
-REFUSED = {2, 3}  # exit codes of a command that is not there, or not for this kind of run
 Mended = list[tuple[re.Pattern[str], str]]
 STRING = r'"(?:[^"\\]|\\.)*"'
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
@@ -79,6 +80,7 @@ class Result:
     """What the lines of a case left behind: exit code, output and errors of each line, and the sha256 of every file at any time."""
 
     folder: Path
+    ran_in: str  # the folder as its outputs name it
     words: list[str] = field(default_factory=list)
     lines: list[tuple[int, str, str]] = field(default_factory=list)
     hashes: dict[str, str] = field(default_factory=dict)
@@ -103,7 +105,8 @@ def read_cases(path: Path, only: Sequence[str]) -> tuple[list[Case], Mended]:
     mended = [(re.compile(entry["old"]), entry["new"]) for entry in content.get("mended", ())]
     cases = []
     for entry in content["case"]:
-        lines = [line if isinstance(line, dict) else {"old": line, "new": line} for line in entry["lines"]]
+        both = [*entry["lines"], *(content["then"][entry.pop("then")] if "then" in entry else ())]
+        lines = [line if isinstance(line, dict) else {"old": line, "new": line} for line in both]
         cases.append(Case(**{**entry, "lines": lines}))
     unknown = [name for name in only if not any(Path(case.name).match(name) for case in cases)]
     if unknown:
@@ -115,56 +118,50 @@ def read_cases(path: Path, only: Sequence[str]) -> tuple[list[Case], Mended]:
 class Runner:
     """Runs cases with the versions of two source trees, on copies of `data` below a work folder.
 
-    keep: take what the old version did before. as_old: try the old words where the new version refuses the new ones.
+    kept: where the outputs of the old version are kept, if anywhere.
     """
 
     trees: dict[str, Path]
     data: Path
     work: Path
     threads: int
-    keep: bool
-    as_old: bool
+    kept: Path | None
 
     def __post_init__(self) -> None:
-        """Put a command `nlpkit` on the path that runs the version of PYTHONPATH."""
-        wrapper = self.work / "bin" / "nlpkit"
-        wrapper.parent.mkdir(parents=True, exist_ok=True)
-        wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nlpkit "$@"\n', encoding="utf-8")
-        wrapper.chmod(0o755)
+        """Put the commands `nlpkit`, of the version of PYTHONPATH, and `with-llm` on the path."""
+        for name, what in (("nlpkit", "-m nlpkit"), ("with-llm", f'"{HERE / "with_llm.py"}"')):
+            wrapper = self.work / "bin" / name
+            wrapper.parent.mkdir(parents=True, exist_ok=True)
+            wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" {what} "$@"\n', encoding="utf-8")
+            wrapper.chmod(0o755)
 
     def run(self, case: Case, version: str) -> Result:
-        """Run the lines of a case in a fresh folder; what the old version did before is taken again where it is kept."""
+        """Run the lines of a case in a fresh folder, or take what the old version did before."""
         folder = self.work / version / case.name
-        record = folder.with_name(f"{case.name}.json")
         words = [line[version] for line in case.lines]
         identity = [str(self.trees[version]), words, case.files, self.threads]
-        if self.keep and version == "old" and record.exists():
-            kept = json.loads(record.read_text(encoding="utf-8"))
-            if kept["identity"] == identity:
-                return Result(folder, words, [tuple(line) for line in kept["lines"]], kept["hashes"])
-        record.unlink(missing_ok=True)
+        kept = self.kept / case.name if self.kept and version == "old" else None
+        if kept and (result := read_kept(kept, identity)):
+            return result
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.data, folder)
         for name, text in case.files.items():
             (folder / name).write_text(text.lstrip("\n"), encoding="utf-8")
-        result = Result(folder, words)
-        for i, line in enumerate(case.lines):
-            self._run_line(words[i], result, self._environment(version))
-            if self.as_old and words[i] != line["old"] and result.lines[-1][0] in REFUSED:
-                result.lines.pop()
-                words[i] = line["old"]
-                self._run_line(words[i], result, self._environment(version))
-        saved = {"identity": identity, "lines": result.lines, "hashes": result.hashes}
-        record.write_text(json.dumps(saved), encoding="utf-8")
+        result = Result(folder, str(folder), words)
+        for line in words:
+            self._run_line(line, result, self._environment(version))
+        if kept:
+            keep(result, kept, identity)
         return result
 
     def _environment(self, version: str) -> dict[str, str]:
         """Each worker compiles its kernels into its own folder: Numba's cache is not made for two processes at once."""
+        cache = Path(os.environ.get("NUMBA_CACHE_DIR", self.work))
         return {
-            **{k: v for k, v in os.environ.items() if not k.startswith("NLPKIT_")},
+            **{k: v for k, v in os.environ.items() if not k.startswith(("NLPKIT_", "PYTHONDONTWRITE"))},
             "PATH": f"{self.work / 'bin'}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(self.trees[version]),
-            "NUMBA_CACHE_DIR": str(self.work / "cache" / version / threading.current_thread().name),
+            "NUMBA_CACHE_DIR": str(cache / "compare_versions" / version / threading.current_thread().name),
             "NLPKIT_THREADS": str(self.threads),
             "COLUMNS": "110",
             "NO_COLOR": "1",
@@ -192,6 +189,25 @@ class Runner:
             result.hashes.setdefault(sha256_of(result.folder / path), path)
 
 
+def keep(result: Result, kept: Path, identity: list[Any]) -> None:
+    """Keep what the old version did: its files in a folder, the rest in a record beside it, which is written last."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(kept, ignore_errors=True)
+    shutil.copytree(result.folder, kept)
+    saved = {"identity": identity, "ran_in": result.ran_in, "lines": result.lines, "hashes": result.hashes}
+    kept.with_name(f"{kept.name}.json").write_text(json.dumps(saved), encoding="utf-8")
+
+
+def read_kept(kept: Path, identity: list[Any]) -> Result | None:
+    """Return what was kept of the same lines; None where there is nothing."""
+    record = kept.with_name(f"{kept.name}.json")
+    saved: dict[str, Any] = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    if saved.get("identity") != identity:
+        record.unlink(missing_ok=True)
+        return None
+    return Result(kept, saved["ran_in"], identity[1], [tuple(line) for line in saved["lines"]], saved["hashes"])
+
+
 def commands_in(line: str) -> set[str]:
     """Return the commands that a line names."""
     return set(re.findall(r"\bnlpkit ([a-z-]+)", line))
@@ -210,7 +226,7 @@ def sha256_of(path: Path) -> str:
 
 def made_alike(text: str, result: Result) -> str:
     """Return a text without what must differ between two runs."""
-    text = text.replace(str(result.folder), "<folder>")
+    text = text.replace(result.ran_in, "<folder>")
     text = re.sub(r"\b[0-9a-f]{64}\b", lambda m: f"sha256 of {result.hashes.get(m[0], m[0])}", text)
     if result.renamed:
         text = re.sub(rf'("(?:command|kind)": "|\brun \()(?:{result.renamed})(?: \w+)?(?=[")])', r"\1#", text)
@@ -316,7 +332,7 @@ def report(case: Case, old: Result, new: Result, n_lines: int, mended: Mended) -
     codes = " ".join(str(line[0]) for line in new.lines)
     tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     expected = f" (may differ: {case.may_differ})" if case.may_differ and counts["DIFFERENT"] else ""
-    print(f"{case.name:22} {codes:20} {worst:10} {tally}{expected}")
+    print(f"{case.name:26} {codes:32} {worst:10} {new.cpu_seconds:7.1f}  {tally}{expected}")
     for difference in found:
         if difference.verdict == "DIFFERENT":
             print(f"    {difference.what}")
@@ -356,8 +372,11 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         "--only", action="append", default=[], metavar="NAME", help="a case, or a pattern such as 'lda*'"
     )
     parser.add_argument("--jobs", type=int, default=1, help="cases side by side (1)")
-    parser.add_argument("--as-old", action="store_true", help="old words where the new version refuses the new ones")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="work here; what the old version did is not run again")
+    parser.add_argument("--threads", type=int, default=1, help="threads of each command (1)")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="work here and leave all files")
+    parser.add_argument(
+        "--keep-old", type=Path, metavar="DIR", help="keep what the old version did, or take it from here"
+    )
     parser.add_argument("--lines", type=int, default=12, help="lines of a difference that are printed (12)")
     parser.add_argument(
         "--times", type=int, metavar="N", help="instead: run N times, in turn, and print median seconds"
@@ -376,14 +395,13 @@ def main() -> int:
     cases, mended = read_cases(options.cases, options.only)
     with tempfile.TemporaryDirectory(prefix="compare-versions-") as temporary:
         work = (options.keep or Path(temporary)).resolve()
-        threads = max(1, (os.cpu_count() or 1) // options.jobs)
         data = trees["old"].parent / "data" / "samples"
-        keep = options.keep is not None and not options.times
-        runner = Runner(trees, data, work, threads, keep, options.as_old)
+        kept = options.keep_old and not options.times and options.keep_old.resolve()
+        runner = Runner(trees, data, work, options.threads, kept or None)
         if options.times:
             measure(runner, cases, options.times, rss=options.rss)
             return 0
-        print(f"{'case':22} {'exit codes':20} {'verdict':10} streams and files")
+        print(f"{'case':26} {'exit codes':32} {'verdict':10} {'seconds':>7}  streams and files")
         with ThreadPoolExecutor(options.jobs, thread_name_prefix="worker") as pool:
             results = pool.map(lambda case: [runner.run(case, version) for version in VERSIONS], cases)
             rows = zip(cases, results, strict=True)
