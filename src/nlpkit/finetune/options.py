@@ -34,11 +34,12 @@ class HeldOutOptions:
     PANEL: ClassVar[str] = "Data"
 
     test: Annotated[Path | Any | None, Param("Labelled documents to score the model on.", metavar="FILE")] = None
-    dev: Annotated[Path | Any | None, Param("Labelled documents that decide when training stops.", metavar="FILE")] = (
-        None
-    )
+    dev: Annotated[
+        Path | Any | None,
+        Param("Labelled documents that decide when training stops.", metavar="FILE", excludes=("split",)),
+    ] = None
     split: Annotated[
-        str | None, Param("Column with the values train, dev and test.", metavar="COL", excludes=("test", "dev"))
+        str | None, Param("Column with the values train, dev and test.", metavar="COL", excludes=("test",))
     ] = None
     holdout: Annotated[
         float,
