@@ -312,7 +312,7 @@ def _is_met(record: Any, need: str) -> bool:
     """Return whether a record has what one of its fields needs, such as `llm` or `method=hdbscan`."""
     name, _, value = need.partition("=")
     actual = getattr(record, name)
-    return str(actual) == value if value else not any(actual is nothing for nothing in (None, False, "", ()))
+    return str(actual) == value if value else not any(actual is nothing for nothing in (None, False, "", (), 0))
 
 
 def _is_set(value: Any, usual: Any) -> bool:

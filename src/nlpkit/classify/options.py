@@ -239,7 +239,7 @@ class ClassifierOptions:
     def __post_init__(self) -> None:
         """Raise UsageError for invalid values."""
         if self.model not in MODELS:
-            raise unknown_value("model", self.model, MODELS, "; a run of a classifier is what `predict` takes")
+            raise unknown_value("model", self.model, MODELS, "; a run of a classifier is a model of predict")
         if self.coders() and (self.model not in SOFT or self.task not in ("auto", "classes") or self.rules is not None):
             raise UsageError(
                 f"`annotators` give soft labels, which only {', '.join(SOFT)} can learn; use one of these, or write "
