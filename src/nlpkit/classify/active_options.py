@@ -47,7 +47,7 @@ class ActiveOptions:
 
     model: Annotated[
         Path | None,
-        Param("Classifier to improve: a run of nlpkit classify or finetune. Without one, texts are chosen by "
+        Param("Classifier to improve: a run of `train_classifier()` or finetune. Without one, texts are chosen by "
               "diversity.", metavar="RUN"),
         READ,
     ] = None  # fmt: skip

@@ -122,7 +122,7 @@ class ClassifierOptions:
     select: Annotated[
         str | None,
         Param(
-            "Keep the N words (or a share such as 0.1) that separate the classes best, by a score of nlpkit tfidf: "
+            "Keep the N words (or a share such as 0.1) that separate the classes best, by a score of `tfidf()`: "
             "chi2:5000.",
             metavar="SCORE:N",
         ),
@@ -239,11 +239,13 @@ class ClassifierOptions:
     def __post_init__(self) -> None:
         """Raise UsageError for invalid values."""
         if self.model not in MODELS:
-            raise unknown_value("model", self.model, MODELS, "; a run of a classifier is a model of predict")
+            raise unknown_value(
+                "model", self.model, MODELS, "; a run of `train_classifier()` predicts with: `predict(RUN, INPUT)`"
+            )
         if self.coders() and (self.model not in SOFT or self.task not in ("auto", "classes") or self.rules is not None):
             raise UsageError(
                 f"`annotators` give soft labels, which only {', '.join(SOFT)} can learn; use one of these, or write "
-                "one label per text with nlpkit annotate majority",
+                "one label per text with `majority()`",
                 parameter="annotators",
             )
         self.values("cost")

@@ -184,7 +184,7 @@ class DatasetOptions(HeldOutOptions):
         if self.annotators is not None and (self.task not in ("auto", "classes") or self.label_sep is not None):
             raise UsageError(
                 "`annotators` give soft labels of classes; leave `task` and `label_sep` out, or write one label "
-                "per text with nlpkit annotate majority",
+                "per text with `majority()`",
                 parameter="annotators",
             )
         if self.task == "answers" and self.pair_col is None:

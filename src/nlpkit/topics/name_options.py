@@ -48,7 +48,7 @@ class NameOptions(LlmOptions):
             "sent to another machine."
         ),
     ] = False
-    all: Annotated[bool, Param("Also rename topics that were named by hand (--names, nlpkit edit).")] = False
+    all: Annotated[bool, Param("Also rename topics that were named by hand (`names`, `edit()`).")] = False
     documents: Annotated[
         int, Param("Number of typical documents per topic in which phrases are searched.", metavar="N", min=1)
     ] = 200

@@ -57,7 +57,7 @@ class WordEmbeddingOptions:
         Param("Initial learning rate. Default: 0.025; 0.05 for glove.", ("rate", "learning_rate"), min=0, max=100),
     ] = None
     negative: Annotated[
-        int | None, Param("Negative examples per context word. Default: 5; 0 with --hs.", min=0, max=1_000)
+        int | None, Param("Negative examples per context word. Default: 5; 0 with `hs`.", min=0, max=1_000)
     ] = None
     hs: Annotated[
         bool | None, Param("Train with hierarchical softmax, in addition to or instead of negative sampling.", off="")

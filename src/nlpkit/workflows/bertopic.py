@@ -322,7 +322,7 @@ def fit_bertopic(
     token_options = preprocess_options(tokens)
     seconds: dict[str, float] = {}
     if options.cluster == "hdbscan" and find_spec("hdbscan") is None:  # said now, not after an hour of encoding
-        raise missing_extra("nlpkit bertopic", "neural")
+        raise missing_extra("`fit_bertopic()`", "neural")
     check_encoder(embedding.encoder, verify=execution.verify)
     corpus = as_corpus(data)
     with stopwatch(seconds, "read"), corpus.open() as stream:

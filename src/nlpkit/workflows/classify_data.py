@@ -61,7 +61,7 @@ def classifier_preprocessing(tokens: ClassifierTextOptions) -> PreprocessOptions
     """Return the settings that token options of a classifier come to; raises as `preprocess_options`."""
     if tokens.entities:
         raise UsageError(
-            "`entities` adds a column that no classifier uses; leave it out, or use it with nlpkit preprocess",
+            "`entities` adds a column that no classifier uses; leave it out, or use it with `preprocess()`",
             parameter="entities",
         )
     if tokens.tokenizer != "auto":
@@ -218,7 +218,7 @@ def _check_token_settings(streams: Sequence[DocumentStream]) -> None:
         listed = ("; ".join(dict.fromkeys(apart))).replace("the model's", "the training documents'")
         raise InputError(
             f"the tokens of {' and '.join(where)} were made with different options ({listed}); tokenise all with "
-            "the same options of nlpkit preprocess, or give them as texts"
+            "the same options of `preprocess()`, or give them as texts"
         )
     bounds = list(dict.fromkeys(name for one in known[0] for name in learned_bounds(one)))
     together = len(streams) == 1 or bool(_sources(streams[0]) & _sources(streams[1]))

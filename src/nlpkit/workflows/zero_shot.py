@@ -145,7 +145,7 @@ class NearestLabels:
         if "embedding" in self._stream.schema.names and encoder is None:
             raise InputError(
                 "the column 'embedding' does not record its model, so labels cannot be embedded in the same way; "
-                "leave the column out, or compute it with nlpkit sbert-embed"
+                "leave the column out, or compute it with `embed()`"
             )
         table = pa.Table.from_batches([batch])
         vectors, self._info = embeddings_of(table, encoder, self._encoder, self._threads)

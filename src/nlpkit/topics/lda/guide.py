@@ -65,7 +65,7 @@ def seed_counts(seeds: Sequence[Seeds], terms: Sequence[str], cf: LongArray, *, 
         if not matched:
             raise UsageError(
                 f"none of the seed words of topic '{topic.name}' is a term of the corpus "
-                f"({', '.join(topic.words[:5])}); terms must be written as by preprocess; see nlpkit stats, or use "
+                f"({', '.join(topic.words[:5])}); terms must be written as by preprocess; see `stats()`, or use "
                 "a pattern such as econom*",
                 parameter="seed_words",
             )

@@ -109,7 +109,7 @@ class RollingOptions:
             value = "`k`" if self.k is None else f"`k={self.k}`"
             raise UsageError(
                 f"{value}: a rolling model has the same topics in all chunks, so it needs one number, such as "
-                "`k=20`; nlpkit lda-gibbs can choose a good number",
+                "`k=20`; `fit_lda()` can choose a good number",
                 parameter="k",
             )
         return int(str(self.k))

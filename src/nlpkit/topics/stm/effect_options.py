@@ -32,7 +32,7 @@ class EffectOptions:
     prevalence: Annotated[
         str | None,
         Param(
-            "Covariates of the regression, as a formula of nlpkit stm. Default: the covariates of the fit.",
+            "Covariates of the regression, as a formula of `fit_stm()`. Default: the covariates of the fit.",
             metavar="FORMULA",
         ),
     ] = None
@@ -41,7 +41,7 @@ class EffectOptions:
     permutations: Annotated[
         int | None,
         Param(
-            "Permutation test for a column --of with two values. The model is fitted this many times with the "
+            "Permutation test for a column `of` with two values. The model is fitted this many times with the "
             "values permuted over documents.",
             metavar="N",
             min=1,
@@ -51,7 +51,7 @@ class EffectOptions:
     documents: Annotated[
         Path | Any | None,
         Param(
-            "Documents of the fit for --permutations, if the run cannot find them.",
+            "Documents of the fit for `permutations`, if the run cannot find them.",
             metavar="FILE",
             needs=("permutations",),
         ),
