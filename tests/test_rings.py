@@ -247,6 +247,25 @@ def test_modules_end_before_a_thousand_lines_and_say_what_they_are() -> None:
     assert [label(path) for path in MODULES if not ast.get_docstring(tree_of(path))] == []
 
 
+LONG = {  # they are to become shorter; none may grow
+    "describe_topics": 82, "fit_bertopic": 108, "fit_lda": 86, "fit_model": 94, "fit_network": 86, "prepare": 86, "train": 109,
+    "_train": 93,
+}  # fmt: skip
+
+
+def test_functions_outside_kernels_fit_a_screen() -> None:
+    """Without their docstring they have 80 lines at most."""
+    long = {}
+    for path in MODULES:
+        for node in nodes_of(path):
+            if isinstance(node, ast.FunctionDef) and "kernels" not in path.parts:
+                docs = node.body[0].end_lineno - node.body[0].lineno + 1 if ast.get_docstring(node) else 0  # type: ignore[operator]
+                lines = node.end_lineno - node.lineno + 1 - docs  # type: ignore[operator]
+                if lines > LONG.get(node.name, 80):
+                    long[f"{label(path)}:{node.name}"] = lines
+    assert long == {}
+
+
 def imports_below(folder: Path) -> set[str]:
     """Every distribution of another project that the modules below a folder import, by name as the index spells it."""
     names = set()
