@@ -365,7 +365,7 @@ def test_processes_change_nothing(docs: Path) -> None:
     ("options", "message"),
     [
         (["--workers", "2"], "--workers needs --scheme ad-lda"),
-        (["--scheme", "ad-lda", "--ray", "local"], "--ray needs the number of processes"),
+        (["--scheme", "ad-lda", "--ray", "local"], "--ray needs --workers"),
         (["--scheme", "adlda"], "did you mean 'ad-lda'?"),
         (["--scheme", "ad-lda", "--workers", "2", "--prototype", "2"], "--workers and --prototype do not go together"),
     ],
