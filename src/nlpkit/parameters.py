@@ -295,7 +295,8 @@ def _check_together(record: Any) -> None:
             continue
         if param.needs and not any(_is_met(record, need) for need in param.needs):
             needed = " or ".join(f"`{need}`" for need in param.needs)
-            raise UsageError(f"`{name}` needs {needed}; add it, or leave `{name}` out", parameter=name)
+            shown = f"{name}=False" if getattr(record, name) is False else name
+            raise UsageError(f"`{shown}` needs {needed}; add it, or leave `{shown}` out", parameter=name)
         for other in param.excludes:
             if _is_set(getattr(record, other), usual[other]):
                 raise UsageError(f"`{other}` and `{name}` do not go together; give one of them", parameter=name)

@@ -271,7 +271,14 @@ def test_shots_as_python_and_the_shell_write_them(shots: Any, sizes: list[int | 
 
 
 @pytest.mark.parametrize(
-    "values", [{"shots": "0"}, {"shots": (8, 8)}, {"near_duplicates": 0.1}, {"totals": "x"}, {"pair_col": None, "task": "answers"}]
+    "values",
+    [
+        {"shots": "0"},
+        {"shots": (8, 8)},
+        {"near_duplicates": 0.1},
+        {"totals": "x"},
+        {"pair_col": None, "task": "answers"},
+    ],
 )
 def test_options_that_cannot_be_name_the_parameter(values: dict[str, Any]) -> None:
     with refuses(next(iter(values))):
