@@ -16,13 +16,12 @@ from nlpkit.finetune.comparison import ComparisonRows, best_of, comparison_table
 from nlpkit.finetune.dataset import FinetuneDataset, deal, encode_labels, leave_empty_out, tag_names_of
 from nlpkit.finetune.dataset_checks import check_dataset
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.options import DatasetOptions, FinetuneOptions, HeldOutOptions
+from nlpkit.finetune.options import DatasetOptions, FinetuneOptions
 from nlpkit.finetune.predictions import empty_predictions, predictions_of
 from nlpkit.finetune.protocol import majority_vote
 from nlpkit.finetune.scores import MAIN, score_task
 from nlpkit.finetune.tasks import IGNORED, FinetuneTask, TaskKind
 from nlpkit.finetune.text_inputs import neighbours, words_of
-from nlpkit.finetune.training_options import ScheduleOptions, TrainingOptions
 from nlpkit.finetune.trials import FINAL, TrialConfig, TrialResult, collect_predictions
 from nlpkit.metrics.score import Uncertainty
 from tests.refusals import refuses

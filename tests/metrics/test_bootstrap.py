@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from nlpkit.metrics.bootstrap import compare, compare_means, interval, mean_of, pair_mean_of, ratio_of
-from tests.refusals import refuses
 from tests.strategies import repeatable
 
 LEVEL = 0.95
