@@ -64,8 +64,7 @@ def vocabulary_of(schema: pa.Schema) -> tuple[str, ...] | None:
         return tuple(map(str, json.loads(zlib.decompress(base64.b64decode(packed)))))
     except (ValueError, TypeError, zlib.error):
         raise ColumnError(
-            "column 'tokens' has a vocabulary that cannot be read; compute the column again with: nlpkit "
-            "preprocess `vocab`"
+            "column 'tokens' has a vocabulary that cannot be read; compute the column again with: `preprocess(vocab)`"
         ) from None
 
 

@@ -195,8 +195,8 @@ def _have_tokens(streams: Sequence[DocumentStream], tokens: ClassifierTextOption
     if any(there) and not all(there):
         have, lack = streams[there.index(True)].where, streams[there.index(False)].where
         raise InputError(
-            f"{have} has a column 'tokens' and {lack} has none; tokenise both in the same way with nlpkit "
-            "preprocess, or give both as texts"
+            f"{have} has a column 'tokens' and {lack} has none; tokenise both in the same way with "
+            "`preprocess()`, or give both as texts"
         )
     if there[0] and tokens != ClassifierTextOptions():
         usual = classifier_preprocessing(ClassifierTextOptions())

@@ -248,8 +248,8 @@ def _check_options(options: RollingOptions, tokens: PreprocessOptions) -> None:
     if pruned:
         raise UsageError(
             f"{', '.join(pruned)}: a rolling model chooses its words chunk by chunk, and future documents are "
-            "unknown; use `vocab_abs`, `vocab_rel` and `vocab_fallback`, or make tokens first with nlpkit "
-            "preprocess"
+            "unknown; use `vocab_abs`, `vocab_rel` and `vocab_fallback`, or make tokens first with "
+            "`preprocess()`"
         )
 
 
