@@ -251,7 +251,8 @@ def test_modules_end_before_a_thousand_lines_and_say_what_they_are() -> None:
 
 # what stands in tables of results, which no boundary rewrites, and a line that quotes the names of files
 NAMES_COMMANDS = {
-    "foreign_names.py", "nlpkit_files.py", "model_cards.py", "catalogue.py", "evaluate.py", "evaluate_tables.py", "run_fit.py", "run_topics.py",
+    "foreign_names.py", "nlpkit_files.py", "model_cards.py", "catalogue.py", "evaluate.py", "evaluate_tables.py", "run_fit.py",
+    "run_topics.py",
 }  # fmt: skip
 
 
@@ -264,9 +265,9 @@ def test_only_the_command_line_says_how_a_command_is_typed() -> None:
             continue
         prose = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
         for node in nodes_of(path):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
-                if commands.intersection(re.findall(r"\bnlpkit ([a-z]+(?:-[a-z]+)*)", node.value)):
-                    typed.append(f"{label(path)}:{node.lineno}")
+            is_message = isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
+            if is_message and commands.intersection(re.findall(r"\bnlpkit ([a-z]+(?:-[a-z]+)*)", node.value)):
+                typed.append(f"{label(path)}:{node.lineno}")
     assert typed == []
 
 
