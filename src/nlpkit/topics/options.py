@@ -219,11 +219,3 @@ def check_fit_sample(fit_sample: int | str) -> None:
             f"`fit_sample` takes auto, all, or a number of documents from {LEAST_FITTED} on, got '{text}'",
             parameter="fit_sample",
         )
-
-
-def check_quantile(quantile: float) -> None:
-    """Raise UsageError for a quantile that is not above 0 and up to 1."""
-    if not 0 < quantile <= 1:
-        raise UsageError(
-            f"`novelty_quantile`: it must be above 0 and at most 1, got {quantile:g}", parameter="novelty_quantile"
-        )
