@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import MISSING, Field, fields
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import numpy as np
 import pytest
 
 import nlpkit
+from nlpkit import parameters
 from nlpkit.parameters import MOST, Execution, Param, _declared, options, with_settings
 from nlpkit.topics.count_options import HdpOptions, NmfOptions
 from nlpkit.topics.lda.options import LdaOptions
@@ -55,6 +57,31 @@ def _made(record: type, field: Field[Any], value: Any) -> Any:
     return record(**{**needed, field.name: value})
 
 
+def _with_params() -> Iterator[tuple[type, Field[Any], Param]]:
+    """Give every field of a record that has a Param."""
+    for record in _records():
+        for field in fields(record):
+            param = _declared(record)[field.name][1]
+            if param is not None:
+                yield record, field, param
+
+
+def _another(record: type, name: str) -> Any:
+    """Return a value that a field takes and that is not its default."""
+    kinds, param = _declared(record)[name]
+    default = next(field.default for field in fields(record) if field.name == name)
+    if param is not None and param.choices is not None:
+        return next(choice for choice in param.choices if choice != default)
+    if bool in kinds:
+        return not default
+    if str in kinds or Path in kinds:
+        return "1" if default != "1" else "2"
+    if not kinds.isdisjoint((int, float)):
+        low = max((bound for bound in (param.min, param.above) if bound is not None), default=0) if param else 0
+        return next(n for n in (low + 0.25, low + 1, low + 2) if n != default and (float in kinds or n == int(n)))
+    return ("1",)
+
+
 def test_every_class_that_declares_parameters_is_a_record_of_options() -> None:
     unmarked = [
         f"{module}.{node.name}"
@@ -80,6 +107,90 @@ def test_every_declared_limit_is_a_limit_of_the_record() -> None:
                 _made(record, field, value)
             n += 1
     assert n > 225
+
+
+def test_every_declared_choice_is_one_of_the_record() -> None:
+    checked = [(record, field.name) for record, field, param in _with_params() if param.choices is not None]
+    for record, name in checked:
+        with refuses(name):
+            _made(record, next(field for field in fields(record) if field.name == name), "none of these")
+    assert len(checked) > 60
+
+
+def test_a_text_that_must_be_filled_is_not_empty() -> None:
+    checked = [(record, field) for record, field, param in _with_params() if param.filled]
+    for record, field in checked:
+        with refuses(field.name):
+            _made(record, field, "")
+    assert len(checked) > 4
+
+
+def test_every_field_needs_and_excludes_what_it_declares() -> None:
+    n = 0
+    for record, field, param in _with_params():
+        value = _another(record, field.name)
+        usual = {one.name: one.default for one in fields(record)}
+        if param.needs and not any(parameters._is_met(SimpleNamespace(**usual), need) for need in param.needs):
+            with refuses(field.name):
+                _made(record, field, value)
+            n += 1
+        for other in param.excludes:
+            with pytest.raises(nlpkit.errors.UsageError) as raised:
+                record(
+                    **{
+                        field.name: value,
+                        other: _another(record, other),
+                        **_met(record, param.needs),
+                        **_met(record, _needs(record, other)),
+                    }
+                )
+            assert raised.value.parameter in (field.name, other)
+            n += 1
+    assert n > 60
+
+
+def _needs(record: type, name: str) -> Collection[str]:
+    param = _declared(record)[name][1]
+    return () if param is None else param.needs
+
+
+def _met(record: type, needs: Collection[str]) -> dict[str, Any]:
+    """Return a value by which the first need is met."""
+    name, _, value = next(iter(needs), "").partition("=")
+    return {name: value or _another(record, name)} if name else {}
+
+
+def test_no_record_checks_by_hand_what_a_field_can_declare() -> None:
+    """A hand-written check compares fields with each other, or with more than a constant."""
+    by_hand = [
+        f"{module}.{node.name}: {ast.unparse(check.test)}"
+        for module, node in _classes_with_params()
+        for method in node.body
+        if isinstance(method, ast.FunctionDef) and method.name in ("__post_init__", "check")
+        for check in ast.walk(method)
+        if isinstance(check, ast.If) and isinstance(check.body[0], ast.Raise) and _is_limit(check.test)
+    ]
+    assert by_hand == [
+        "nlpkit.classify.options.ClassifierOptions: self.model not in MODELS"
+    ]  # which says more than a choice
+
+
+def _is_limit(test: ast.expr) -> bool:
+    """Whether a condition compares one field with constants alone, or asks for it in a list."""
+    if isinstance(test, ast.UnaryOp):
+        return _is_limit(test.operand)
+    if isinstance(test, ast.BoolOp):
+        return (
+            all(map(_is_limit, test.values))
+            and len({ast.unparse(part.left) for part in test.values if isinstance(part, ast.Compare)}) == 1
+        )
+    sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else []
+    of_self = [side for side in sides if isinstance(side, ast.Attribute) and ast.unparse(side.value) == "self"]
+    constant = [
+        (isinstance(side, ast.Constant) and side.value is not None) or ast.unparse(side).strip("()").isupper()
+        for side in sides
+    ]
+    return len(of_self) == 1 and sum(constant) == len(sides) - 1
 
 
 def test_no_option_takes_a_number_that_is_not_finite_nor_one_that_no_loop_could_take() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from nlpkit.cli.catalogue import PANELS
 from tests.test_packaging import PROJECT, USERS, normal
 
 ROOT = Path(__file__).parents[1]
@@ -245,6 +247,47 @@ def test_modules_end_before_a_thousand_lines_and_say_what_they_are() -> None:
     lines = {label(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
     assert {name: n for name, n in lines.items() if n > 1_000} == {}
     assert [label(path) for path in MODULES if not ast.get_docstring(tree_of(path))] == []
+
+
+# what stands in tables of results, which no boundary rewrites, and a line that quotes the names of files
+NAMES_COMMANDS = {
+    "foreign_names.py", "nlpkit_files.py", "model_cards.py", "catalogue.py", "evaluate.py", "evaluate_tables.py", "run_fit.py",
+    "run_topics.py",
+}  # fmt: skip
+
+
+def test_only_the_command_line_says_how_a_command_is_typed() -> None:
+    """The library names functions and parameters between backticks, `preprocess(unit=sentence)`; the boundary writes commands."""
+    commands = {name for panel in PANELS.values() for name in panel}
+    typed = []
+    for path in MODULES:
+        if "cli" in path.parts or path.name in NAMES_COMMANDS:
+            continue
+        prose = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
+        for node in nodes_of(path):
+            is_message = isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
+            if is_message and commands.intersection(re.findall(r"\bnlpkit ([a-z]+(?:-[a-z]+)*)", node.value)):
+                typed.append(f"{label(path)}:{node.lineno}")
+    assert typed == []
+
+
+LONG = {  # they are to become shorter; none may grow
+    "describe_topics": 82, "fit_bertopic": 108, "fit_lda": 86, "fit_model": 94, "fit_network": 86, "prepare": 86, "train": 109,
+    "_train": 93,
+}  # fmt: skip
+
+
+def test_functions_outside_kernels_fit_a_screen() -> None:
+    """Without their docstring they have 80 lines at most."""
+    long = {}
+    for path in MODULES:
+        for node in nodes_of(path):
+            if isinstance(node, ast.FunctionDef) and "kernels" not in path.parts:
+                docs = node.body[0].end_lineno - node.body[0].lineno + 1 if ast.get_docstring(node) else 0  # type: ignore[operator]
+                lines = node.end_lineno - node.lineno + 1 - docs  # type: ignore[operator]
+                if lines > LONG.get(node.name, 80):
+                    long[f"{label(path)}:{node.name}"] = lines
+    assert long == {}
 
 
 def imports_below(folder: Path) -> set[str]:

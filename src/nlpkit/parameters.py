@@ -1,9 +1,9 @@
 """Options as plain data: a record's fields carry their help and limits, and the command line unfolds them into its options.
 
 An option record is a class marked `@options`, whose fields are annotated `Annotated[type, Param("A sentence.", min=1)]`. It lives
-in the package that it configures, and its defaults are stated nowhere else. Types, limits and choices that a field declares are
-checked whenever a record is made. Messages name a parameter between backticks, as Python writes it (`min_df`, `min_df=5`,
-`lower=False`); the command line shows it as the option it is there (--min-df 5, --no-lower).
+in the package that it configures, and its defaults are stated nowhere else. Whatever a field declares is
+checked when a record is made: its type, limits and choices, what it needs or excludes. Messages name a parameter between backticks, as
+Python writes it (`min_df`, `min_df=5`, `lower=False`); the command line shows it as the option it is there (--min-df 5, --no-lower).
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ class Param:
     being the one that is shown, and a single letter a short option. off: the name that switches a bool off where that is not
     `no_<name>`; "" where there is none, as for a bool that is False by default. metavar: how its value is shown. min, max: the
     least and the greatest number; above, below: bounds that the number itself must not reach. choices: the texts that it takes.
-    panel: the heading of the help under which it stands; default: that of its record (PANEL).
+    filled: whether a text must not be empty. needs: fields of the record without one of which it has no effect, each as `name` or
+    `name=value`. excludes: fields that do not go together with it. panel: the heading of the help under which it stands; default:
+    that of its record (PANEL). log: whether runs record it (`in_force`). command_line: whether it is an option there.
     """
 
     help: str
@@ -82,6 +84,11 @@ class Param:
     above: float | None = None
     below: float | None = None
     choices: Collection[str] | None = None
+    filled: bool = False
+    needs: Collection[str] = ()
+    excludes: Collection[str] = ()
+    log: bool = True
+    command_line: bool = True
 
 
 @dataclass_transform(frozen_default=True)
@@ -92,7 +99,8 @@ def options(kind: type[_Record]) -> type[_Record]:
     A record's `__post_init__` comes after that, so that it sees nothing else.
 
     Raises:
-        UsageError: when a record is made: a value is of another type, not a finite number, outside the limits, or no choice.
+        UsageError: when a record is made: a value is of another type, not a finite number, outside the limits, or no choice, or
+            it needs another field or excludes it.
     """
     inherited = getattr(kind, "__post_init__", None)
     further = getattr(inherited, "further", inherited)
@@ -104,6 +112,7 @@ def options(kind: type[_Record]) -> type[_Record]:
                 taken = _taken(type(self), field, value)
                 if taken is not value:
                     object.__setattr__(self, field.name, taken)
+        _check_together(self)
         if further is not None:
             further(self)
 
@@ -157,6 +166,17 @@ def with_settings(
             hint = f"; columns are named as documents are read: read_corpus(FILE, {name}=…) or Corpus.from_frame(data, {role}=…)"
         raise TypeError(f"'{name}' is not an option here{hint}")
     return filled
+
+
+def in_force(record: Any) -> dict[str, Any]:
+    """Return the options that a run records: those of the command line but for `log=False`.
+
+    A record that has others, or in another order, says so with `recorded`: names, each with the field or property of its value.
+    """
+    kind: type = type(record)
+    params = {name: param for name, (_, param) in _declared(kind).items()}
+    names = {name: name for name, param in params.items() if param is not None and param.log and param.command_line}
+    return {name: getattr(record, value) for name, value in getattr(record, "recorded", names).items()}
 
 
 def takes(*records: type) -> Callable[[_Function], _Function]:
@@ -261,7 +281,44 @@ def _taken(record: type, field: Field[Any], value: Any) -> Any:
             _check_number(field.name, one, param)
         elif isinstance(one, str) and param is not None and param.choices is not None and one not in param.choices:
             raise unknown_value(field.name, one, param.choices)
+        elif one == "" and param is not None and param.filled:
+            raise UsageError(f"`{field.name}` is empty; give a text, or leave it out", parameter=field.name)
     return kept
+
+
+def _check_together(record: Any) -> None:
+    """Raise UsageError for a field that is set and needs another that is not, or excludes one that is."""
+    usual = {field.name: field.default for field in fields(record)}
+    kind: type = type(record)
+    for name, param in _related(kind):
+        if not _is_set(getattr(record, name), usual[name]):
+            continue
+        if param.needs and not any(_is_met(record, need) for need in param.needs):
+            needed = " or ".join(f"`{need}`" for need in param.needs)
+            shown = f"{name}=False" if getattr(record, name) is False else name
+            raise UsageError(f"`{shown}` needs {needed}; add it, or leave `{shown}` out", parameter=name)
+        for other in param.excludes:
+            if _is_set(getattr(record, other), usual[other]):
+                raise UsageError(f"`{other}` and `{name}` do not go together; give one of them", parameter=name)
+
+
+@cache
+def _related(record: type) -> list[tuple[str, Param]]:
+    """Return the fields of a record that need others or exclude them."""
+    params = [(name, param) for name, (_, param) in _declared(record).items() if param is not None]
+    return [(name, param) for name, param in params if param.needs or param.excludes]
+
+
+def _is_met(record: Any, need: str) -> bool:
+    """Return whether a record has what one of its fields needs, such as `llm` or `method=hdbscan`."""
+    name, _, value = need.partition("=")
+    actual = getattr(record, name)
+    return str(actual) == value if value else not any(actual is nothing for nothing in (None, False, "", (), 0))
+
+
+def _is_set(value: Any, usual: Any) -> bool:
+    """Return whether a value is another than the default; what is passed for None may be a table, which compares by its cells."""
+    return value is not None if usual is None else bool(value != usual)
 
 
 def _as_kind(name: str, kinds: frozenset[Any], value: Any) -> Any:

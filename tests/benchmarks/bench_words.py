@@ -71,7 +71,7 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for method in args.methods:
-            options = WordEmbeddingOptions(method=method, min_count=MIN_COUNT).in_force()
+            options = WordEmbeddingOptions(method=method, min_count=MIN_COUNT).resolved()
             start = time.perf_counter()
             learned = learn(tokens, options, seed=42, threads=args.threads)
             seconds = time.perf_counter() - start

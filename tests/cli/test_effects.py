@@ -215,7 +215,7 @@ def test_permutations_of_numbers_and_of_content(binary: Path, tmp_path: Path) ->
         (["--of", "three"], 3, "compares two values, and 'three' has 3: a, b, c"),
         (["--of", "code"], 3, "the formula has no column 'code'"),
         ([], 2, "--permutations tests the effect of one column; name it with --of"),
-        (["--of", "party", "--prevalence", "party"], 2, "leave --prevalence out"),
+        (["--of", "party", "--prevalence", "party"], 2, "--prevalence and --permutations do not go together"),
         (["--of", "party", "--plot", "x.svg"], 2, "draws shares by value, and"),
         (["--of", "party", "--documents", "other.jsonl"], 3, "the documents differ from the documents of"),
     ],
@@ -225,4 +225,4 @@ def test_permutations_that_cannot_be(binary: Path, words: list[str], code: int, 
     assert message in run_cli("effects", binary, "--permutations", "3", *words, code=code).error()
     if words == ["--of", "three"]:
         done = run_cli("effects", binary, "--of", "party", "--documents", "other.jsonl", code=2)
-        assert "--documents are only read for --permutations" in done.error()
+        assert "--documents needs --permutations" in done.error()

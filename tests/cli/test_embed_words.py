@@ -152,14 +152,14 @@ def test_what_is_said(corpus: Path) -> None:
 
 def test_options_of_another_method_are_refused() -> None:
     with pytest.raises(UsageError, match="`x_max` has no effect with `method=sgns`; it is for glove"):
-        WordEmbeddingOptions(x_max=10.0).in_force()
+        WordEmbeddingOptions(x_max=10.0).resolved()
     with pytest.raises(UsageError, match="leaves nothing to learn from; add"):
-        WordEmbeddingOptions(negative=0).in_force()
+        WordEmbeddingOptions(negative=0).resolved()
     with pytest.raises(UsageError, match="two lengths"):
-        WordEmbeddingOptions(method="fasttext", char_ngrams="6-3").in_force()
+        WordEmbeddingOptions(method="fasttext", char_ngrams="6-3").resolved()
     with pytest.raises(UsageError, match="did you mean 'sgns'"):
-        WordEmbeddingOptions(method="sgn").in_force()
-    assert WordEmbeddingOptions(method="glove").in_force().window == 10
+        WordEmbeddingOptions(method="sgn").resolved()
+    assert WordEmbeddingOptions(method="glove").resolved().window == 10
 
 
 @pytest.mark.parametrize(

@@ -273,7 +273,7 @@ def test_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
         ([([], []), ([], None)], [], 3, "all lists of 'label' and 'prediction' are empty"),
         ([("a;b", ["a"])], [], 3, "split them with --label-sep ';', or name the columns with --label-col and --prediction-col"),
         ([(["a"], "a, b")], [], 3, "split them with --label-sep ','"),
-        ([("a", "a")], ["--label-sep", ""], 2, "--label-sep needs the text between two labels, such as ';'"),
+        ([("a", "a")], ["--label-sep", ""], 2, "--label-sep is empty"),
         ([(1, 1.5), (2, 2.5)], ["--label-sep", ";"], 2, "does not apply to numbers, which"),
         ([("a;b", {"c": 1})], ["--label-sep", ";"], 3, "'label' holds lists of labels and 'prediction' does not"),
         ([(";", " ; ")], ["--label-sep", ";"], 3, "all lists of 'label' and 'prediction' are empty"),

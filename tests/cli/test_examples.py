@@ -126,9 +126,9 @@ def test_examples_that_cannot_be_used(server: Server, examples: Path) -> None:
     with pytest.raises(UsageError, match="choose"):
         label(server, examples, choose="best")
     for settings in ({"shots": 3}, {"choose": "random"}):
-        with pytest.raises(UsageError, match="is for `examples`"):
+        with pytest.raises(UsageError, match="needs `examples`"):
             label(server, None, **settings)
-    with pytest.raises(UsageError, match="`examples` are for labels by `llm`"):
+    with pytest.raises(UsageError, match="`examples` needs `llm`"):
         nk.zero_shot(TEXTS, labels=LABELS, examples=examples)
     assert server.asked == []
     assert len(labelled_examples(["a", "a", None], ["courts", "courts", "space"], ["courts", "space"])) == 1

@@ -116,9 +116,9 @@ def test_a_protocol_without_sizes_takes_the_usual_ones(base: Path) -> None:
     [
         (["--protocol", "lecture"], "give one of majority"),
         ([*TWO, "--seeds", "2"], "leave --seeds out"),
-        ([*TWO, "--cv", "3"], "divides all documents into folds; leave"),
+        ([*TWO, "--cv", "3"], "do not go together"),
         ([*TWO, "--totals", "2"], "3 classes need at least one document each"),
-        ([*TWO, "--totals", "4", "--shots", "2"], "both set the number of training documents; keep one"),
+        ([*TWO, "--totals", "4", "--shots", "2"], "--shots and --totals do not go together"),
         ([*TWO, "--fail-under", "accuracy=0.5"], "gates"),
         ([*TWO, "--totals", "36"], "leaves no document to test on"),
     ],

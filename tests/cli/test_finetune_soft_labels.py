@@ -109,7 +109,7 @@ def test_labels_by_reliability_are_those_of_the_coders_who_agree(base: Path) -> 
         ([*CODERS, "--label-sep", ";"], "full", 2, "--annotators"),
         (["--annotators", "anna,dora"], "full", 3, "no column 'dora'"),
         (["--annotators", "anna,anna"], "full", 2, "twice"),
-        (["--annotators-by", "dawid-skene"], "full", 2, "--annotators a,b,c"),
+        (["--annotators-by", "dawid-skene"], "full", 2, "needs --annotators"),
         (CODERS, "setfit(head=differentiable)", 2, "one label a document"),
     ],
 )

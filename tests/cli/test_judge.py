@@ -343,7 +343,7 @@ def test_the_command_zero_shot(server: Server, tmp_path: Path) -> None:
 
 
 def test_options_without_a_model(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no model is named for `llm`; add one, such as `llm_model="):
+    with pytest.raises(UsageError, match="`llm` needs `llm_model`"):
         nk.zero_shot(TEXTS, labels=LABELS, llm="http://localhost/v1")
     with pytest.raises(UsageError, match="`llm=local` always gives the same answer; leave `judges` out"):
         nk.judge_task(tmp_path / "t.key.json", llm="local", llm_model="m", judges=2)

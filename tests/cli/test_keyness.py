@@ -44,8 +44,8 @@ def test_from_python_it_is_the_same_table() -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"reference": "b"}, "`reference` goes with `target`"),
-        ({"parts": "speaker"}, "`parts` goes with `target`"),
+        ({"reference": "b"}, "`reference` needs `target`"),
+        ({"parts": "speaker"}, "`parts` needs `target`"),
         ({"target": "a", "reference": "a"}, "are both 'a'"),
         ({"top_n": 0}, "`top_n` must be at least 1"),
     ],

@@ -259,7 +259,7 @@ def test_order_by_the_match(speeches: Path) -> None:
 
 
 def test_one_size_of_the_context(speeches: Path) -> None:
-    assert "keep one" in run_cli("kwic", "x", speeches, "--width", "9", "--window", "3", code=2).error()
+    assert "do not go together" in run_cli("kwic", "x", speeches, "--width", "9", "--window", "3", code=2).error()
 
 
 def test_words_of_a_column(speeches: Path) -> None:

@@ -365,7 +365,7 @@ def test_processes_change_nothing(docs: Path) -> None:
     ("options", "message"),
     [
         (["--workers", "2"], "--workers needs --scheme ad-lda"),
-        (["--scheme", "ad-lda", "--ray", "local"], "--ray needs the number of processes"),
+        (["--scheme", "ad-lda", "--ray", "local"], "--ray needs --workers"),
         (["--scheme", "adlda"], "did you mean 'ad-lda'?"),
         (["--scheme", "ad-lda", "--workers", "2", "--prototype", "2"], "--workers and --prototype do not go together"),
     ],
@@ -690,7 +690,7 @@ def test_other_similarities_of_topics(measure: str, docs: Path) -> None:
 def test_a_similarity_of_one_chain_is_refused(docs: Path) -> None:
     for command in ("lda-gibbs", "rolling-lda"):
         error = run_cli(command, docs, "--k", "3", "--similarity", "rbo", "-o", "run", code=2).error()
-        assert error == "error: --similarity compares the topics of several chains, so it needs --prototype"
+        assert "--similarity needs --prototype" in error
 
 
 def test_prototypes_with_seed_words(docs: Path) -> None:

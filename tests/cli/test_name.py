@@ -220,7 +220,7 @@ def test_a_model_on_this_machine(fitted: Path, tmp_path: Path, monkeypatch: pyte
 def test_options_that_are_none(fitted: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no source of names"):
         nk.name_topics(fitted)
-    with pytest.raises(UsageError, match="no model is named"):
+    with pytest.raises(UsageError, match="`llm` needs `llm_model`"):
         nk.name_topics(fitted, llm="http://localhost/v1")
     with pytest.raises(UsageError, match="is not an address; give one such as"):
         nk.name_topics(fitted, llm="localhost", llm_model="m", llm_cache=tmp_path)

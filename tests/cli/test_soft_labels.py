@@ -198,7 +198,7 @@ def test_labels_weighed_by_reliability_predict_better_than_votes(tmp_path: Path)
             "can learn; use one of these, or write one label per text",
         ),
         ("classify c.jsonl --annotators anna,ben --annotators-by skill", 2, "votes, dawid-skene"),
-        ("classify c.jsonl --annotators-by dawid-skene", 2, "--annotators a,b,c"),
+        ("classify c.jsonl --annotators-by dawid-skene", 2, "needs --annotators"),
         ("classify c.jsonl --annotators anna,ben --task ordinal", 2, "--annotators"),
         ("classify c.jsonl --annotators anna,dora", 3, "no column 'dora'"),
         ("classify c.jsonl --annotators anna,anna", 2, "twice"),

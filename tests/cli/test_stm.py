@@ -165,7 +165,7 @@ def test_without_content_nothing_of_it(rows: Path) -> None:
         (["--content", "gap"], 3, "'gap' has no value in 1 of 120 documents"),
         (["--content", "id"], 3, "'id' has 120 levels"),
         (["--content", "lable"], 3, "the corpus has no column 'lable'"),
-        (["--no-content-interactions"], 2, "name it with --content"),
+        (["--no-content-interactions"], 2, "needs --content"),
     ],
 )
 def test_bad_content(rows: Path, words: list[str], code: int, message: str) -> None:

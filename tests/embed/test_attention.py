@@ -104,5 +104,5 @@ def test_what_cannot_be_looked_into(bert: Path, tmp_path: Path) -> None:
         nk.attention(bert, TEXT, base="minilm")
     (tmp_path / "adapter").mkdir()
     (tmp_path / "adapter" / "adapter_config.json").write_text("{}")
-    with pytest.raises(InputError, match="holds only adapters; merge them, or name their run of nlpkit"):
+    with pytest.raises(InputError, match="holds only adapters; merge them, or name their run of `finetune"):
         nk.attention(tmp_path / "adapter", TEXT)

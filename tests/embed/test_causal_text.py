@@ -123,7 +123,7 @@ def test_the_command(gpt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert run_cli(*line, "--json").json()["texts"][0]["ended"] in (True, False)
     assert "--temperature': it must be at least 0.01" in run_cli(*line, "--temperature", 0, code=2).error()
     assert "--temperature" in run_cli(*line, "--temperature", "nan", code=2).error()
-    assert "only applies to --decode sample" in run_cli(*line, "--decode", "greedy", "--top-p", 0.5, code=2).error()
+    assert "needs --decode sample" in run_cli(*line, "--decode", "greedy", "--top-p", 0.5, code=2).error()
     assert "top-k" in run_cli(*line, "--decode", "nucleus", code=2).error()
     assert "vocabulary" in run_cli(*line, "-n").out
     run_cli("ngram-lm", write(tmp_path), "-o", "lm", "-q")

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlpkit.metrics.bootstrap import check_level, compare, compare_means, interval, mean_of, pair_mean_of, ratio_of
-from tests.refusals import refuses
+from nlpkit.metrics.bootstrap import compare, compare_means, interval, mean_of, pair_mean_of, ratio_of
 from tests.strategies import repeatable
 
 LEVEL = 0.95
@@ -134,9 +133,3 @@ def test_intervals_lie_within_the_values(values: list[float], seed: int) -> None
     found = interval(mean_of(array), ones(len(array)), level=LEVEL, seed=seed, draws=200)
     if found is not None:
         assert array.min() - 1e-9 <= found.low <= found.high <= array.max() + 1e-9
-
-
-@pytest.mark.parametrize("level", [0.0, 1.0, 95.0, -0.5])
-def test_a_level_is_between_0_and_1(level: float) -> None:
-    with refuses("ci"):
-        check_level(level)

@@ -9,7 +9,6 @@ import pytest
 
 from nlpkit.topics.neighbours import Neighbours, nearest_neighbours
 from nlpkit.topics.novelty import least_similarity, mean_similarity, similarity_without_itself
-from tests.refusals import refuses
 
 
 def similarities(n: int) -> np.ndarray:
@@ -35,12 +34,6 @@ def test_documents_without_a_topic_do_not_count() -> None:
 
 def test_no_bound() -> None:
     assert least_similarity(similarities(50), np.zeros(50, np.int32), 1.0) == -math.inf
-
-
-@pytest.mark.parametrize("quantile", [0.0, -0.1, 1.1, math.nan])
-def test_quantiles_out_of_range(quantile: float) -> None:
-    with refuses("novelty_quantile"):
-        least_similarity(similarities(9), np.zeros(9, np.int32), quantile)
 
 
 def test_false_alarms_are_as_many_as_the_quantile_says() -> None:

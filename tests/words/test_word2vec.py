@@ -68,7 +68,7 @@ def test_without_gensim(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def options(method: str, **values: object) -> WordEmbeddingOptions:
-    return WordEmbeddingOptions(method=method, **{"min_count": 1, "dimensions": 8, **values}).in_force()  # type: ignore[arg-type]
+    return WordEmbeddingOptions(method=method, **{"min_count": 1, "dimensions": 8, **values}).resolved()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("method", ["sgns", "cbow", "fasttext", "doc2vec-dm", "doc2vec-dbow"])

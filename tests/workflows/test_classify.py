@@ -120,7 +120,7 @@ def nk_options(**settings: Any) -> Any:
         (lambda: ClassifierOptions(priors="a,b").class_priors(), "priors"),
         (lambda: ClassifierReportOptions(near_duplicates=0.1), "near_duplicates"),
         (lambda: SentimentOptions(l2s_epochs="3"), "l2s_epochs"),
-        (lambda: SentimentOptions(negation=False, negation_reach=2), "negation"),
+        (lambda: SentimentOptions(negation=False, negation_reach=2), "negation_reach"),
         (lambda: SentimentOptions().names, "lexicon"),
         (lambda: nk.train_classifier(corpus(), cv=3), "cv"),
         (lambda: nk.cross_validate(corpus(), split="fold"), "test"),

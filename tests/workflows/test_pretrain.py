@@ -295,7 +295,7 @@ def test_few_windows_and_long_texts_are_told(caplog: pytest.LogCaptureFixture) -
         ({"arch": "gpt", "target_col": "title"}, TEXTS, "objective="),
         ({"size": "huge"}, TEXTS, "tiny, mini, small"),
         ({"pooling": "sum"}, TEXTS, "lasttoken"),
-        ({"holdout": 1.0}, TEXTS, "between 0 and 1"),
+        ({"holdout": 1.0}, TEXTS, "must be below 1"),
         ({"tokenizer": "no/such"}, TEXTS, "neither bpe, wordpiece, unigram nor a folder"),
     ],
 )

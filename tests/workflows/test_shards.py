@@ -248,7 +248,7 @@ def test_merged_terms_are_those_of_one_process(corpus: Path, tmp_path: Path) -> 
 
 def test_a_part_of_preprocess_is_no_table_of_documents(corpus: Path, tmp_path: Path) -> None:
     part = parts_of("preprocess", corpus, tmp_path, 2)[0]
-    with pytest.raises(InputError, match="is one part of a table; combine the parts with: nlpkit merge"):
+    with pytest.raises(InputError, match="is one part of a table; combine the parts with: `merge"):
         nk.read_corpus(part).table()
     with pytest.raises(UsageError, match="the vocabulary depends on all documents; write the part with"):
         nk.preprocess(nk.read_corpus(corpus, options=READ), shard="1/2")

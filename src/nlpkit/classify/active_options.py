@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from nlpkit.classify.options import confidence_level
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.parameters import READ, WRITTEN, Param, names_in, options
 
@@ -16,7 +15,6 @@ STRATEGIES = (*UNCERTAINTIES, RANDOM, DIVERSE, CORE_SET, BADGE)
 BY_PROBABILITIES = (*UNCERTAINTIES, BADGE)
 BY_VECTORS = (DIVERSE, CORE_SET, BADGE)
 VECTORS = ("embedding", "tfidf")
-MODELS = ("logreg", "nb")
 PICTURES = (".png", ".svg", ".html")
 
 
@@ -49,7 +47,7 @@ class ActiveOptions:
 
     model: Annotated[
         Path | None,
-        Param("Classifier to improve: a run of nlpkit classify or finetune. Without one, texts are chosen by "
+        Param("Classifier to improve: a run of `train_classifier()` or finetune. Without one, texts are chosen by "
               "diversity.", metavar="RUN"),
         READ,
     ] = None  # fmt: skip
@@ -59,6 +57,7 @@ class ActiveOptions:
             "How to choose texts: entropy, margin, least-confident, random, diverse, core-set or badge. Default: "
             "margin with a `model`, otherwise diverse.",
             metavar="NAME",
+            choices=STRATEGIES,
         ),
     ] = None
     batch_size: Annotated[int, Param("Number of texts to choose.", metavar="N", min=1)] = 20
@@ -80,6 +79,7 @@ class ActiveOptions:
             "Vectors for diverse, core-set and badge: embedding (the column if present, otherwise computed) or "
             "tfidf (from the tokens).",
             metavar="NAME",
+            choices=VECTORS,
         ),
     ] = "embedding"
     page: Annotated[
@@ -93,24 +93,18 @@ class ActiveOptions:
     ] = None
     labels: Annotated[
         str | tuple[str, ...] | None,
-        Param("Labels offered on the page. Default: the classes of the `model`.", metavar="NAME,…"),
+        Param("Labels offered on the page. Default: the classes of the `model`.", metavar="NAME,…", needs=("page",)),
     ] = None
 
     def __post_init__(self) -> None:
         """Check what can be checked without documents."""
-        by = check_strategy(self.strategy)
-        if self.vectors not in VECTORS:
-            raise unknown_value("vectors", self.vectors, VECTORS)
+        by = self.strategy
         if by in BY_PROBABILITIES and self.model is None:
             raise UsageError(
                 f"`by={by}` needs a classifier: name its run with `model`, or start with `by=diverse`",
                 parameter="by",
             )
         names = self.label_names()
-        if self.page is None and names:
-            raise UsageError(
-                "`labels` are the choices on the `page`; add `page`, or leave `labels` out", parameter="labels"
-            )
         if self.page is not None and self.model is None and not names:
             raise UsageError(
                 "the page needs labels to choose from. Without a `model`, name them: `labels=sports,politics`",
@@ -158,7 +152,9 @@ class ActiveCurveOptions:
     test_share: Annotated[
         float, Param("Share of the documents used to score the classifiers.", metavar="SHARE", above=0, below=1)
     ] = 0.3
-    model: Annotated[str, Param("Classifier on the vectors: logreg, or nb (tfidf only).", metavar="NAME")] = "logreg"
+    model: Annotated[
+        str, Param("Classifier on the vectors: logreg, or nb (tfidf only).", metavar="NAME", choices=("logreg", "nb"))
+    ] = "logreg"
     cost: Annotated[
         float, Param("Inverse regularisation of logreg: higher = weaker.", ("cost", "C"), metavar="N", above=0)
     ] = 10.0
@@ -167,10 +163,12 @@ class ActiveCurveOptions:
         Param(
             "Vectors of the texts: embedding (the column if present, otherwise computed) or tfidf (from the tokens).",
             metavar="NAME",
+            choices=VECTORS,
         ),
     ] = "embedding"
     ci: Annotated[
-        float, Param("Confidence level of the intervals over repetitions; 0 = no intervals.", metavar="LEVEL")
+        float,
+        Param("Confidence level of the intervals over repetitions; 0 = no intervals.", metavar="LEVEL", min=0, below=1),
     ] = 0.95
     plot: Annotated[
         Path | None, Param("Picture of the learning curves (.png, .svg or .html).", metavar="FILE"), WRITTEN
@@ -179,9 +177,6 @@ class ActiveCurveOptions:
     def __post_init__(self) -> None:
         """Check what can be checked without documents."""
         self.strategies()
-        for name, known in (("model", MODELS), ("vectors", VECTORS)):
-            if getattr(self, name) not in known:
-                raise unknown_value(name, getattr(self, name), known)
         if self.model == "nb" and self.vectors == "embedding":
             raise UsageError(
                 "`model=nb` does not accept negative numbers, and embeddings have them; add `vectors=tfidf`",
@@ -189,7 +184,6 @@ class ActiveCurveOptions:
             )
         if self.plot is not None and self.plot.suffix.lower() not in PICTURES:
             raise UsageError(f"`plot={self.plot}`: a picture is one of {' '.join(PICTURES)}", parameter="plot")
-        confidence_level(self.ci)
 
     def strategies(self) -> tuple[str, ...]:
         """Return the strategies, random choice among them."""

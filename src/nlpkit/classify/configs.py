@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from typing import Any
 
 from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.features import VectorizerOptions
@@ -60,32 +61,9 @@ def config_of(
     auto = options.model == "auto"
     kind = OF_TASK.get(options.task) or ("logreg" if auto else options.model)
     usual = ClassifierOptions()
-    sees, table = (
-        seen_features(options),
-        {"hand_features": options.hand_features, "feature_cols": options.feature_columns},
-    )
+    sees, table = seen_features(options), _of_table(options)
     if sees != "words":
-        noun = "embeddings" if sees == "embedding" else "columns"
-        why = f"is about words, and this model sees {noun}; leave it out, or use `on=words`"
-        _refuse({"select": options.select}, why)
-        if sees == "embedding":
-            _refuse(
-                table,
-                "goes with words or stands alone, and this model sees embeddings; leave it out, or use `on=words`",
-            )
-        elif not any(table.values()):
-            raise UsageError(
-                "`on=columns` needs feature columns; name them with `feature_cols`", parameter="feature_cols"
-            )
-        if weights != WeightOptions():
-            raise UsageError(f"`scheme` and the other weights: each {why}", parameter="scheme")
-        if changed_words:
-            raise UsageError(f"options for words: this model uses {noun}; leave them out, or use `on=words`")
-        if kind in COUNTS:
-            able = "logreg, svm, knn, centroid, mlp or kan" if sees == "embedding" else "logreg or svm"
-            raise UsageError(f"`model={kind}` counts words and cannot use {noun}; use {able}", parameter="model")
-        if sees == "columns" and kind not in LINEAR:
-            raise UsageError(f"`on=columns`: {kind} only uses embeddings; use logreg or svm", parameter="on")
+        _refuse_words(options, weights, kind, sees, changed_words=changed_words)
     if kind not in COUNTS:
         naive_bayes = {
             "alpha": options.values("alpha") != usual.values("alpha"),
@@ -138,6 +116,36 @@ def config_of(
         kind, model, vectorizer, None, has_hand, options.calibration, search, wanted,
         bool(options.feature_columns),
     )  # fmt: skip
+
+
+def _of_table(options: ClassifierOptions) -> dict[str, Any]:
+    """Return the options of features beside the words."""
+    return {"hand_features": options.hand_features, "feature_cols": options.feature_columns}
+
+
+def _refuse_words(
+    options: ClassifierOptions, weights: WeightOptions, kind: str, sees: str, *, changed_words: bool
+) -> None:
+    """Refuse what is about words for a model that sees embeddings or columns. Raises UsageError."""
+    noun = "embeddings" if sees == "embedding" else "columns"
+    why = f"is about words, and this model sees {noun}; leave it out, or use `on=words`"
+    _refuse({"select": options.select}, why)
+    if sees == "embedding":
+        _refuse(
+            _of_table(options),
+            "goes with words or stands alone, and this model sees embeddings; leave it out, or use `on=words`",
+        )
+    elif not any(_of_table(options).values()):
+        raise UsageError("`on=columns` needs feature columns; name them with `feature_cols`", parameter="feature_cols")
+    if weights != WeightOptions():
+        raise UsageError(f"`scheme` and the other weights: each {why}", parameter="scheme")
+    if changed_words:
+        raise UsageError(f"options for words: this model uses {noun}; leave them out, or use `on=words`")
+    if kind in COUNTS:
+        able = "logreg, svm, knn, centroid, mlp or kan" if sees == "embedding" else "logreg or svm"
+        raise UsageError(f"`model={kind}` counts words and cannot use {noun}; use {able}", parameter="model")
+    if sees == "columns" and kind not in LINEAR:
+        raise UsageError(f"`on=columns`: {kind} only uses embeddings; use logreg or svm", parameter="on")
 
 
 def _refuse_by_task(options: ClassifierOptions) -> None:

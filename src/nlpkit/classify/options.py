@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.search import values_of
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.evaluation.options import VOTES, AnnotatorsBy, check_annotators_by
+from nlpkit.evaluation.options import VOTES, AnnotatorsBy
 from nlpkit.parameters import READ, READ_LIST, Param, names_in, options
 from nlpkit.text.options import TextOptions
 
@@ -34,13 +34,6 @@ def check_near_duplicates(similarity: float) -> None:
         )
 
 
-def confidence_level(ci: float) -> float | None:
-    """Return the level of intervals, None for none. Raises UsageError when it is none."""
-    from nlpkit.metrics.bootstrap import check_level
-
-    return None if ci == 0 else check_level(ci)
-
-
 @options
 class SplitOptions:
     """Options that choose the documents the model learns from and those it is scored on."""
@@ -56,6 +49,7 @@ class SplitOptions:
         Param(
             "Column with the values train and test. COL=VALUE uses the rows with that value as the test.",
             metavar="COL[=VALUE]",
+            excludes=("test",),
         ),
     ] = None
     cv: Annotated[
@@ -65,6 +59,7 @@ class SplitOptions:
             ("cv", "folds"),
             metavar="K",
             min=2,
+            excludes=("test", "split"),
         ),
     ] = None
     groups: Annotated[
@@ -73,6 +68,7 @@ class SplitOptions:
             "Column such as the author or date:month. Documents with the same value stay in the same "
             "cross-validation fold.",
             metavar="COL",
+            excludes=("test", "split"),
         ),
     ] = None
     label_sep: Annotated[
@@ -80,19 +76,9 @@ class SplitOptions:
         Param(
             "Separator of several labels in one cell, such as ';'. A column of lists needs none.",
             metavar="TEXT",
+            filled=True,
         ),
     ] = None
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for options that contradict each other."""
-        tests = [name for name in ("test", "split", "cv") if getattr(self, name) is not None]
-        if len(tests) > 1:
-            named = " and ".join(f"`{name}`" for name in tests)
-            raise UsageError(f"{named} each choose the test documents; keep one", parameter=tests[1])
-        if self.groups is not None and (self.test is not None or self.split is not None):
-            raise UsageError("`groups` only applies to the folds of `cv`; leave it out", parameter="groups")
-        if self.label_sep == "":
-            raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
 
 
 @options
@@ -106,6 +92,7 @@ class ClassifierOptions:
         Param(
             "Kind of labels: classes, regression (numbers, ridge regression) or ordinal (ordered classes, a "
             "logistic regression at each step). auto means classes.",
+            choices=TASKS,
         ),
     ] = "auto"
     order: Annotated[
@@ -129,12 +116,13 @@ class ClassifierOptions:
             "Features of a text: words, embedding, or columns (only `feature_cols` and `hand_features`). Default: "
             "embedding for knn, centroid, mlp and kan, otherwise words.",
             metavar="words|embedding|columns",
+            choices=("words", "embedding", "columns"),
         ),
     ] = None
     select: Annotated[
         str | None,
         Param(
-            "Keep the N words (or a share such as 0.1) that separate the classes best, by a score of nlpkit tfidf: "
+            "Keep the N words (or a share such as 0.1) that separate the classes best, by a score of `tfidf()`: "
             "chi2:5000.",
             metavar="SCORE:N",
         ),
@@ -177,6 +165,7 @@ class ClassifierOptions:
             "Class weights: none, or balanced (all classes count equally in training and in `calibrate`). auto: "
             "balanced for logreg if a class has few documents.",
             metavar="auto|none|balanced",
+            choices=("auto", "none", "balanced"),
         ),
     ] = "auto"
     calibrate: Annotated[
@@ -185,6 +174,7 @@ class ClassifierOptions:
             "Calibrate probabilities by cross-validation within the training documents: none, sigmoid, isotonic or "
             "temperature.",
             metavar="METHOD",
+            choices=CALIBRATIONS,
         ),
     ] = "none"
     threshold: Annotated[
@@ -248,22 +238,14 @@ class ClassifierOptions:
 
     def __post_init__(self) -> None:
         """Raise UsageError for invalid values."""
-        for name, known in (
-            ("task", TASKS),
-            ("model", MODELS),
-            ("on", ("words", "embedding", "columns")),
-            ("class_weight", ("auto", "none", "balanced")),
-            ("calibrate", CALIBRATIONS),
-        ):
-            value = getattr(self, name)
-            if value is not None and value not in known:
-                run = "; a run of nlpkit classify predicts with: nlpkit predict RUN INPUT" if name == "model" else ""
-                raise unknown_value(name, value, known, run)
-        check_annotators_by(self.annotators_by, self.annotators)
+        if self.model not in MODELS:
+            raise unknown_value(
+                "model", self.model, MODELS, "; a run of `train_classifier()` predicts with: `predict(RUN, INPUT)`"
+            )
         if self.coders() and (self.model not in SOFT or self.task not in ("auto", "classes") or self.rules is not None):
             raise UsageError(
                 f"`annotators` give soft labels, which only {', '.join(SOFT)} can learn; use one of these, or write "
-                "one label per text with nlpkit annotate majority",
+                "one label per text with `majority()`",
                 parameter="annotators",
             )
         self.values("cost")
@@ -382,16 +364,15 @@ class ClassifierReportOptions:
             metavar="S",
         ),
     ] = 0.9
-    ci: Annotated[float, Param("Confidence level of the intervals of scores; 0 = no intervals.", metavar="LEVEL")] = (
-        0.95
-    )
+    ci: Annotated[
+        float, Param("Confidence level of the intervals of scores; 0 = no intervals.", metavar="LEVEL", min=0, below=1)
+    ] = 0.95
 
     def __post_init__(self) -> None:
         """Raise UsageError for invalid values."""
         check_near_duplicates(self.near_duplicates)
-        confidence_level(self.ci)
 
     @property
     def level(self) -> float | None:
         """Level of the intervals, None for none."""
-        return confidence_level(self.ci)
+        return self.ci or None

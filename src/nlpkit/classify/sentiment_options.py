@@ -6,8 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from nlpkit.classify.options import confidence_level
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import UsageError
 from nlpkit.parameters import READ_LIST, Param, options
 from nlpkit.text.options import TextOptions
 
@@ -45,7 +44,11 @@ class SentimentOptions:
     ] = None
     lexicon_score: Annotated[
         str,
-        Param("Score of a text: sum or mean of its weights, or polarity (P - N) / (P + N).", metavar="NAME"),
+        Param(
+            "Score of a text: sum or mean of its weights, or polarity (P - N) / (P + N).",
+            metavar="NAME",
+            choices=SCORES,
+        ),
     ] = "sum"
     negation: Annotated[
         bool,
@@ -53,11 +56,19 @@ class SentimentOptions:
     ] = True
     negations: Annotated[
         Path | None,
-        Param("File with negation words, one per line. Default: lists for en and de.", metavar="FILE"),
+        Param(
+            "File with negation words, one per line. Default: lists for en and de.", metavar="FILE", needs=("negation",)
+        ),
     ] = None
     negation_reach: Annotated[
         int | None,
-        Param("Maximum number of words after a negation whose weights are reversed.", metavar="N", min=1),
+        Param(
+            "Maximum number of words after a negation whose weights are reversed.",
+            metavar="N",
+            min=1,
+            needs=("negation",),
+            excludes=("lex2sent",),
+        ),
     ] = None
     neutral: Annotated[
         float | None,
@@ -65,7 +76,11 @@ class SentimentOptions:
     ] = None
     zero: Annotated[
         str,
-        Param("Class of a score of 0 if there are only two classes.", metavar="positive|negative"),
+        Param(
+            "Class of a score of 0 if there are only two classes.",
+            metavar="positive|negative",
+            choices=("positive", "negative"),
+        ),
     ] = "positive"
     classes: Annotated[
         str | tuple[str, ...] | None,
@@ -88,16 +103,20 @@ class SentimentOptions:
             metavar="B",
             min=1,
             panel="Lex2Sent",
+            needs=("lex2sent",),
         ),
     ] = None
     l2s_epochs: Annotated[
-        str | tuple[int, ...], Param("Epochs of the Lex2Sent models.", metavar="N,…", panel="Lex2Sent")
+        str | tuple[int, ...],
+        Param("Epochs of the Lex2Sent models.", metavar="N,…", panel="Lex2Sent", needs=("lex2sent",)),
     ] = "5,10,15"
     l2s_windows: Annotated[
-        str | tuple[int, ...], Param("Window sizes of the Lex2Sent models, in words.", metavar="N,…", panel="Lex2Sent")
+        str | tuple[int, ...],
+        Param("Window sizes of the Lex2Sent models, in words.", metavar="N,…", panel="Lex2Sent", needs=("lex2sent",)),
     ] = "5,10,15"
     l2s_sizes: Annotated[
-        str | tuple[int, ...], Param("Dimensions of the Lex2Sent models.", metavar="N,…", panel="Lex2Sent")
+        str | tuple[int, ...],
+        Param("Dimensions of the Lex2Sent models.", metavar="N,…", panel="Lex2Sent", needs=("lex2sent",)),
     ] = "64,128,256"
     l2s_resampling: Annotated[
         str,
@@ -106,43 +125,23 @@ class SentimentOptions:
             "or none.",
             metavar="NAME",
             panel="Lex2Sent",
+            choices=RESAMPLINGS,
+            needs=("lex2sent",),
         ),
     ] = "bootstrap"
     l2s_min_count: Annotated[
-        int, Param("Minimum number of occurrences of a word in Lex2Sent.", min=1, panel="Lex2Sent")
+        int, Param("Minimum number of occurrences of a word in Lex2Sent.", min=1, panel="Lex2Sent", needs=("lex2sent",))
     ] = 5
-    ci: Annotated[float, Param("Confidence level of the intervals of scores; 0 = no intervals.", metavar="LEVEL")] = (
-        0.95
-    )
+    ci: Annotated[
+        float, Param("Confidence level of the intervals of scores; 0 = no intervals.", metavar="LEVEL", min=0, below=1)
+    ] = 0.95
 
     def __post_init__(self) -> None:
         """Raise UsageError for invalid values, and for options that contradict each other or have no effect."""
-        for name, known in (
-            ("lexicon_score", SCORES),
-            ("l2s_resampling", RESAMPLINGS),
-            ("zero", ("positive", "negative")),
-        ):
-            if getattr(self, name) not in known:
-                raise unknown_value(name, getattr(self, name), known)
-        confidence_level(self.ci)
-        if not self.negation and (self.negations is not None or self.negation_reach is not None):
+        if self.lex2sent and self.lexicon_score != "sum":
             raise UsageError(
-                "`negation=False` turns `negations` and `negation_reach` off; leave one out",
-                parameter="negation",
+                "`lexicon_score`: Lex2Sent does not use it; leave it out, or leave out `lex2sent`", parameter="lex2sent"
             )
-        adds_weights = {"lexicon_score": self.lexicon_score != "sum", "negation_reach": self.negation_reach is not None}
-        unused = [f"`{name}`" for name, changed in adds_weights.items() if changed]
-        if self.lex2sent and unused:
-            raise UsageError(
-                f"{', '.join(unused)}: Lex2Sent does not use it; leave it out, or leave out `lex2sent`",
-                parameter="lex2sent",
-            )
-        if not self.lex2sent:
-            names = ("l2s_resamples", "l2s_epochs", "l2s_windows", "l2s_sizes", "l2s_resampling", "l2s_min_count")
-            usual = {name: type(self).__dataclass_fields__[name].default for name in names}
-            changed = [name for name in names if getattr(self, name) != usual[name]]
-            if changed:
-                raise UsageError(f"`{changed[0]}` belongs to `lex2sent`; add it", parameter=changed[0])
 
     @property
     def names(self) -> str:

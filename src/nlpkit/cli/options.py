@@ -353,7 +353,8 @@ def _parameter(name: str, default: Any, annotation: Any, panel: str = "") -> ins
 
 def _params(record: Any, hints: Mapping[str, Any]) -> list[Any]:
     """Return the fields of a record that are options; the others are for Python alone."""
-    return [field for field in fields(record) if hasattr(hints[field.name], "__metadata__")]
+    marks = {field.name: getattr(hints[field.name], "__metadata__", ()) for field in fields(record)}
+    return [field for field in fields(record) if any(getattr(mark, "command_line", True) for mark in marks[field.name])]
 
 
 def _spelling(parameter: inspect.Parameter) -> tuple[str, tuple[str, str]]:

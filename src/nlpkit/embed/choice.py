@@ -66,8 +66,8 @@ def choose_engine(
     static = static_folder(path)
     if static is None and engine == "static":
         raise UsageError(
-            f"`engine=static`: {path} is not a static encoder; nlpkit sbert-embed and nlpkit bertopic tune one on "
-            "their documents; nlpkit train-encoder `objective=static` makes one for all commands",
+            f"`engine=static`: {path} is not a static encoder; `embed()` and `fit_bertopic()` tune one on "
+            "their documents; `train_encoder(objective=static)` makes one for all commands",
             parameter="engine",
         )
     if static is not None:

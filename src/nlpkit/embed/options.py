@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import UsageError
 from nlpkit.parameters import FOLDER_WRITTEN, READ, Param, options
 
 if TYPE_CHECKING:
@@ -153,7 +153,6 @@ class SbertOptions(EncoderOptions):
 
 
 METHODS = ("sbert", "doc2vec", "mean-words")
-DTYPES = ("float32", "float16", "int8", "binary")
 
 
 @options
@@ -168,6 +167,7 @@ class DocumentMethodOptions:
             "Method: sbert, mean-words (mean of the word vectors in `vectors`), or doc2vec. doc2vec learns from "
             "these documents; with `vectors` RUN it uses the document vectors of that run.",
             metavar="METHOD",
+            choices=METHODS,
         ),
     ] = "sbert"
     vectors: Annotated[
@@ -176,6 +176,7 @@ class DocumentMethodOptions:
             "Word vectors for mean-words (run of embed-words or a file), or a doc2vec run that contains these "
             "documents.",
             metavar="VECTORS",
+            needs=("method=mean-words", "method=doc2vec"),
         ),
         READ,
     ] = None
@@ -185,6 +186,7 @@ class DocumentMethodOptions:
             "How to store numbers: float32, float16, int8, or binary (one bit each). int8 and binary keep "
             "directions only, not lengths.",
             metavar="TYPE",
+            choices=("float32", "float16", "int8", "binary"),
         ),
     ] = "float32"
 
@@ -195,8 +197,6 @@ class DocumentMethodOptions:
             UsageError: an unknown method or type, mean-words without vectors, sbert with them, an encoder for another method, a type
                 that has no length for vectors that are not normalised, one that has no zero for the vectors of words.
         """
-        if self.dtype not in DTYPES:
-            raise unknown_value("dtype", self.dtype, DTYPES)
         if self.dtype in ("int8", "binary") and not normalize:
             raise UsageError(
                 f"`dtype={self.dtype}` keeps the directions of vectors but not their lengths; leave "
@@ -206,12 +206,8 @@ class DocumentMethodOptions:
             raise UsageError(
                 "`dtype=binary` cannot store a vector of zeros, which a document without known words needs; use int8"
             )
-        if self.method not in METHODS:
-            raise unknown_value("method", self.method, METHODS)
         if self.method == "mean-words" and self.vectors is None:
             raise UsageError("`method=mean-words` needs word vectors: give `vectors`", parameter="vectors")
-        if self.method == "sbert" and self.vectors is not None:
-            raise UsageError("`vectors` needs `method=mean-words` or `method=doc2vec`", parameter="vectors")
         if self.method != "sbert" and (encoder.name != DEFAULT_ENCODER or len(encoder.requested()) > 1):
             raise UsageError(
                 f"{', '.join(encoder.requested())}: only for `method=sbert`, not {self.method}", parameter="method"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, cast
 
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import UsageError
 from nlpkit.lm.chat_options import LOCAL, LlmOptions
 from nlpkit.parameters import MOST, READ, WRITTEN, Param, names_in, options
 
-COMPATS = ("gensim", "octis", "tomotopy", "palmetto")
 ENCODER = "encoder"  # the value of `vectors` that stands for a sentence encoder
 DEFINITION, TARGETS = "Definition of scores", "Targets"
 VOTES, DAWID_SKENE = "votes", "dawid-skene"
@@ -20,20 +19,11 @@ AnnotatorsBy = Annotated[
         "How to combine the labels of `annotators`: votes (shares), or dawid-skene (probabilities of the true "
         "label; reliable coders count more).",
         metavar="votes|dawid-skene",
+        choices=LABELLINGS,
+        needs=("annotators",),
     ),
 ]
 _FLAGS = ("npmi", "pmi", "umass", "c_v", "c_p", "diversity", "perplexity")
-
-
-def check_annotators_by(by: str, annotators: object) -> None:
-    """Raise UsageError for an unknown way to read the labels of several coders, or one without their columns."""
-    if by not in LABELLINGS:
-        raise unknown_value("annotators_by", by, LABELLINGS)
-    if by != VOTES and annotators is None:
-        raise UsageError(
-            "`annotators_by` combines the labels of several coders; name their columns: `annotators=a,b,c`",
-            parameter="annotators_by",
-        )
 
 
 @options
@@ -42,13 +32,11 @@ class IntervalOptions:
 
     PANEL: ClassVar[str] = "Scores"
 
-    ci: Annotated[float, Param("Confidence level of the intervals; 0 = no intervals.")] = 0.95
+    ci: Annotated[float, Param("Confidence level of the intervals; 0 = no intervals.", min=0, below=1)] = 0.95
 
     def level(self) -> float | None:
-        """Return the level, None for no intervals. Raises UsageError when it is none."""
-        from nlpkit.metrics.bootstrap import check_level
-
-        return None if self.ci == 0 else check_level(self.ci)
+        """Return the level, None for no intervals."""
+        return self.ci or None
 
 
 @options
@@ -81,7 +69,11 @@ class EvaluationOptions(IntervalOptions):
     perplexity: Annotated[bool, Param("Compute the perplexity of the documents in `heldout`.")] = False
     stability: Annotated[bool, Param("Measure how well the topics of several models agree.")] = False
     ci_over: Annotated[
-        str, Param("Intervals of coherence over topics (another sample of topics) or documents (another corpus).")
+        str,
+        Param(
+            "Intervals of coherence over topics (another sample of topics) or documents (another corpus).",
+            choices=("topics", "documents"),
+        ),
     ] = "topics"
     window: Annotated[
         int | str,
@@ -100,11 +92,20 @@ class EvaluationOptions(IntervalOptions):
     ] = "10"
     compat: Annotated[
         str | None,
-        Param("Compute coherence as another program does: gensim, octis, tomotopy, palmetto.", panel=DEFINITION),
+        Param(
+            "Compute coherence as another program does: gensim, octis, tomotopy, palmetto.",
+            panel=DEFINITION,
+            choices=("gensim", "octis", "tomotopy", "palmetto"),
+        ),
     ] = None
     absent: Annotated[
         str,
-        Param("Top words missing from the reference: worst (count as never co-occurring) or skip.", panel=DEFINITION),
+        Param(
+            "Top words missing from the reference: worst (count as never co-occurring) or skip.",
+            panel=DEFINITION,
+            choices=("worst", "skip"),
+            excludes=("compat",),
+        ),
     ] = "worst"
     vectors: Annotated[
         str | None,
@@ -115,9 +116,14 @@ class EvaluationOptions(IntervalOptions):
         ),
         READ,
     ] = None
-    method: Annotated[str, Param("Estimator of perplexity: completion or left-to-right.", panel=DEFINITION)] = (
-        "completion"
-    )
+    method: Annotated[
+        str,
+        Param(
+            "Estimator of perplexity: completion or left-to-right.",
+            panel=DEFINITION,
+            choices=("completion", "left-to-right"),
+        ),
+    ] = "completion"
     particles: Annotated[int, Param("Number of particles of the left-to-right estimator.", min=1, panel=DEFINITION)] = (
         100
     )
@@ -162,26 +168,11 @@ class EvaluationOptions(IntervalOptions):
     topic_col: Annotated[str, Param("Column with the topic or cluster.", panel=TARGETS)] = "topic"
     label_sep: Annotated[
         str | None,
-        Param("Separator of several labels in one cell, such as ';'.", metavar="TEXT", panel=TARGETS),
+        Param("Separator of several labels in one cell, such as ';'.", metavar="TEXT", panel=TARGETS, filled=True),
     ] = None
 
     def __post_init__(self) -> None:
         """Refuse values that are not possible, but for names of metrics."""
-        if self.compat is not None and self.compat not in COMPATS:
-            raise unknown_value("compat", self.compat, COMPATS)
-        if self.absent not in ("worst", "skip"):
-            raise unknown_value("absent", self.absent, ("worst", "skip"))
-        if self.method not in ("completion", "left-to-right"):
-            raise unknown_value("method", self.method, ("completion", "left-to-right"))
-        if self.compat is not None and self.absent != "worst":
-            raise UsageError(
-                "`absent` is an option of nlpkit's own coherence, and `compat` follows another program; leave one out",
-                parameter="absent",
-            )
-        if self.ci_over not in ("topics", "documents"):
-            raise unknown_value("ci_over", self.ci_over, ("topics", "documents"))
-        if self.label_sep == "":
-            raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
         self.window_size()
         self.depths()
 
@@ -339,7 +330,6 @@ class JudgeOptions(LlmOptions):
         """Check that there is a model that can be what is wanted."""
         if self.llm is None:
             raise UsageError("no language model is named; add `llm=URL` and `llm_model`", parameter="llm")
-        LlmOptions.__post_init__(self)
         if self.llm == LOCAL and self.judges > 1:
             raise UsageError("`llm=local` always gives the same answer; leave `judges` out", parameter="judges")
 

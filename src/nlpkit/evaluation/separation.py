@@ -47,7 +47,7 @@ def add_separation(
             separation = dbcv(points.rows, points.topics, seed=uncertainty.seed)
             parameters["metric"] = "euclidean"
         else:
-            why = "it needs embeddings: `reference=DOCS` with a column embedding (nlpkit sbert-embed)"
+            why = "it needs embeddings: `reference=DOCS` with a column embedding (`embed()`)"
             result.add(Score(METRICS[name], None, "documents", 0, why=why))
             continue
         values = np.full(K, np.nan)

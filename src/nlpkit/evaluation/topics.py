@@ -215,6 +215,6 @@ def compare_topics(
         if len(seen) > 1:
             reporting.warn(
                 "the targets use different corpora, or the same corpus with other tokens, so their coherences "
-                "cannot be compared; give one `reference` with a column tokens (nlpkit preprocess)"
+                "cannot be compared; give one `reference` with a column tokens (`preprocess()`)"
             )
     return out

@@ -150,8 +150,8 @@ def sept_folder(path: str) -> Path:
     )
     if folder is None:
         raise UsageError(
-            f"adasent(sept={path}): no peft adapter found (a folder with adapter_config.json); train one: nlpkit "
-            "train-encoder PAIRS `objective=mnrl` `method=lora`",
+            f"adasent(sept={path}): no peft adapter found (a folder with adapter_config.json); train one: "
+            "`train_encoder(PAIRS, objective=mnrl, method=lora)`",
             parameter="method",
         )
     try:

@@ -171,7 +171,7 @@ def load_prompt(
     if network.head_is_new:
         raise MissingError(
             f"the model in {folder} has no head that predicts masked words; give a masked language model, or train one with "
-            "nlpkit train-encoder `objective=mlm`",
+            "`train_encoder(objective=mlm)`",
             parameter="model",
         )
     before, after = (part.replace("[MASK]", network.tokenizer.mask_token) for part in pattern)

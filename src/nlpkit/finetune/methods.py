@@ -57,7 +57,7 @@ KINDS: dict[str, MethodKind] = {
 }
 ELSEWHERE: dict[str, str] = {
     "qlora": "lora on a base of 4 bits: `method=lora` with `quantize=nf4`",
-    "dpo": "an objective of nlpkit train-encoder, for causal language models",
+    "dpo": "an objective of `train_encoder()`, for causal language models",
 }
 ALIASES = {
     "adapter": "pfeiffer",

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from nlpkit.embed.options import DEFAULT_ENCODER
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.evaluation.options import VOTES, AnnotatorsBy, check_annotators_by
+from nlpkit.errors import UsageError
+from nlpkit.evaluation.options import VOTES, AnnotatorsBy
 from nlpkit.finetune.quantization import CODES, Quantization
 from nlpkit.parameters import FOLDER_WRITTEN, READ, Param, names_in, options
 
@@ -34,32 +34,24 @@ class HeldOutOptions:
     PANEL: ClassVar[str] = "Data"
 
     test: Annotated[Path | Any | None, Param("Labelled documents to score the model on.", metavar="FILE")] = None
-    dev: Annotated[Path | Any | None, Param("Labelled documents that decide when training stops.", metavar="FILE")] = (
-        None
-    )
-    split: Annotated[str | None, Param("Column with the values train, dev and test.", metavar="COL")] = None
+    dev: Annotated[
+        Path | Any | None,
+        Param("Labelled documents that decide when training stops.", metavar="FILE", excludes=("split",)),
+    ] = None
+    split: Annotated[
+        str | None, Param("Column with the values train, dev and test.", metavar="COL", excludes=("test",))
+    ] = None
     holdout: Annotated[
         float,
         Param(
             "Share of documents held out for testing if no other test is chosen.",
             metavar="SHARE",
+            above=0,
+            below=1,
+            excludes=("test", "split"),
         ),
     ] = 0.2
     pair_col: Annotated[str | None, Param("Column with the second text of sentence pairs.", metavar="COL")] = None
-
-    def check(self) -> None:
-        """Raise UsageError for options that contradict each other."""
-        sources = self.scored_on()
-        if len(sources) > 1:
-            raise UsageError(f"{' and '.join(sources)} each choose the test documents; keep one")
-        if self.split is not None and self.dev is not None:
-            raise UsageError("`split` and `dev` both choose the dev documents; keep one", parameter="dev")
-        if not 0 < self.holdout < 1:
-            raise UsageError(f"`holdout={self.holdout:g}`: a share between 0 and 1 is needed", parameter="holdout")
-        if sources and self.holdout != HeldOutOptions().holdout:
-            raise UsageError(
-                f"{sources[0]} already chooses the test documents; leave `holdout` out", parameter="holdout"
-            )
 
     def scored_on(self) -> list[str]:
         """Return the options that say what the model is scored on, as messages name them."""
@@ -79,7 +71,15 @@ class HeldOutOptions:
 class DatasetOptions(HeldOutOptions):
     """Documents that are learned from, their labels, and the documents the model is scored on."""
 
-    cv: Annotated[int | None, Param("Number of cross-validation folds.", metavar="K", min=2)] = None
+    cv: Annotated[
+        int | None,
+        Param(
+            "Number of cross-validation folds.",
+            metavar="K",
+            min=2,
+            excludes=("test", "split", "dev", "shots", "totals", "holdout"),
+        ),
+    ] = None
     shots: Annotated[
         Shots,
         Param("Number of training documents per class. A list such as 8,64,all is compared.", metavar="N,…"),
@@ -89,13 +89,15 @@ class DatasetOptions(HeldOutOptions):
         Param(
             "Total number of training documents, with the classes in proportion. A list such as 10,100 is compared.",
             metavar="N,…",
+            excludes=("shots",),
         ),
     ] = None
     task: Annotated[
         str,
         Param(
             "Kind of labels: classes, labels (several per document), ordinal (ordered classes), regression, words "
-            "(a label for each word) or answers (to the question in `pair_col`). auto looks at the labels."
+            "(a label for each word) or answers (to the question in `pair_col`). auto looks at the labels.",
+            choices=TASKS,
         ),
     ] = "auto"
     order: Annotated[
@@ -103,6 +105,7 @@ class DatasetOptions(HeldOutOptions):
         Param(
             "All labels of `task=ordinal` from lowest to highest, such as bad,ok,good. Numbers need no order.",
             metavar="LABEL,…",
+            needs=("task=ordinal",),
         ),
     ] = None
     annotators: Annotated[
@@ -124,19 +127,28 @@ class DatasetOptions(HeldOutOptions):
     ] = DEFAULT_WORDS
     context: Annotated[
         int,
-        Param("Number of documents before and after each document that the model also reads.", metavar="N", min=0),
+        Param(
+            "Number of documents before and after each document that the model also reads.",
+            metavar="N",
+            min=0,
+            excludes=("pair_col",),
+        ),
     ] = 0
     context_by: Annotated[
-        str | None, Param("Column whose change ends the context (such as a dialogue number).", metavar="COL")
+        str | None,
+        Param("Column whose change ends the context (such as a dialogue number).", metavar="COL", needs=("context",)),
     ] = None
     answer_start_col: Annotated[
         str | None,
         Param(
             "Column with the character position at which the answer starts, from 0. Default: its first occurrence.",
             metavar="COL",
+            needs=("task=answers",),
         ),
     ] = None
-    answer_tokens: Annotated[int, Param("Maximum number of tokens of an answer.", metavar="N", min=1)] = 30
+    answer_tokens: Annotated[
+        int, Param("Maximum number of tokens of an answer.", metavar="N", min=1, needs=("task=answers",))
+    ] = 30
     overlap: Annotated[
         int,
         Param(
@@ -150,6 +162,7 @@ class DatasetOptions(HeldOutOptions):
         Param(
             "Separator of several labels in one cell, such as ';'. A column of lists needs none.",
             metavar="TEXT",
+            filled=True,
         ),
     ] = None
     near_duplicates: Annotated[
@@ -161,52 +174,24 @@ class DatasetOptions(HeldOutOptions):
         ),
     ] = 0.9
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Raise UsageError for options that contradict each other."""
-        HeldOutOptions.check(self)
-        if self.shots is not None and self.totals is not None:
-            raise UsageError(
-                "`shots` and `totals` both set the number of training documents; keep one", parameter="totals"
-            )
-        if self.cv is not None and (self.dev is not None or self.shots is not None or self.totals is not None):
-            raise UsageError(
-                "`cv` divides all documents into folds; leave `dev`, `shots` and `totals` out", parameter="cv"
-            )
         if self.near_duplicates and not 0.3 <= self.near_duplicates <= 1:
             raise UsageError(
                 f"`near_duplicates={self.near_duplicates:g}`: it must be a similarity from 0.3 to 1, or 0 for no search",
                 parameter="near_duplicates",
             )
-        if self.label_sep == "":
-            raise UsageError("`label_sep` needs the text between two labels, such as ';'", parameter="label_sep")
-        if self.task not in TASKS:
-            raise unknown_value("task", self.task, TASKS)
-        check_annotators_by(self.annotators_by, self.annotators)
         if self.annotators is not None and (self.task not in ("auto", "classes") or self.label_sep is not None):
             raise UsageError(
                 "`annotators` give soft labels of classes; leave `task` and `label_sep` out, or write one label "
-                "per text with nlpkit annotate majority",
+                "per text with `majority()`",
                 parameter="annotators",
             )
-        if self.order is not None and self.task != "ordinal":
-            raise UsageError(
-                "`order` only applies to `task=ordinal`; leave it out, or add `task=ordinal`", parameter="order"
-            )
-        usual = DatasetOptions()
-        for name in ("answer_start_col", "answer_tokens"):
-            if self.task != "answers" and getattr(self, name) != getattr(usual, name):
-                raise UsageError(
-                    f"`{name}` only applies to `task=answers`; leave it out, or add `task=answers`", parameter=name
-                )
         if self.task == "answers" and self.pair_col is None:
             raise UsageError(
                 "`task=answers` needs the questions to the texts; name their column with `pair_col`",
                 parameter="pair_col",
             )
-        if self.context and self.pair_col is not None:
-            raise UsageError("`context` and `pair_col` each add a second text; keep one", parameter="context")
-        if self.context_by is not None and not self.context:
-            raise UsageError("`context_by` limits the `context`; add `context=1`", parameter="context_by")
         self.sizes()
 
     @property
@@ -296,10 +281,14 @@ class FinetuneOptions:
             "Precision of the frozen base for lora and other methods that add weights: nf4 (4 bits, QLoRA), or "
             "int8 (8 bits; faster on processors with AVX-512 VNNI).",
             metavar="nf4|int8",
+            choices=CODES,
         ),
     ] = None
     double_quant: Annotated[
-        bool, Param("Also store the nf4 block scales in 8 bits: 0.13 instead of 0.5 bits per weight.")
+        bool,
+        Param(
+            "Also store the nf4 block scales in 8 bits: 0.13 instead of 0.5 bits per weight.", needs=("quantize=nf4",)
+        ),
     ] = False
     crf: Annotated[
         bool,
@@ -324,7 +313,9 @@ class FinetuneOptions:
         ),
     ] = None
     probabilities: Annotated[bool, Param("Add a column with the probability of each label.", panel="Output")] = False
-    ci: Annotated[float, Param("Confidence level of the intervals; 0 = no intervals.", panel="Output")] = 0.95
+    ci: Annotated[
+        float, Param("Confidence level of the intervals; 0 = no intervals.", panel="Output", min=0, below=1)
+    ] = 0.95
     merge: Annotated[
         bool, Param("Also save the whole model, with the lora or dora updates merged into its weights.", panel="Output")
     ] = False
@@ -340,10 +331,6 @@ class FinetuneOptions:
 
     def quantization(self) -> Quantization | None:
         """Return how the frozen base is stored, None for plain weights. Raises UsageError."""
-        if self.quantize is not None and self.quantize not in CODES:
-            raise unknown_value("quantize", self.quantize, CODES)
-        if self.double_quant and self.quantize != "nf4":
-            raise UsageError("`double_quant` only applies to nf4; add `quantize=nf4`", parameter="double_quant")
         return None if self.quantize is None else Quantization(self.quantize, self.double_quant)
 
     def methods(self) -> list[Method] | None:
@@ -368,6 +355,4 @@ class FinetuneOptions:
 
     def level(self) -> float | None:
         """Return the level of intervals, None for none. Raises UsageError when it is no level."""
-        from nlpkit.metrics.bootstrap import check_level
-
-        return None if self.ci == 0 else check_level(self.ci)
+        return self.ci or None

@@ -81,7 +81,7 @@ def load_pattern_network(
     if mlm.head_is_new:
         raise UsageError(
             f"{method.name} needs a masked language model, and {folder} has no head for masked words; use another "
-            "`base`, or train a head on your own texts: nlpkit train-encoder TEXTS.jsonl `objective=mlm`, then its "
+            "`base`, or train a head on your own texts: `train_encoder(TEXTS.jsonl, objective=mlm)`, then its "
             "model/transformers",
             parameter="base",
         )

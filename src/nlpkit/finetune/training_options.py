@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import UsageError
 from nlpkit.parameters import Param, options
 
 if TYPE_CHECKING:
@@ -40,12 +40,20 @@ class ScheduleOptions:
     batch_size: Annotated[
         int | None, Param("Documents per training step. Default: 16; 32 for the objectives mlm and mnrl.", min=1)
     ] = None
-    lr: Annotated[float | None, Param("Learning rate. Default: set by the method or objective.")] = None
+    lr: Annotated[float | None, Param("Learning rate. Default: set by the method or objective.", above=0, below=10)] = (
+        None
+    )
     warmup: Annotated[
         float | None,
-        Param("Share of the steps in which the learning rate rises. Default: 0.1; 0.06 for the objective mlm."),
+        Param(
+            "Share of the steps in which the learning rate rises. Default: 0.1; 0.06 for the objective mlm.",
+            min=0,
+            max=1,
+        ),
     ] = None
-    weight_decay: Annotated[float | None, Param("Weight decay of AdamW. Default: 0.01; 0 for setfit.")] = None
+    weight_decay: Annotated[
+        float | None, Param("Weight decay of AdamW. Default: 0.01; 0 for setfit.", min=0, below=1)
+    ] = None
     patience: Annotated[
         int, Param("Stop after this many scores on the dev documents without improvement; 0 = never.", min=0)
     ] = 3
@@ -53,20 +61,6 @@ class ScheduleOptions:
         int | None,
         Param("Maximum number of tokens of a text that the model reads. Default: the model's window.", min=4),
     ] = None
-
-    def check(self) -> None:
-        """Raise UsageError for values that are out of range."""
-        for name, value, usual in (("lr", self.lr, "5e-5"), ("head_lr", getattr(self, "head_lr", None), "1e-3")):
-            if value is not None and not 0 < value < 10:
-                raise UsageError(
-                    f"`{name}={value:g}`: a learning rate lies above 0 and below 10, such as {usual}", parameter=name
-                )
-        if self.warmup is not None and not 0 <= self.warmup <= 1:
-            raise UsageError(f"`warmup={self.warmup:g}`: a share from 0 to 1 is needed", parameter="warmup")
-        if self.weight_decay is not None and not 0 <= self.weight_decay < 1:
-            raise UsageError(
-                f"`weight_decay={self.weight_decay:g}`: a number from 0 to 1 is needed", parameter="weight_decay"
-            )
 
     def check_patience(self, *, dev: bool) -> None:
         """Raise UsageError for a `patience` that was given, and is not 0, without dev documents."""
@@ -93,7 +87,9 @@ class TrainingOptions(ScheduleOptions):
         float | None,
         Param(
             "Learning rate of the new classification head. Default: set by the method; 2e-3 if there are more "
-            "classes than documents in a batch."
+            "classes than documents in a batch.",
+            above=0,
+            below=10,
         ),
     ] = None
     class_weight: Annotated[
@@ -102,6 +98,7 @@ class TrainingOptions(ScheduleOptions):
             "Class weights: none, or balanced (all classes count equally). setfit is balanced in any case if "
             "documents are few.",
             metavar="none|balanced",
+            choices=("none", "balanced"),
         ),
     ] = "none"
     pooling: Annotated[
@@ -115,12 +112,6 @@ class TrainingOptions(ScheduleOptions):
     calibrate: Annotated[bool, Param("Calibrate the probabilities with a temperature fitted on the dev documents.")] = (
         False
     )
-
-    def check(self) -> None:
-        """Raise UsageError for values that are out of range."""
-        if self.class_weight not in ("none", "balanced"):
-            raise unknown_value("class_weight", self.class_weight, ("none", "balanced"))
-        ScheduleOptions.check(self)
 
     @property
     def balanced(self) -> bool:
@@ -194,15 +185,11 @@ class HardwareOptions:
     precision: Annotated[
         str,
         Param(
-            "Precision of matrix products: fp32, bf16 or fp16. auto: bf16 on a GPU that supports it, otherwise fp32."
+            "Precision of matrix products: fp32, bf16 or fp16. auto: bf16 on a GPU that supports it, otherwise fp32.",
+            choices=("auto", "fp32", "bf16", "fp16"),
         ),
     ] = "auto"
     offline: Annotated[bool, Param("Never contact the Hugging Face hub.")] = False
-
-    def check(self) -> None:
-        """Raise UsageError for a precision there is not."""
-        if self.precision not in ("auto", "fp32", "bf16", "fp16"):
-            raise unknown_value("precision", self.precision, ("auto", "fp32", "bf16", "fp16"))
 
     def chosen(self) -> tuple[torch.device, str]:
         """Return the device and the precision of products there; on a CPU `auto` is fp32. Raises UsageError for one that is not there."""

@@ -269,7 +269,7 @@ def warn_truncation(n: int, share: float, noun: str) -> None:
     if n:
         reporting.warn(
             f"{wording.counted(n, noun)} longer than the window of the model: {wording.percent(share)} of all "
-            "tokens are not read; see `max_tokens`, or split the documents with nlpkit preprocess `unit`"
+            "tokens are not read; see `max_tokens`, or split the documents with `preprocess(unit)`"
         )
 
 

@@ -47,10 +47,10 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
     try:
         str(path).encode()
     except UnicodeEncodeError:  # Arrow takes no other name, and no manifest could have it
-        raise UsageError(f"cannot write {path}: the name is not valid UTF-8; give another -o") from None
+        raise UsageError(f"cannot write {path}: the name is not valid UTF-8; give another `output`") from None
     if not parent.is_dir():
         if parent.exists():
-            raise InputError(f"cannot write {path}: {parent} is a file, not a directory; give another -o")
+            raise InputError(f"cannot write {path}: {parent} is a file, not a directory; give another `output`")
         raise InputError(
             f"cannot write {path}: the directory {parent} does not exist; create it with: {shell_line('mkdir', '-p', parent)}"
         )
@@ -62,12 +62,12 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
         return
     if path.is_dir() != directory:
         wanted, actual = ("directory", "file") if directory else ("file", "directory")
-        raise UsageError(f"output {path} is a {actual}, but a {wanted} is needed; give another -o")
+        raise UsageError(f"output {path} is a {actual}, but a {wanted} is needed; give another `output`")
     if not directory and not path.is_file():
         raise UsageError(f"output {path} is a device or pipe; give the name of a file, or - for stdout")
     check_not_input(path, directory=directory)
     if not force:
-        raise OutputExistsError(f"output {path} exists; add `force` to replace it, or name another -o")
+        raise OutputExistsError(f"output {path} exists; add `force` to replace it, or name another `output`")
     if directory:
         _check_replaceable(path)
 
@@ -75,12 +75,14 @@ def check_target(path: Path, *, force: bool, directory: bool = False) -> None:
 def check_windows_name(name: str) -> None:
     """Raise UsageError for a name that Windows gives to a device, cuts or refuses: it would not be that of a file."""
     if _DEVICE.fullmatch(name):
-        raise UsageError(f"cannot write {name}: Windows keeps this name for a device; give another -o")
+        raise UsageError(f"cannot write {name}: Windows keeps this name for a device; give another `output`")
     wrong = next(
         (sign for sign in name if sign in _OF_WINDOWS or sign < " "), name[-1:] if name.endswith((" ", ".")) else ""
     )
     if wrong:
-        raise UsageError(f"cannot write {name}: Windows takes no name with {wrong!r} at this place; give another -o")
+        raise UsageError(
+            f"cannot write {name}: Windows takes no name with {wrong!r} at this place; give another `output`"
+        )
 
 
 def check_not_input(path: Path, *, directory: bool) -> None:
@@ -94,7 +96,7 @@ def check_not_input(path: Path, *, directory: bool) -> None:
         what = f"holds the input {name}"
     else:
         what = f"is the input {name} under another name"
-    raise UsageError(f"output {path} {what}, and inputs are never overwritten; name another -o")
+    raise UsageError(f"output {path} {what}, and inputs are never overwritten; name another `output`")
 
 
 def _check_replaceable(path: Path) -> None:
@@ -109,14 +111,14 @@ def _check_replaceable(path: Path) -> None:
         ours = set()
     if not ours:
         raise UsageError(
-            f"output {path} is a directory that nlpkit did not write (no {MANIFEST} of a run); give another -o"
+            f"output {path} is a directory that nlpkit did not write (no {MANIFEST} of a run); give another `output`"
         )
     others = sorted(present - ours)
     if others:
         rest = f" and {len(others) - 1} more" if len(others) > 1 else ""
         raise UsageError(
             f"output {path} holds {others[0]}{rest}, which nlpkit did not write and `force` would delete; "
-            "move it, or give another -o"
+            "move it, or give another `output`"
         )
 
 
@@ -166,7 +168,7 @@ def _put(part: Path, path: Path) -> None:
     except FileExistsError:
         raise OutputExistsError(
             f"output {path} was written by another program in the meantime; add `force` to replace it, or name "
-            "another -o"
+            "another `output`"
         ) from None
     except OSError as error:
         if error.errno not in _NO_LINKS:
@@ -182,7 +184,7 @@ def _unlocked(path: Path) -> Iterator[None]:
         yield
     except PermissionError as error:
         raise InputError(
-            f"cannot write {path}: {error.strerror}; if another program has it open, close it there, or give another -o"
+            f"cannot write {path}: {error.strerror}; if another program has it open, close it there, or give another `output`"
         ) from None
 
 

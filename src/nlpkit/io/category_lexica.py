@@ -117,11 +117,11 @@ def _of_long(rows: Sequence[Sequence[str]], places: Sequence[str]) -> Iterator[t
         value = cells[2].lower() if len(cells) == 3 else "1"
         if value not in _TRUE | _FALSE:
             raise InputError(
-                f"{place}: '{cells[2]}' for '{cells[0]}' and {cells[1]}; 0 or 1 was needed (weights are read by nlpkit sentiment)"
+                f"{place}: '{cells[2]}' for '{cells[0]}' and {cells[1]}; 0 or 1 was needed (weights are read by `sentiment()`)"
             )
         if _is_number(cells[1]):
             raise InputError(
-                f"{place}: '{cells[1]}' is the category of '{cells[0]}'; a name was needed (weights are read by nlpkit sentiment)"
+                f"{place}: '{cells[1]}' is the category of '{cells[0]}'; a name was needed (weights are read by `sentiment()`)"
             )
         yield cells[0] if value in _TRUE else "", cells[1]
 

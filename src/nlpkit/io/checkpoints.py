@@ -7,7 +7,8 @@ import math
 import os
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,25 +52,36 @@ def check_unfinished(path: Path, *, resume: bool, force: bool) -> None:
         )
 
 
-def write_steps(path: Path, state: StepState, identity: Mapping[str, Any]) -> None:
-    """Write a state; the file before it stays until the new one is whole. identity: what must be the same to go on."""
-    trace = [{name: _number(value) for name, value in point.items()} for point in state.trace]
-    _write(
-        path, dict(state.arrays), {"identity": dict(identity), "step": state.step, "rng": state.rng, "steps": trace}
-    )  # fmt: skip
-
-
-def _write(path: Path, arrays: dict[str, np.ndarray], facts: Mapping[str, Any]) -> None:
-    arrays["facts"] = np.frombuffer(to_json(facts).encode(), np.uint8)
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a path to write to, which then takes the place of `path`: what is there stays until the new file is whole."""
     part = path.with_name(f"{path.name}.part")
     try:
-        with naming(path), part.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
+        with naming(path):
+            yield part
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def plain(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a checkpoint is of as its file holds it: lists for tuples, texts for paths."""
+    return dict(json.loads(to_json(dict(identity))))
+
+
+def damaged(path: Path, error: object) -> InputError:
+    """Return the error for a checkpoint that cannot be read."""
+    return InputError(f"checkpoint {path} is damaged ({error}); `force` without `resume` deletes it")
+
+
+def write_steps(path: Path, state: StepState, identity: Mapping[str, Any]) -> None:
+    """Write a state; the file before it stays until the new one is whole. identity: what must be the same to go on."""
+    trace = [{name: _number(value) for name, value in point.items()} for point in state.trace]
+    facts = to_json({"identity": dict(identity), "step": state.step, "rng": state.rng, "steps": trace})
+    with replacing(path) as part, part.open("wb") as file:
+        np.savez(file, **state.arrays, facts=np.frombuffer(facts.encode(), np.uint8))  # type: ignore[arg-type]
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def read_steps(path: Path, identity: Mapping[str, Any], *, what: str = "fit") -> StepState:
@@ -78,34 +90,26 @@ def read_steps(path: Path, identity: Mapping[str, Any], *, what: str = "fit") ->
     Raises:
         InputError: the file is damaged, is no checkpoint, or is of another corpus or other options.
     """
+    mine = plain(identity)
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as whole:
             arrays = {name.removesuffix(".npy"): _array(whole, name) for name in whole.namelist()}
         facts = json.loads(arrays.pop("facts").tobytes())
         theirs = dict(facts["identity"])
-        mine = json.loads(to_json(dict(identity)))
-        changed = [key for key in mine if theirs.get(key) != mine[key]]
-        trace = (
-            []
-            if changed
-            else [
-                {name: math.nan if value is None else value for name, value in point.items()}
-                for point in facts["steps"]
-            ]
-        )
-        state = None if changed else StepState(int(facts["step"]), arrays, facts["rng"], trace)
+        changed = next((key for key in mine if theirs.get(key) != mine[key]), None)
+        if changed is None:
+            trace = [{name: math.nan if value is None else value for name, value in p.items()} for p in facts["steps"]]
+            return StepState(int(facts["step"]), arrays, facts["rng"], trace)
     except _UNREADABLE as error:
         raise InputError(
             f"checkpoint {path} is damaged, or not the checkpoint of a {what} ({error}); `force` without "
             "`resume` deletes it"
         ) from None
-    if state is None:
-        raise InputError(
-            f"checkpoint {path} belongs to another {what}: {changed[0].replace('_', ' ')} {theirs.get(changed[0])}, "
-            f"now {mine[changed[0]]}{_FOLLOWS.get(changed[0], '')}; give the same input and options, or use `force` "
-            "without `resume`, which deletes it"
-        )
-    return state
+    raise InputError(
+        f"checkpoint {path} belongs to another {what}: {changed.replace('_', ' ')} {theirs.get(changed)}, "
+        f"now {mine[changed]}{_FOLLOWS.get(changed, '')}; give the same input and options, or use `force` "
+        "without `resume`, which deletes it"
+    )
 
 
 def _number(value: Any) -> Any:
@@ -130,7 +134,7 @@ def read_scores(path: Path, identity: Mapping[str, Any]) -> dict[tuple[int, int]
     """
     if not path.exists():
         return {}
-    mine = json.loads(to_json(dict(identity)))
+    mine = plain(identity)
     lines = path.read_text(encoding="utf-8").splitlines()
     try:
         head = json.loads(lines[0])["identity"]

@@ -64,8 +64,7 @@ def vocabulary_of(schema: pa.Schema) -> tuple[str, ...] | None:
         return tuple(map(str, json.loads(zlib.decompress(base64.b64decode(packed)))))
     except (ValueError, TypeError, zlib.error):
         raise ColumnError(
-            "column 'tokens' has a vocabulary that cannot be read; compute the column again with: nlpkit "
-            "preprocess `vocab`"
+            "column 'tokens' has a vocabulary that cannot be read; compute the column again with: `preprocess(vocab)`"
         ) from None
 
 
@@ -94,7 +93,7 @@ def token_ids(column: pa.Array, known: dict[str, int]) -> tuple[LongArray, IntAr
     """
     if not pa.types.is_list(column.type) and not pa.types.is_large_list(column.type):
         raise ColumnError(
-            f"column 'tokens' holds {column.type}, but lists of strings are needed; compute it with: nlpkit preprocess"
+            f"column 'tokens' holds {column.type}, but lists of strings are needed; compute it with: `preprocess()`"
         )
     lengths = np.asarray(column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), np.int64)
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
@@ -106,7 +105,7 @@ def token_ids(column: pa.Array, known: dict[str, int]) -> tuple[LongArray, IntAr
             raise ColumnError(f"column 'tokens' holds lists of {flat.type}, but lists of strings are needed")
         flat = flat.dictionary_encode()
     if flat.null_count:
-        raise ColumnError("column 'tokens' holds null terms; compute it again with: nlpkit preprocess")
+        raise ColumnError("column 'tokens' holds null terms; compute it again with: `preprocess()`")
     codes = flat.indices.to_numpy(zero_copy_only=False)
     used, first = np.unique(codes, return_index=True)
     in_order = used[np.argsort(first)]
@@ -154,7 +153,7 @@ def embedding_matrix(column: pa.ChunkedArray, *, unit: bool = True) -> Float32Ar
     lists = pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
     if not packed and not (lists and (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))):
         raise ColumnError(
-            f"column 'embedding' holds {kind}, but lists of numbers are needed; compute it with: nlpkit sbert-embed"
+            f"column 'embedding' holds {kind}, but lists of numbers are needed; compute it with: `embed()`"
         )
     # chunk by chunk: together their values may be more than 32 bits count
     chunks = column.chunks
@@ -166,7 +165,7 @@ def embedding_matrix(column: pa.ChunkedArray, *, unit: bool = True) -> Float32Ar
     if column.null_count or len(lengths) > 1:
         raise ColumnError(
             "column 'embedding' has rows without a vector, or vectors of different lengths; compute it again "
-            "with: nlpkit sbert-embed"
+            "with: `embed()`"
         )
     size = lengths.pop() if lengths else 0
     if packed:
@@ -181,9 +180,7 @@ def embedding_matrix(column: pa.ChunkedArray, *, unit: bool = True) -> Float32Ar
         at += len(chunk)
     for block in _blocks(matrix):
         if not np.isfinite(block).all():
-            raise ColumnError(
-                "column 'embedding' has values that are not finite; compute it again with: nlpkit sbert-embed"
-            )
+            raise ColumnError("column 'embedding' has values that are not finite; compute it again with: `embed()`")
         if unit or pa.types.is_int8(kind.value_type):
             norms = np.linalg.norm(block.astype(np.float64), axis=1, keepdims=True)
             block[:] = np.where(np.abs(norms - 1.0) < UNIT_TOLERANCE, block, block / np.maximum(norms, 1e-12))

@@ -14,7 +14,7 @@ import numpy as np
 from nlpkit.errors import InputError
 from nlpkit.finetune.train import LogPoint, Outcome, State
 from nlpkit.io.atomic import naming
-from nlpkit.io.checkpoints import check_unfinished
+from nlpkit.io.checkpoints import check_unfinished, damaged, plain, replacing
 from nlpkit.plain import to_json
 
 IDENTITY, STATE = "identity.json", "state.safetensors"
@@ -42,7 +42,7 @@ class Checkpoint:
         """
         self.path = target.with_name(f"{target.name}.checkpoint")
         self.model = self.path / "model"
-        mine = json.loads(to_json(dict(identity)))
+        mine = plain(identity)
         check_unfinished(self.path, resume=resume, force=force)
         if self.path.exists() and not resume:
             self._clear()
@@ -66,9 +66,7 @@ class Checkpoint:
             with (self.path / f"{key}.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return _read(facts), {name: arrays[name] for name in arrays.files}
         except Exception as error:  # of OSError, ValueError, EOFError, BadZipFile, zlib.error
-            raise InputError(
-                f"checkpoint {self.path} is damaged ({error}); `force` without `resume` deletes it"
-            ) from None
+            raise damaged(self.path, error) from None
 
     def finish(self, key: str, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Save the result of a training; the state of the current one is removed."""
@@ -89,14 +87,8 @@ class Checkpoint:
             for name, tensor in getattr(state, part).items()
         }
         facts = {k: v for k, v in asdict_plain(state).items() if k not in _PARTS}
-        new = self.path / f"{STATE}.part"
-        try:
-            with naming(self.path):
-                save_file(tensors, new, metadata={"state": json.dumps({"key": key, **facts}, default=float)})
-        except Exception:  # a full disk, which half a file would keep full
-            new.unlink(missing_ok=True)
-            raise
-        new.replace(self.path / STATE)
+        with replacing(self.path / STATE) as part:
+            save_file(tensors, part, metadata={"state": json.dumps({"key": key, **facts}, default=float)})
 
     def state(self, key: str) -> State | None:
         """Return the state of the current training, None when there is none."""
@@ -118,9 +110,7 @@ class Checkpoint:
                 facts["first"] = Outcome(**{**first, "curve": tuple(LogPoint(**point) for point in first["curve"])})
             return State(**facts, curve=curve, **parts)  # type: ignore[arg-type]
         except Exception as error:  # safetensors has an error of its own
-            raise InputError(
-                f"checkpoint {self.path} is damaged ({error}); `force` without `resume` deletes it"
-            ) from None
+            raise damaged(self.path, error) from None
 
     def remove(self) -> None:
         """Remove the folder: the run is written."""
@@ -179,13 +169,10 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"checkpoint {path.parent} is damaged ({error}); `force` without `resume` deletes it"
-        ) from None
+        raise damaged(path.parent, error) from None
     return value if isinstance(value, dict) else {}
 
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(to_json(dict(value), indent=2) + "\n", encoding="utf-8", newline="\n")
-    part.replace(path)
+    with replacing(path) as part:
+        part.write_text(to_json(dict(value), indent=2) + "\n", encoding="utf-8", newline="\n")

@@ -162,7 +162,7 @@ def open_model(run_or_folder: Path, *, verify: bool) -> tuple[Path, TunedConfig 
         if run.manifest["kind"] == "finetune-comparison":
             line = run.manifest["results"].get("train_best")
             raise SchemaError(
-                f"{folder} is a comparison, which has no model; train the best one: {line or 'nlpkit finetune'}"
+                f"{folder} is a comparison, which has no model; train the best one: {line or '`finetune()`'}"
             )
         folder = run.folder(f"model/{run.model_config('format')['format']}")
     if not folder.is_dir():

@@ -19,17 +19,17 @@ SCHEMA_VERSION = 1
 DOCUMENTS = "documents"
 SHARD = "shard"  # key of the block of a part, see `nlpkit.io.shards`
 _WHAT_TO_RUN = {
-    "documents": "nlpkit preprocess",
-    "topics": "nlpkit bertopic",
-    "topic_terms": "nlpkit bertopic",
-    "class_terms": "nlpkit ctfidf",
-    "weights": "nlpkit tfidf",
-    "term_frequencies": "nlpkit stats",
-    "collocations": "nlpkit collocations",
-    "kwic": "nlpkit kwic",
-    "phrases": "nlpkit preprocess `save_phrases`",
-    "vocab": "nlpkit preprocess `save_vocab`",
-    "removed_terms": "nlpkit preprocess `save_removed`",
+    "documents": "`preprocess()`",
+    "topics": "`fit_bertopic()`",
+    "topic_terms": "`fit_bertopic()`",
+    "class_terms": "`ctfidf()`",
+    "weights": "`tfidf()`",
+    "term_frequencies": "`stats()`",
+    "collocations": "`collocations()`",
+    "kwic": "`kwic()`",
+    "phrases": "`preprocess(save_phrases)`",
+    "vocab": "`preprocess(save_vocab)`",
+    "removed_terms": "`preprocess(save_removed)`",
 }
 
 
@@ -69,7 +69,7 @@ def check_footer(block: dict[str, Any] | None, kinds: Sequence[str], where: str)
         )
     if block.get("kind") not in kinds:
         if SHARD in block:
-            raise SchemaError(f"{where} is one part of a table; combine the parts with: nlpkit merge PARTS -o WHOLE")
+            raise SchemaError(f"{where} is one part of a table; combine the parts with: `merge(PARTS, output=WHOLE)`")
         commands = " or ".join(dict.fromkeys(_WHAT_TO_RUN[k] for k in kinds if k in _WHAT_TO_RUN))
         raise SchemaError(
             f"{where} is a table of kind '{block.get('kind')}', but {' or '.join(repr(k) for k in kinds)} was needed"

@@ -32,7 +32,7 @@ def foreign_task(
     if (folder / SETFIT_HEAD).is_file():
         raise InputError(
             f"the classifier of {folder} is a pickle ({SETFIT_HEAD}), which can run any code when it is opened; "
-            "predict with the setfit library, or train it again with nlpkit finetune `method=setfit`"
+            "predict with the setfit library, or train it again with `finetune(method=setfit)`"
         )
     if (folder / "adapter_config.json").is_file():
         return "peft", _peft_task(folder, labels, kind)
@@ -87,7 +87,7 @@ def _transformers_task(folder: Path, labels: Sequence[str] | None) -> FinetuneTa
     description = read_config(folder)
     if description is not None and description.format == CLASSIFIER:
         raise InputError(
-            f"{folder} is a classifier on the mean of the tokens for sentence-transformers (with nlpkit finetune `pooling=transformers` it "
+            f"{folder} is a classifier on the mean of the tokens for sentence-transformers (with `finetune(pooling=transformers)` it "
             "is one for transformers)"
         )
     if not ("ForTokenClassification" in architectures or "ForSequenceClassification" in architectures):

@@ -148,14 +148,22 @@ def card(
         "",
     ]
     place = "RUN/model/merged" if name == "merged" else "RUN"
-    lines += [
-        "```sh",
-        shell_line("nlpkit", "predict", place, "NEW.jsonl", "-o", "predictions.parquet"),
-        "```",
-    ]
+    lines += ["```sh", shell_line("nlpkit", "predict", place, "NEW.jsonl", "-o", "predictions.parquet"), "```"]
+    lines += _loading(name, form, task, parameters)
+    if kind == "ordinal":
+        lines += ["", _ORDINAL]
+    if dataset.crf:
+        lines += ["", _CRF]
+    return "\n".join(lines) + "\n"
+
+
+def _loading(name: str, form: str, task: FinetuneTask, parameters: Mapping[str, Any]) -> list[str]:
+    """Return how the model of a folder is loaded without nlpkit, nothing where it cannot be."""
+    lines: list[str] = []
+    base = parameters["base"]
     if form in _LOAD:
-        decoder = facts["method"].startswith("tfew")
-        auto = "ModelForSeq2SeqLM" if decoder else _CLASSES.get(kind, "ModelForSequenceClassification")
+        decoder = parameters["training"]["method"].startswith("tfew")
+        auto = "ModelForSeq2SeqLM" if decoder else _CLASSES.get(task.kind, "ModelForSequenceClassification")
         code = _LOAD[form].format(
             kind=auto,
             folder=f"RUN/model/{name}",
@@ -165,7 +173,7 @@ def card(
             outputs=""
             if decoder
             else ", num_labels=1"
-            if kind == "regression"
+            if task.kind == "regression"
             else f", num_labels={task.n_outputs}, id2label={dict(enumerate(task.output_names))!r}",
         )
         lines += ["", "```python", code, "```"]
@@ -174,11 +182,7 @@ def card(
                 "",
                 f"The adapter is one of peft, and its base {base}: this name on the hub, or a folder with the same weights.",
             ]
-    if kind == "ordinal":
-        lines += ["", _ORDINAL]
-    if dataset.crf:
-        lines += ["", _CRF]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _patterns(pet: Mapping[str, Any] | None) -> list[str]:

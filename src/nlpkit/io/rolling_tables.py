@@ -21,7 +21,7 @@ from scipy import sparse
 from nlpkit.io.documents import token_table, tokens_column
 from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
-from nlpkit.parameters import Execution
+from nlpkit.parameters import Execution, in_force
 from nlpkit.topics.lda.changes import Change, Changes
 from nlpkit.topics.lda.chunks import Chunk, parse_init, parse_span
 from nlpkit.topics.lda.rolling_options import ChangeOptions, RollingOptions
@@ -200,7 +200,7 @@ def rolling_config(state: RollingState, changes: ChangeOptions) -> dict[str, Any
     return {
         "rolling": True,
         "rolling_options": {**options, "seed": state.seed},
-        "change_options": changes.in_force(),
+        "change_options": in_force(changes),
     }
 
 

@@ -330,7 +330,7 @@ def open_run(path: Path, kinds: Sequence[str] | None = None, *, command: str = "
     command = command or (kinds[0] if kinds else "bertopic")
     make = shell_line("nlpkit", command, "CORPUS", "-o", target)
     if not kinds or "ngram-lm" in kinds:  # a command that takes runs of all kinds
-        make += ", or nlpkit lda-gibbs, classify, finetune, ngram-lm …"
+        make += ", or `fit_lda()`, classify, finetune, ngram-lm …"
     if not path.exists():
         raise InputError(f"run directory {path} does not exist; make one with: {make}")
     if is_comparison(path):

@@ -46,7 +46,7 @@ def check_gates(evaluation: Evaluation | None, options: GateOptions, rules: Gate
 
 def read_baseline(path: Path) -> Baseline:
     """Return the scores of a file that `nlpkit evaluate` or a run of a classifier wrote. Raises InputError when it has none."""
-    needed = "the JSON of an earlier nlpkit evaluate (`output=metrics.json`) was needed"
+    needed = "the JSON of an earlier `evaluate()` (`output=metrics.json`) was needed"
     try:
         value = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:

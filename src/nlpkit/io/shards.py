@@ -72,7 +72,7 @@ class ShardOptions:
 
     shard: Annotated[
         str | None,
-        Param("Process part I of N of the documents, such as 2/8. nlpkit merge combines the parts.", metavar="I/N"),
+        Param("Process part I of N of the documents, such as 2/8. `merge()` combines the parts.", metavar="I/N"),
     ] = None
     workers: Annotated[
         int | None, Param("Number of Ray processes that share the work (extra 'ray').", metavar="N", min=1)

@@ -72,7 +72,7 @@ def table_format(target: str | Path) -> str:
     *most, last = FORMATS
     known = f"a table is written as {' '.join(most)} or {last}"
     if suffix in MATRICES:
-        raise UsageError(f"output {target}: {suffix} holds a matrix of weights, which nlpkit tfidf writes; {known}")
+        raise UsageError(f"output {target}: {suffix} holds a matrix of weights, which `tfidf()` writes; {known}")
     if str(target) == "-":
         raise UsageError(f"this table cannot go to stdout; name a file: {known}")
     if not suffix:

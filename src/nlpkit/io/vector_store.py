@@ -229,7 +229,7 @@ def remove_store(folder: Path) -> None:
     ]
     others = sorted(set(others) - set(LITTER))
     if others:
-        raise UsageError(f"{folder} holds {others[0]}, which nlpkit did not write; move it, or give another -o")
+        raise UsageError(f"{folder} holds {others[0]}, which nlpkit did not write; move it, or give another `output`")
     shutil.rmtree(folder)
 
 

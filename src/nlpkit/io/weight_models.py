@@ -18,7 +18,7 @@ from nlpkit.types import FloatArray, IntArray
 from nlpkit.weighting.schemes import Scheme
 from nlpkit.weighting.tfidf import CorpusStats, Weighting
 
-MAKE = "nlpkit tfidf CORPUS -o weights.npz, then `model=weights.npz`"
+MAKE = "`tfidf(CORPUS, output=weights.npz)`, then `model=weights.npz`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from nlpkit.errors import UsageError
 from nlpkit.parameters import Param, options
 
 LOCAL = "local"
@@ -14,11 +13,7 @@ KEYS = ("NLPKIT_LLM_KEY", "OPENAI_API_KEY")  # variables of the environment that
 
 @options
 class LlmOptions:
-    """Which language model is asked, and how.
-
-    Raises:
-        UsageError: an address without the name of a model.
-    """
+    """Which language model is asked, and how."""
 
     llm: Annotated[
         str | None,
@@ -27,6 +22,7 @@ class LlmOptions:
             "transformers folder).",
             metavar="URL",
             panel="Language model",
+            needs=("llm_model",),
         ),
     ] = None
     llm_model: Annotated[
@@ -55,10 +51,3 @@ class LlmOptions:
             panel="Language model",
         ),
     ] = None
-
-    def __post_init__(self) -> None:
-        """Check that the model has a name."""
-        if self.llm is not None and not self.llm_model:
-            raise UsageError(
-                "no model is named for `llm`; add one, such as `llm_model=llama3.2`", parameter="llm_model"
-            )

@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from nlpkit.errors import UsageError
 from nlpkit.lm.model import NgramModel
 from nlpkit.lm.trie import END_ID, START_ID, UNKNOWN_ID
 from nlpkit.parameters import Param, options
 from nlpkit.types import FloatArray
 
 DRAWN = ("sample", "top-k", "top-p", "temperature")
+_DRAWN = tuple(f"decode={way}" for way in DRAWN)
 DECODE = (*DRAWN, "greedy", "beam")
 TOP_K, TOP_P = 50, 0.9  # of `decode=top-k` and `decode=top-p` without a number
 
@@ -45,9 +45,12 @@ class GenerateOptions:
         Param(
             "sample: below 1 favours probable words, above 1 rare ones. 0 is the same as `decode=greedy`.",
             min=0.01,
+            needs=_DRAWN,
         ),
     ] = 1.0
-    top_k: Annotated[int | None, Param("sample: draw from the N most probable words only.", metavar="N", min=1)] = None
+    top_k: Annotated[
+        int | None, Param("sample: draw from the N most probable words only.", metavar="N", min=1, needs=_DRAWN)
+    ] = None
     top_p: Annotated[
         float | None,
         Param(
@@ -55,18 +58,10 @@ class GenerateOptions:
             metavar="SHARE",
             min=0,
             max=1,
+            needs=_DRAWN,
         ),
     ] = None
     beams: Annotated[int, Param("beam: number of candidate texts kept at each word.", metavar="N", min=1)] = 8
-
-    def __post_init__(self) -> None:
-        """Check the values against each other."""
-        if not self.drawn:
-            for name in ("temperature", "top_k", "top_p"):
-                if getattr(self, name) not in (None, 1.0):
-                    raise UsageError(
-                        f"`{name}` only applies to `decode=sample`, not to {self.decode}; leave it out", parameter=name
-                    )
 
     @property
     def drawn(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError
 from nlpkit.parameters import Param, options
 
 SMOOTHING = ("kneser-ney", "witten-bell", "backoff", "add-k", "mle")
@@ -35,7 +34,10 @@ class NgramModelOptions:
         ),
     ] = "kneser-ney"
     add: Annotated[
-        float | None, Param("add-k: number added to each count. Default: 1 (Laplace).", metavar="K", min=0)
+        float | None,
+        Param(
+            "add-k: number added to each count. Default: 1 (Laplace).", metavar="K", min=0, needs=("smoothing=add-k",)
+        ),
     ] = None
     discount: Annotated[
         float | None,
@@ -44,34 +46,20 @@ class NgramModelOptions:
             metavar="NUMBER",
             min=0,
             max=1,
+            needs=("smoothing=kneser-ney", "smoothing=backoff"),
         ),
     ] = None
     min_count: Annotated[int, Param("Treat words with fewer occurrences as unknown (<unk>).", metavar="N", min=1)] = 1
     closed: Annotated[
         bool,
-        Param("Closed vocabulary: unknown words get no probability and are left out of the perplexity."),
+        Param(
+            "Closed vocabulary: unknown words get no probability and are left out of the perplexity.",
+            excludes=("min_count",),
+        ),
     ] = False
     unit: Annotated[
         str, Param("Unit that starts with <s> and ends with </s>: sentence, paragraph or document.", choices=UNITS)
     ] = "sentence"
-
-    def __post_init__(self) -> None:
-        """Check the values against each other."""
-        if self.add is not None and self.smoothing != "add-k":
-            raise UsageError(
-                f"`add` only applies to `smoothing=add-k`, not to {self.smoothing}; leave it out", parameter="add"
-            )
-        if self.discount is not None and self.smoothing not in ("kneser-ney", "backoff"):
-            raise UsageError(
-                f"`discount` only applies to `smoothing=kneser-ney` and `backoff`, not to {self.smoothing}; leave "
-                "it out",
-                parameter="discount",
-            )
-        if self.closed and self.min_count > 1:
-            raise UsageError(
-                "`closed` gives unknown words no probability, but `min_count` makes rare words unknown; keep one",
-                parameter="closed",
-            )
 
     def added(self) -> float:
         """Return what is added to each count where counts are all there is: k, or 0 for mle."""

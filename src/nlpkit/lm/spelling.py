@@ -80,7 +80,7 @@ class Speller:
         if model.options.closed or model.options.smoothing == "mle":
             raise UsageError(
                 "a model with a closed vocabulary or without smoothing gives unknown words no probability, so "
-                "nothing can be compared; fit another one: nlpkit ngram-lm `smoothing=kneser-ney`"
+                "nothing can be compared; fit another one: `fit_language_model(smoothing=kneser-ney)`"
             )
         self.model, self.options = model, options
         words = model.words[len(SPECIAL) :]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.errors import UsageError
 from nlpkit.types import FloatArray, LongArray
 
 DRAWS = 2000
@@ -37,13 +36,6 @@ class Comparison:
     difference: float
     interval: Interval | None
     p_value: float | None
-
-
-def check_level(level: float) -> float:
-    """Return a confidence level. Raises UsageError when it is not between 0 and 1."""
-    if not 0 < level < 1:
-        raise UsageError(f"`ci={level:g}`: a confidence level between 0 and 1 is needed, such as 0.95")
-    return level
 
 
 def normal_quantile(level: float) -> float:

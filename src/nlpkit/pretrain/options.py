@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 from nlpkit.embed.pooling import MODES
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import UsageError
 from nlpkit.parameters import READ, Param, options
 
 TYPES = ("bpe", "wordpiece", "unigram")
@@ -28,6 +28,7 @@ class TokenizerOptions:
         Param(
             "Subword algorithm: bpe (merges bytes), wordpiece (merges characters, as BERT does) or unigram.",
             metavar="TYPE",
+            choices=TYPES,
         ),
     ] = "bpe"
     vocab_size: Annotated[
@@ -35,10 +36,8 @@ class TokenizerOptions:
     ] = 8000
     lower: Annotated[bool, Param("Lowercase texts before tokenisation.", off="")] = False
 
-    def check(self) -> None:
-        """Raise UsageError for a kind there is not, or a vocabulary that is too small for it."""
-        if self.type not in TYPES:
-            raise unknown_value("type", self.type, TYPES)
+    def __post_init__(self) -> None:
+        """Raise UsageError for a vocabulary that is too small for the kind of tokenizer."""
         least = 256 + len(SPECIAL) if self.type == "bpe" else LEAST_VOCABULARY
         if self.vocab_size < least:
             raise UsageError(
@@ -84,6 +83,7 @@ class PretrainOptions:
         Param(
             "Size: tiny (2 layers, width 128), mini (4 layers, width 256) or small (4 layers, width 512).",
             metavar="SIZE",
+            choices=SIZES,
         ),
     ] = "tiny"
     tokenizer: Annotated[
@@ -97,25 +97,17 @@ class PretrainOptions:
     vocab_size: Annotated[
         int, Param("Vocabulary size of a tokenizer trained here.", metavar="N", min=LEAST_VOCABULARY)
     ] = 4000
-    holdout: Annotated[float, Param("Share of the documents held out to measure perplexity.", metavar="SHARE")] = 0.1
+    holdout: Annotated[
+        float, Param("Share of the documents held out to measure perplexity.", metavar="SHARE", above=0, below=1)
+    ] = 0.1
     pooling: Annotated[
         str,
         Param(
             "How the model's token vectors become one text vector: mean, max, cls, lasttoken, weightedmean.",
             metavar="NAME",
+            choices=MODES,
         ),
     ] = "mean"
-
-    def check(self) -> None:
-        """Raise UsageError for values that are out of range."""
-        if self.size not in SIZES:
-            raise unknown_value("size", self.size, tuple(SIZES))
-        if self.pooling not in MODES:
-            raise unknown_value("pooling", self.pooling, MODES)
-        if not 0 < self.holdout < 1:
-            raise UsageError(
-                f"`holdout={self.holdout:g}`: a share of the documents between 0 and 1 is needed", parameter="holdout"
-            )
 
 
 # layers and width; tiny, mini and small are those of Turc et al. (2019)

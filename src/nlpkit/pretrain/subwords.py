@@ -69,7 +69,6 @@ def train_subwords(texts: Iterable[str], options: TokenizerOptions) -> TrainedTo
         UsageError: options out of range. InputError: texts without a word, or fewer tokens than the characters need.
         MissingError: the library is not installed.
     """
-    options.check()
     try:
         from tokenizers import Tokenizer, normalizers, trainers
     except ImportError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError
 from nlpkit.parameters import READ, Param, options
 
 
@@ -20,7 +19,9 @@ class ReportOptions:
     PANEL: ClassVar[str] = "Report"
 
     no_texts: Annotated[bool, Param("Include only the document IDs: no text, no title, no columns.")] = False
-    titles_only: Annotated[bool, Param("Include titles (or the first 80 characters), but no texts.")] = False
+    titles_only: Annotated[
+        bool, Param("Include titles (or the first 80 characters), but no texts.", excludes=("no_texts",))
+    ] = False
     max_points: Annotated[
         int,
         Param("Maximum number of documents in the map, the search and the lists. Larger corpora are sampled by "
@@ -48,13 +49,6 @@ class ReportOptions:
     heading: Annotated[str | None, Param("Page heading. Default: the kind of run and its corpus.", metavar="TEXT")] = (
         None
     )
-
-    def __post_init__(self) -> None:
-        """Check that the options agree."""
-        if self.no_texts and self.titles_only:
-            raise UsageError(
-                "`no_texts` also leaves out titles; use either `no_texts` or `titles_only`", parameter="no_texts"
-            )
 
     @property
     def texts(self) -> bool:

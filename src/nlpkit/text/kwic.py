@@ -60,9 +60,10 @@ class SearchOptions:
         ),
     ] = "text"
     window: Annotated[int | None, Param("Words of context on each side. Default: 8.", metavar="N", min=0)] = None
-    width: Annotated[int | None, Param("Characters of context on each side, instead of words.", metavar="N", min=0)] = (
-        None
-    )
+    width: Annotated[
+        int | None,
+        Param("Characters of context on each side, instead of words.", metavar="N", min=0, excludes=("window",)),
+    ] = None
     sort: Annotated[
         str,
         Param(
@@ -81,11 +82,6 @@ class SearchOptions:
         int | None, Param("Show or write only the first N hits. All hits are counted.", metavar="N", min=1)
     ] = None
     count: Annotated[bool, Param("Show only the numbers of documents and hits.", ("count", "c"))] = False
-
-    def __post_init__(self) -> None:
-        """Check what can be checked without documents."""
-        if self.width is not None and self.window is not None:
-            raise UsageError("`window` counts words of context and `width` characters; keep one", parameter="width")
 
     @property
     def columns(self) -> list[str]:

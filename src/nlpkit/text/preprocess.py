@@ -240,26 +240,13 @@ class Preprocessor:
             raise InputError("no documents to preprocess; the input has no rows")
         options, vocab = options or self.options, self._vocab
         terms, cf, df, n_docs = vocab.terms, vocab.cf, vocab.df, vocab.n_docs
-        stops = self._is_stop if self.options.lower else self._stops
-        stopped = np.fromiter(map(stops, terms), bool, len(terms))
-        if options.auto_stop is not None:
-            stopped |= auto_stop(df, n_docs, share=options.auto_stop)
-        if options.vocab is not None:  # a given vocabulary wins over stop words
-            vocab_terms = frozenset(options.vocab)
-            stopped &= np.fromiter((term not in vocab_terms for term in terms), bool, len(terms))
-        if options.lists_must_match:
-            self._check_lists(options, terms)
-        lexicon = options.lexicon
-        if lexicon is not None:  # as does a lexicon
-            stopped &= ~lexicon.known(terms)
+        stopped, lexicon = self._stopped(options, vocab), options.lexicon
         n_stop_tokens, n_terms_seen = int(cf[stopped].sum()), len(terms)
         stages: list[Stage] = []
         strings: Callable[[LongArray], list[str]] = partial(_terms_at, terms)
-        phrases: PhraseTable | None = None
-        n_phrases = 0
+        phrases, n_phrases = options.phrase_table, 0
         if options.phrases is not None or options.phrase_table is not None:
             assert again is not None
-            phrases = options.phrase_table
             if phrases is None:
                 phrases = self._find_phrases(again, terms, cf, stopped)
             joined = phrases.bind(terms)
@@ -269,13 +256,8 @@ class Preprocessor:
             for batch in again():
                 occurs[joined.apply(batch).term_ids] = True
             n_phrases = int(occurs[n_words:].sum())
-            if (
-                options.lists_must_match
-                and options.phrase_table is not None
-                and lexicon is None
-                and not n_phrases
-                and terms
-            ):
+            must_match = options.lists_must_match and options.phrase_table is not None and lexicon is None
+            if must_match and not n_phrases and terms:
                 raise no_match("`phrase_file`", "its phrases are such as", phrases.phrases, terms)
             stopped = np.concatenate([stopped, np.zeros(len(terms) - n_words, bool)])
         reasons = np.where(stopped, STOP, KEPT)
@@ -307,9 +289,9 @@ class Preprocessor:
         elif stages:
             assert again is not None
             stages.append(_without(stopped))
-            before = (cf, df)
+            before = cf[gone], df[gone]
             cf, df = _counted(again(), stages, len(terms))
-            cf[gone], df[gone] = before[0][gone], before[1][gone]
+            cf[gone], df[gone] = before
             strings = partial(_terms_at, terms)
         pruned = prune(cf, df, stopped, options, n_docs=n_docs, strings=strings)
         kept = pruned.kept[pruned.kept >= 0]
@@ -333,6 +315,22 @@ class Preprocessor:
             spacy_pipeline=self._pipeline,
         )
         return FittedVocabulary(stages, strings, cf, df, pruned, report, options, phrases, stop_terms)
+
+    def _stopped(self, options: PreprocessOptions, vocab: Vocabulary | CountedTerms) -> BoolArray:
+        """Return which terms (V,) are stop words: not those of a vocabulary or lexicon that the user gave."""
+        terms = vocab.terms
+        stops = self._is_stop if self.options.lower else self._stops
+        stopped = np.fromiter(map(stops, terms), bool, len(terms))
+        if options.auto_stop is not None:
+            stopped |= auto_stop(vocab.df, vocab.n_docs, share=options.auto_stop)
+        if options.vocab is not None:
+            vocab_terms = frozenset(options.vocab)
+            stopped &= np.fromiter((term not in vocab_terms for term in terms), bool, len(terms))
+        if options.lists_must_match:
+            self._check_lists(options, terms)
+        if options.lexicon is not None:
+            stopped &= ~options.lexicon.known(terms)
+        return stopped
 
     def phrases_in(self, again: Replay) -> PhraseTable:
         """Return the phrases of some of the documents that were encoded: those that a model may learn from."""

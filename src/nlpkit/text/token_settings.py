@@ -71,12 +71,12 @@ def _options_from(settings: Mapping[str, Any] | None, model: str) -> PreprocessO
         raise InputError(f"{model} does not record how its tokens were made; {hint}")
     for name, option in _NOT_OPTIONS.items():
         if settings.get(name):
-            raise InputError(f"the tokens of {model} were made with {option} of nlpkit preprocess; {hint}")
+            raise InputError(f"the tokens of {model} were made with {option} of `preprocess()`; {hint}")
     cleaner = settings.get("cleaner")
     if cleaner and cleaner.get("replacements"):
-        raise InputError(f"the tokens of {model} were made with `replace` of nlpkit preprocess; {hint}")
+        raise InputError(f"the tokens of {model} were made with `replace` of `preprocess()`; {hint}")
     if settings.get("auto_stop") is not None and tuple(settings.get("ngrams") or (1, 1)) != (1, 1):
-        raise InputError(f"the n-grams of {model} were made after `auto_stop` of nlpkit preprocess; {hint}")
+        raise InputError(f"the n-grams of {model} were made after `auto_stop` of `preprocess()`; {hint}")
     in_force = {**settings, **_in_force(settings)}
     carried = {name: in_force[name] for name in _CARRIED if name in in_force}
     if cleaner:

@@ -83,7 +83,7 @@ def fit_distinct(
     clock, execution = Clock(), execution or Execution()
     if distinct.n < LEAST_FITTED:
         D = len(distinct.of_document)
-        equal = "; equal texts have one embedding and are one document here. nlpkit lda-gibbs finds topics in the words of so few"
+        equal = "; equal texts have one embedding and are one document here. `fit_lda()` finds topics in the words of so few"
         raise InputError(
             f"finding topics needs at least {LEAST_FITTED} different documents with text; found {distinct.n} "
             f"among {D} document{'' if D == 1 else 's'}{equal if distinct.n < D else ''}"

@@ -11,6 +11,7 @@ from nlpkit.topics.options import NumberOfTopics
 from nlpkit.topics.similar_options import VECTORS
 
 LINKAGES = ("ward", "average", "complete", "single")
+_LINKAGE = tuple(f"method={name}" for name in LINKAGES)
 METHODS = ("kmeans", "kmedoids", *LINKAGES, "hdbscan", "gmm")
 METRICS = ("cosine", "euclidean", "manhattan")
 SQUARES = ("kmeans", "ward", "gmm")  # methods of means, which minimise squared Euclidean distances
@@ -53,7 +54,11 @@ class ClusterOptions:
     ] = "embedding"
     feature_cols: Annotated[
         str | tuple[str, ...] | None,
-        Param("Numeric columns to cluster by, such as age,income. The table then needs no text.", metavar="COLUMNS"),
+        Param(
+            "Numeric columns to cluster by, such as age,income. The table then needs no text.",
+            metavar="COLUMNS",
+            excludes=("by",),
+        ),
     ] = None
     metric: Annotated[
         str | None,
@@ -67,13 +72,17 @@ class ClusterOptions:
     scale: Annotated[
         str, Param("Scale each dimension first: none, standard, minmax or robust.", metavar="NAME", choices=SCALES)
     ] = "none"
-    min_cluster_size: Annotated[int | None, Param("HDBSCAN: minimum documents per cluster. Default: 5.", min=2)] = None
+    min_cluster_size: Annotated[
+        int | None, Param("HDBSCAN: minimum documents per cluster. Default: 5.", min=2, needs=("method=hdbscan",))
+    ] = None
     tree: Annotated[
-        Path | None, Param("File for the dendrogram of a linkage (Newick format).", metavar="FILE"), WRITTEN
+        Path | None,
+        Param("File for the dendrogram of a linkage (Newick format).", metavar="FILE", needs=_LINKAGE),
+        WRITTEN,
     ] = None
     merges: Annotated[
         Path | None,
-        Param("Table of the merges of a linkage: left, right, distance, size.", metavar="FILE"),
+        Param("Table of the merges of a linkage: left, right, distance, size.", metavar="FILE", needs=_LINKAGE),
         TABLE_WRITTEN,
     ] = None
 
@@ -85,21 +94,12 @@ class ClusterOptions:
                 "`k` does not apply to hdbscan, which finds the number of clusters (see `min_cluster_size`)",
                 parameter="k",
             )
-        if self.method != "hdbscan" and self.min_cluster_size is not None:
-            raise UsageError("`min_cluster_size` needs `method=hdbscan`", parameter="min_cluster_size")
         if self.method in SQUARES and self.metric == "manhattan":
             raise UsageError(
                 f"`metric=manhattan`: {self.method} uses means and squared Euclidean distances; use kmedoids or "
                 "average",
                 parameter="metric",
             )
-        for name in ("tree", "merges"):
-            if getattr(self, name) is not None and self.method not in LINKAGES:
-                raise UsageError(
-                    f"`{name}` needs a linkage: `method` ward, average, complete or single", parameter=name
-                )
-        if self.columns() and self.by != "embedding":
-            raise UsageError("`feature_cols` and `by` both choose the vectors; keep one", parameter="feature_cols")
         if self.vectors() == "tfidf" and self.scale != "none":
             raise UsageError("`scale` would fill the zeros of tf-idf; use another `scheme` instead", parameter="scale")
         if self.vectors() == "tfidf" and self.method == "gmm":

@@ -43,7 +43,7 @@ class CompareOptions:
     metrics: Annotated[
         str | tuple[str, ...] | None,
         Param(
-            "Scores, as in nlpkit evaluate. Default: npmi, diversity, exclusivity, perplexity if it is defined, "
+            "Scores, as in `evaluate()`. Default: npmi, diversity, exclusivity, perplexity if it is defined, "
             "and ami and purity if there are labels.",
             metavar="NAME,…",
         ),

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from nlpkit.parameters import Param, options
 from nlpkit.topics.options import TopicCount
 from nlpkit.weighting.schemes import PRESETS, Scheme
-
-STARTS = ("svd", "random")  # of pLSA
-LOSSES = ("frobenius", "kullback-leibler")  # of NMF
-WEIGHTS = ("tfidf", "counts")
 
 
 @options
@@ -28,7 +24,7 @@ class PlsaOptions:
         str,
         Param(
             "Starting values: svd (NNDSVDa of the counts, as in NMF; hardly depends on the seed) or random.",
-            choices=STARTS,
+            choices=("svd", "random"),
         ),
     ] = "svd"
     tempered: Annotated[
@@ -39,30 +35,27 @@ class PlsaOptions:
         ),
     ] = False
 
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {name: getattr(self, name) for name in ("iterations", "tolerance", "start", "tempered")}
-
 
 @options
 class NmfOptions:
     """Options of NMF."""
 
     PANEL: ClassVar[str] = "Model"
+    recorded: ClassVar = {"loss": "loss", "weights": "matrix", "iterations": "iterations", "tolerance": "tolerance"}
 
     k: TopicCount = "auto"
     loss: Annotated[
         str,
         Param(
             "Loss between the matrix and its factors: frobenius, or kullback-leibler (same optimum as pLSA).",
-            choices=LOSSES,
+            choices=("frobenius", "kullback-leibler"),
         ),
     ] = "frobenius"
     weights: Annotated[
         str | None,
         Param(
             "Matrix: tfidf (as scikit-learn's TfidfVectorizer) or counts. Default: tfidf; counts for kullback-leibler.",
-            choices=WEIGHTS,
+            choices=("tfidf", "counts"),
         ),
     ] = None
     iterations: Annotated[int, Param("Maximum number of steps of the solver.", min=1)] = 400
@@ -78,10 +71,6 @@ class NmfOptions:
         """The weighting of the matrix."""
         return PRESETS["sklearn"] if self.matrix == "tfidf" else Scheme(idf="none")
 
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {"loss": self.loss, "weights": self.matrix, "iterations": self.iterations, "tolerance": self.tolerance}
-
 
 @options
 class GsdmmOptions:
@@ -95,6 +84,7 @@ class GsdmmOptions:
             "Maximum number of topics: N (topics without documents are dropped). auto or a range compares several "
             "numbers.",
             ("k", "num_topics"),
+            log=False,
         ),
     ] = 100
     alpha: Annotated[
@@ -110,10 +100,6 @@ class GsdmmOptions:
     ] = 0.1
     iterations: Annotated[int, Param("Passes over the documents.", ("iterations", "sweeps"), min=1)] = 50
 
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {name: getattr(self, name) for name in ("alpha", "eta", "iterations")}
-
 
 @options
 class BitermOptions:
@@ -128,10 +114,6 @@ class BitermOptions:
     alpha: Annotated[float | None, Param("Prior of each topic, in biterms. Default: 50 / k.", above=0)] = None
     eta: Annotated[float, Param("Prior of each word in a topic.", ("eta", "beta"), above=0)] = 0.01
     iterations: Annotated[int, Param("Passes over the biterms.", ("iterations", "sweeps"), min=1)] = 200
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {name: getattr(self, name) for name in ("window", "alpha", "eta", "iterations")}
 
     def alpha_of(self, n_topics: int) -> float:
         """Return the prior of each of K topics."""
@@ -184,11 +166,6 @@ class HdpOptions:
         )
         return f"eta {self.eta:g}, {alpha}, {gamma}"
 
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        names = ("alpha", "gamma", "eta", "iterations", "initial_topics", "min_share")
-        return {name: getattr(self, name) for name in names}
-
 
 @options
 class HldaOptions:
@@ -209,7 +186,3 @@ class HldaOptions:
     def priors(self) -> str:
         """Return the priors for people."""
         return f"depth {self.depth}, alpha {self.alpha:g}, gamma {self.gamma:g}, eta {self.eta:g}"
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {name: getattr(self, name) for name in ("depth", "alpha", "gamma", "eta", "iterations")}

@@ -26,11 +26,16 @@ class GuidedOptions:
             "Text file of given topics, one per line: a name, or name: description | description. They come first "
             "and keep their names. Documents close to none of them form further topics.",
             metavar="FILE",
+            excludes=("semi_supervised",),
         ),
     ] = None
     seed_words: Annotated[
         Path | None,
-        Param("Given topics by seed words, in a TOML file: [topics] name = ['word', 'stem*'].", metavar="TOML"),
+        Param(
+            "Given topics by seed words, in a TOML file: [topics] name = ['word', 'stem*'].",
+            metavar="TOML",
+            excludes=("semi_supervised", "topics_from"),
+        ),
     ] = None
     least_similarity: Annotated[
         float | None,
@@ -38,6 +43,7 @@ class GuidedOptions:
             "Minimum cosine between a document and a given topic. Default: 0.2 for names, 0.4 for seed words.",
             min=-1.0,
             max=1.0,
+            needs=("topics_from", "seed_words"),
         ),
     ] = None
     debias: Annotated[
@@ -47,16 +53,6 @@ class GuidedOptions:
             metavar="COLUMN",
         ),
     ] = None
-
-    def __post_init__(self) -> None:
-        """Refuse options that do not go together."""
-        exclusive = [name for name in ("semi_supervised", "topics_from", "seed_words") if getattr(self, name)]
-        if len(exclusive) > 1:
-            raise UsageError(f"`{exclusive[0]}` and `{exclusive[1]}` do not go together", parameter=exclusive[1])
-        if self.least_similarity is not None and not (self.topics_from or self.seed_words):
-            raise UsageError(
-                "`least_similarity` is an option of `topics_from` and `seed_words`", parameter="least_similarity"
-            )
 
     def check_engine(self, cluster: str) -> None:
         """Raise UsageError where an engine cannot be guided."""

@@ -48,7 +48,7 @@ class NameOptions(LlmOptions):
             "sent to another machine."
         ),
     ] = False
-    all: Annotated[bool, Param("Also rename topics that were named by hand (--names, nlpkit edit).")] = False
+    all: Annotated[bool, Param("Also rename topics that were named by hand (`names`, `edit()`).")] = False
     documents: Annotated[
         int, Param("Number of typical documents per topic in which phrases are searched.", metavar="N", min=1)
     ] = 200
@@ -58,6 +58,7 @@ class NameOptions(LlmOptions):
             "Pipeline of spaCy for parts of speech: a name, or auto (for the language). Phrases then contain only "
             "adjectives and nouns.",
             metavar="NAME",
+            needs=("phrases",),
         ),
     ] = None
     n_words: Annotated[int, Param("Number of words per topic shown to the model.", metavar="N", min=1)] = 10
@@ -71,6 +72,3 @@ class NameOptions(LlmOptions):
             raise UsageError(
                 "no source of names; use `llm=URL` with `llm_model`, `names=FILE`, or `phrases`", parameter="llm"
             )
-        if not self.phrases and self.tagger is not None:
-            raise UsageError("`tagger` is an option of `phrases`", parameter="tagger")
-        LlmOptions.__post_init__(self)

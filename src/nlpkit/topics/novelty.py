@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from nlpkit.topics.neighbours import Neighbours, distinct_rows, nearest_neighbours
-from nlpkit.topics.options import check_quantile
 from nlpkit.types import Float32Array, IntArray
 
 
@@ -44,11 +43,7 @@ def least_similarity(similarity: Float32Array, topics: IntArray, quantile: float
 
     Args:
         similarity: (U,) `similarity_without_itself`; topics: (U,) topic of each training document, -1 for none.
-
-    Raises:
-        UsageError: the quantile is out of its range.
     """
-    check_quantile(quantile)
     known = np.sort(similarity[topics >= 0])
     if quantile == 1 or not len(known):
         return -math.inf

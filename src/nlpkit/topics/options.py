@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import UsageError
 from nlpkit.parameters import Param, options
 
 NOVELTY_QUANTILE = 0.95
@@ -16,11 +16,13 @@ ENGINES = ("kmeans", "hdbscan", "agglomerative", "gmm")
 REDUCTIONS = ("auto", "pca", "umap", "none")
 LINKAGES = ("ward", "average", "complete", "single")
 GRAINS = ("coarse", "middle", "fine")
-ONLY_HDBSCAN = ("min_topic_size", "min_samples", "assign_outliers", "join_neighbors")
-ONLY_UMAP = ("n_components", "min_dist")
 TopicCount = Annotated[
     int | str,
-    Param("Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.", ("k", "num_topics")),
+    Param(
+        "Number of topics: auto, a number N, or a range lo:hi or lo:hi:step to choose from.",
+        ("k", "num_topics"),
+        log=False,
+    ),
 ]
 
 
@@ -102,19 +104,31 @@ class BertopicOptions:
         str,
         Param(
             "Clustering method. kmeans, agglomerative and gmm (mixture of Gaussians) give every document a topic; "
-            "hdbscan leaves documents between dense groups without one."
+            "hdbscan leaves documents between dense groups without one.",
+            choices=ENGINES,
         ),
     ] = "kmeans"
     reduce: Annotated[
         str,
         Param(
             "What to cluster: pca (50 principal axes of embeddings averaged with their neighbours), umap (a "
-            "layout), none (the embeddings), or auto (umap for hdbscan, otherwise pca)."
+            "layout), none (the embeddings), or auto (umap for hdbscan, otherwise pca).",
+            choices=REDUCTIONS,
         ),
     ] = "auto"
-    linkage: Annotated[str, Param("Linkage of agglomerative clustering: ward, average, complete or single.")] = "ward"
+    linkage: Annotated[
+        str,
+        Param(
+            "Linkage of agglomerative clustering: ward, average, complete or single.",
+            choices=LINKAGES,
+            needs=("cluster=agglomerative",),
+        ),
+    ] = "ward"
     grain: Annotated[
-        str, Param("With `k=auto`, use the chosen number of topics (middle), or the next coarse or fine layer.")
+        str,
+        Param(
+            "With `k=auto`, use the chosen number of topics (middle), or the next coarse or fine layer.", choices=GRAINS
+        ),
     ] = "middle"
     ensemble: Annotated[
         int,
@@ -126,14 +140,24 @@ class BertopicOptions:
     ] = 1
     min_topic_size: Annotated[
         int | None,
-        Param("Minimum documents per topic. Default: 1 %, but between 3 and 10, or less if `k=N` needs it.", min=2),
+        Param(
+            "Minimum documents per topic. Default: 1 %, but between 3 and 10, or less if `k=N` needs it.",
+            min=2,
+            needs=("cluster=hdbscan",),
+        ),
     ] = None
     n_neighbors: Annotated[int, Param("Number of neighbours of a document, including itself.", min=3)] = 15
     n_components: Annotated[int, Param("UMAP: dimensions of the layout.", min=2)] = 5
     min_dist: Annotated[float, Param("UMAP: minimum distance between points.", min=0.0, max=1.0)] = 0.0
-    min_samples: Annotated[int, Param("HDBSCAN: higher values leave more documents unassigned.", min=1)] = 5
-    assign_outliers: Annotated[bool, Param("Move documents without a topic to the nearest topic.")] = False
-    join_neighbors: Annotated[bool, Param("Let a document between clusters join the topic around it.")] = True
+    min_samples: Annotated[
+        int, Param("HDBSCAN: higher values leave more documents unassigned.", min=1, needs=("cluster=hdbscan",))
+    ] = 5
+    assign_outliers: Annotated[
+        bool, Param("Move documents without a topic to the nearest topic.", needs=("cluster=hdbscan",))
+    ] = False
+    join_neighbors: Annotated[
+        bool, Param("Let a document between clusters join the topic around it.", needs=("cluster=hdbscan",))
+    ] = True
     fit_sample: Annotated[
         int | str,
         Param(
@@ -145,7 +169,9 @@ class BertopicOptions:
         float,
         Param(
             "Mark a new text as topic -1 if it is less similar to its neighbours than this share of the training "
-            "texts are. 1 turns this off."
+            "texts are. 1 turns this off.",
+            above=0,
+            max=1,
         ),
     ] = NOVELTY_QUANTILE
     core_terms: Annotated[
@@ -160,17 +186,11 @@ class BertopicOptions:
     def __post_init__(self) -> None:
         """Check what can be checked without documents."""
         self.number_of_topics()
-        check_quantile(self.novelty_quantile)
         check_fit_sample(self.fit_sample)
-        for name, values in (("cluster", ENGINES), ("reduce", REDUCTIONS), ("linkage", LINKAGES), ("grain", GRAINS)):
-            if getattr(self, name) not in values:
-                raise unknown_value(name, getattr(self, name), values)
-        self._refuse_unused(self.cluster != "hdbscan", ONLY_HDBSCAN, f"cluster={self.cluster}", "cluster=hdbscan")
         self._refuse_unused(self.cluster == "hdbscan", ("grain", "ensemble"), "cluster=hdbscan")
         self._refuse_unused(
-            self.cluster != "agglomerative", ("linkage",), f"cluster={self.cluster}", "cluster=agglomerative"
+            self.reduction() != "umap", ("n_components", "min_dist"), f"reduce={self.reduction()}", "reduce=umap"
         )
-        self._refuse_unused(self.reduction() != "umap", ONLY_UMAP, f"reduce={self.reduction()}", "reduce=umap")
         self._refuse_unused(self.number_of_topics().exactly is not None, ("grain",), f"k={self.k}")
 
     def _refuse_unused(self, unused: bool, names: Sequence[str], because: str, instead: str = "") -> None:
@@ -198,12 +218,4 @@ def check_fit_sample(fit_sample: int | str) -> None:
         raise UsageError(
             f"`fit_sample` takes auto, all, or a number of documents from {LEAST_FITTED} on, got '{text}'",
             parameter="fit_sample",
-        )
-
-
-def check_quantile(quantile: float) -> None:
-    """Raise UsageError for a quantile that is not above 0 and up to 1."""
-    if not 0 < quantile <= 1:
-        raise UsageError(
-            f"`novelty_quantile`: it must be above 0 and at most 1, got {quantile:g}", parameter="novelty_quantile"
         )

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.metrics.bootstrap import check_level
+from nlpkit.errors import UsageError
 from nlpkit.parameters import Param, options
-
-MEMBERSHIPS = ("auto", "main", "mixed")
 
 
 @options
@@ -39,9 +36,10 @@ class PrevalenceOptions:
             "How documents count: main (for their main topic), mixed (for all topics, by probability), or auto "
             "(mixed for LDA).",
             metavar="NAME",
+            choices=("auto", "main", "mixed"),
         ),
     ] = "auto"
-    ci: Annotated[float, Param("Confidence level of the intervals.")] = 0.95
+    ci: Annotated[float, Param("Confidence level of the intervals.", above=0, below=1)] = 0.95
     date_format: Annotated[
         str | None,
         Param(
@@ -53,9 +51,6 @@ class PrevalenceOptions:
 
     def __post_init__(self) -> None:
         """Check the names and the level."""
-        if self.count not in MEMBERSHIPS:
-            raise unknown_value("count", self.count, MEMBERSHIPS)
-        check_level(self.ci)
         twice = next((name for name in self.by if self.by.count(name) > 1 or name == self.over), None)
         if twice is not None:
             raise UsageError(f"`by={twice}` is named twice; name each column once", parameter="by")

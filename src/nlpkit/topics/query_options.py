@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError
 from nlpkit.parameters import Param, options
 
 TUNINGS = ("cell", "global", "evolving", "distinctive")
@@ -59,25 +58,27 @@ class TopicQueryOptions:
         Param(
             "List the topics of a word. flood* matches all words that start with flood. May be repeated.",
             metavar="WORD",
+            excludes=("documents",),
         ),
     ] = ()
     similar: Annotated[
-        str | None, Param("List the topics most similar to this one (number or name).", metavar="TOPIC")
+        str | None,
+        Param(
+            "List the topics most similar to this one (number or name).",
+            metavar="TOPIC",
+            excludes=("documents", "search"),
+        ),
     ] = None
     correlations: Annotated[
-        bool, Param("List topics that occur in the same documents, and topics that avoid each other.")
+        bool,
+        Param(
+            "List topics that occur in the same documents, and topics that avoid each other.",
+            excludes=("documents", "search", "similar"),
+        ),
     ] = False
     top: Annotated[
         int, Param("Number of documents, topics or pairs to find.", ("top", "top_n"), metavar="N", min=1)
     ] = 20
-
-    def __post_init__(self) -> None:
-        """Refuse two questions at once."""
-        asked = self.asked()
-        if len(asked) > 1:
-            raise UsageError(
-                f"`{asked[0]}` and `{asked[1]}` answer different questions; use one at a time", parameter=asked[1]
-            )
 
     def asked(self) -> list[str]:
         """Return the names of the questions that are asked."""

@@ -34,6 +34,7 @@ class SimilarOptions:
             "Find all pairs of documents with at least this similarity (cosine) or at most this distance (other "
             "metrics).",
             metavar="NUMBER",
+            excludes=("ids", "texts"),
         ),
     ] = None
     by: Annotated[
@@ -53,8 +54,6 @@ class SimilarOptions:
 
     def __post_init__(self) -> None:
         """Check `pairs`; the metric is checked by `topics.distances.Metric`."""
-        if self.pairs is not None and (self.ids or self.texts):
-            raise UsageError("`pairs` compares all documents with each other; leave the query out", parameter="pairs")
         if self.pairs is not None and self.metric == "cosine" and not -1 <= self.pairs <= 1:
             raise UsageError(f"`pairs={self.pairs:g}`: a cosine lies between -1 and 1, such as 0.9", parameter="pairs")
         if self.pairs is not None and self.metric != "cosine" and self.pairs < 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import UsageError
 from nlpkit.parameters import Param, options
 
 WEIGHTINGS = ("ctfidf", "importance", "keyness")
@@ -22,12 +22,16 @@ Target = Annotated[
     str | None,
     Param("Compare this class with `reference` by keyness, with effect sizes and dispersion.", metavar="CLASS"),
 ]
-Reference = Annotated[str | None, Param("Class to compare `target` with. Default: all others.", metavar="CLASS")]
+Reference = Annotated[
+    str | None,
+    Param("Class to compare `target` with. Default: all others.", metavar="CLASS", needs=("target",)),
+]
 Parts = Annotated[
     str | None,
     Param(
         "Column that divides a class into parts, over which `target` measures dispersion. Default: the documents.",
         metavar="COLUMN",
+        needs=("target",),
     ),
 ]
 PriorWords = Annotated[
@@ -68,14 +72,18 @@ class ClassTermOptions:
     PANEL: ClassVar[str] = "Classes"
 
     by: By = "label"
-    over: Annotated[str | None, Param("Second column, crossed with the first: each pair of values is a class.")] = None
+    over: Annotated[
+        str | None,
+        Param("Second column, crossed with the first: each pair of values is a class.", excludes=("target",)),
+    ] = None
     top_n: TopN = 30
     weighting: Annotated[
         str | None,
         Param(
             "Weighting: ctfidf (class-based tf-idf; default), importance (φ·(log φ − mean log φ), as in R's lda "
             "and tosca) or keyness (default with `target`). keyness gives log-odds against the other classes, "
-            "z-scores, G² and effect sizes."
+            "z-scores, G² and effect sizes.",
+            choices=WEIGHTINGS,
         ),
     ] = None
     target: Target = None
@@ -93,17 +101,16 @@ class ClassTermOptions:
         ),
     ] = False
     compat: Annotated[
-        str | None, Param("bertopic = ctfidf as BERTopic computes it, with A rounded down to a whole number.")
+        str | None,
+        Param(
+            "bertopic = ctfidf as BERTopic computes it, with A rounded down to a whole number.", choices=("bertopic",)
+        ),
     ] = None
     epsilon: Annotated[float | None, Param("importance: number added to shares. Default: 1e-5.")] = None
     prior_words: PriorWords = None
 
     def __post_init__(self) -> None:
         """Check what can be checked without documents."""
-        if self.weighting not in (None, *WEIGHTINGS):
-            raise unknown_value("weighting", self.weighting, WEIGHTINGS)
-        if self.compat not in (None, "bertopic"):
-            raise unknown_value("compat", self.compat, ("bertopic",))
         belongs = {
             "reduce_frequent_words": ("ctfidf", self.reduce_frequent_words),
             "bm25": ("ctfidf", self.bm25),
@@ -117,8 +124,6 @@ class ClassTermOptions:
                 raise UsageError(f"`{name}` needs `weighting={weighting}`, not {self.scheme}", parameter=name)
         if self.over == self.by:
             raise UsageError(f"`by` and `over` are both '{self.by}'; cross it with another column", parameter="over")
-        if self.target is not None and self.over is not None:
-            raise UsageError("`target` compares two classes of one column; leave `over` out", parameter="over")
         _check_sides(self)
 
     @property
@@ -128,9 +133,6 @@ class ClassTermOptions:
 
 
 def _check_sides(options: KeynessOptions | ClassTermOptions) -> None:
-    """Raise UsageError for a reference or parts without a target, and for a target that is its own reference."""
-    for name in ("reference", "parts"):
-        if options.target is None and getattr(options, name) is not None:
-            raise UsageError(f"`{name}` goes with `target`, the class that is compared", parameter=name)
+    """Raise UsageError for a target that is its own reference."""
     if options.target is not None and options.reference == options.target:
         raise UsageError(f"`target` and `reference` are both '{options.target}'", parameter="reference")

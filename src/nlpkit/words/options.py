@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import UsageError
 from nlpkit.parameters import Param, options
 
 _NETWORK: dict[str, object] = {
@@ -32,14 +32,16 @@ OF_GENSIM = tuple(name for name, values in METHODS.items() if "workers" in value
 
 @options
 class WordEmbeddingOptions:
-    """Options of word embeddings. What is None has the default of the method (METHODS), see `in_force`."""
+    """Options of word embeddings. What is None has the default of the method (METHODS), see `resolved`."""
 
     PANEL: ClassVar[str] = "Embeddings"
 
     method: Annotated[
         str,
         Param(
-            "Method: sgns or cbow (word2vec), fasttext, glove, pmi-svd, doc2vec-dm or doc2vec-dbow.", metavar="METHOD"
+            "Method: sgns or cbow (word2vec), fasttext, glove, pmi-svd, doc2vec-dm or doc2vec-dbow.",
+            metavar="METHOD",
+            choices=METHODS,
         ),
     ] = "sgns"
     dimensions: Annotated[
@@ -57,7 +59,7 @@ class WordEmbeddingOptions:
         Param("Initial learning rate. Default: 0.025; 0.05 for glove.", ("rate", "learning_rate"), min=0, max=100),
     ] = None
     negative: Annotated[
-        int | None, Param("Negative examples per context word. Default: 5; 0 with --hs.", min=0, max=1_000)
+        int | None, Param("Negative examples per context word. Default: 5; 0 with `hs`.", min=0, max=1_000)
     ] = None
     hs: Annotated[
         bool | None, Param("Train with hierarchical softmax, in addition to or instead of negative sampling.", off="")
@@ -101,15 +103,13 @@ class WordEmbeddingOptions:
         Param("Add the context vector of a word to its word vector (glove, pmi-svd). Default: on for glove."),
     ] = None
 
-    def in_force(self) -> WordEmbeddingOptions:
+    def resolved(self) -> WordEmbeddingOptions:
         """Return the options with the defaults of the method; what the method does not have stays None.
 
         Raises:
-            UsageError: an unknown method, an option of another one, neither negative examples nor hierarchical softmax, lengths
+            UsageError: an option of another one, neither negative examples nor hierarchical softmax, lengths
                 of n-grams that are none.
         """
-        if self.method not in METHODS:
-            raise unknown_value("method", self.method, tuple(METHODS))
         defaults = METHODS[self.method]
         for one in fields(self):
             if one.name in _OF_ALL or one.name in defaults or getattr(self, one.name) is None:

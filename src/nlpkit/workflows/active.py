@@ -233,7 +233,7 @@ def _classifier(path: Path, execution: Execution) -> FittedModel:
     model = load(path, execution)
     if model.kind not in ("classify", "finetune"):
         raise UsageError(
-            f"`model={path}` is a model of {model.kind}; a classifier was needed: a run of nlpkit classify or nlpkit finetune",
+            f"`model={path}` is a model of {model.kind}; a classifier was needed: a run of `train_classifier()` or `finetune()`",
             parameter="model",
         )
     return model

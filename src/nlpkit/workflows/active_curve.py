@@ -15,7 +15,6 @@ from nlpkit.classify.active_curve import Curves, learning_curves
 from nlpkit.classify.active_options import ActiveCurveOptions
 from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.labels import encode_single, no_labels
-from nlpkit.classify.options import confidence_level
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError
 from nlpkit.io.corpora import DocumentStream
@@ -49,7 +48,7 @@ class ActiveCurves(Tabular):
 
     def table(self) -> pa.Table:
         """Return a row for each strategy and number of labels; see `nlpkit.classify.active_curve.Curves.rows`."""
-        rows = self.curves.rows(confidence_level(self.options.ci))
+        rows = self.curves.rows(self.options.ci or None)
         kinds = {"by": pa.string(), "labels": pa.int64(), "seeds": pa.int64()}
         return pa.table(
             {name: pa.array([row[name] for row in rows], kinds.get(name, pa.float64())) for name in rows[0]}

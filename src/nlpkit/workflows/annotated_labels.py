@@ -43,8 +43,7 @@ def labels_from_answers(
     task = read_key(Path(key))
     if task.kind != LABEL:
         raise UsageError(
-            f"{key} is of a {task.kind} task, whose answers are not labels of texts; score them with nlpkit "
-            "annotate score"
+            f"{key} is of a {task.kind} task, whose answers are not labels of texts; score them with `score_answers()`"
         )
     files = [answers] if isinstance(answers, str | Path) else answers
     coded = read_answers([Path(file) for file in files], task, encoding=encoding)

@@ -199,7 +199,7 @@ def _loaded(model: str | Path, options: AttentionOptions, execution: Execution) 
     if options.base is not None:
         raise UsageError(f"{model} is a complete model and needs no `base`; leave it out", parameter="base")
     if (path / "adapter_config.json").is_file() and not (path / "config.json").is_file():
-        raise InputError(f"{path} holds only adapters; merge them, or name their run of nlpkit finetune")
+        raise InputError(f"{path} holds only adapters; merge them, or name their run of `finetune()`")
     problem = folder_problem(path)
     if problem:
         raise InputError(f"model folder {path} {problem}")

@@ -22,8 +22,8 @@ def find_base(name: str, *, verify: bool, offline: bool) -> ModelFiles:
     files = find_model(name, offline=offline)
     if problem := folder_problem(files.path):
         raise MissingError(
-            f"{files.name} embeds texts, but cannot be trained ({files.path} {problem}); for classes: nlpkit sbert-embed with "
-            f"`model={name}`, then nlpkit classify `on=embedding`"
+            f"{files.name} embeds texts, but cannot be trained ({files.path} {problem}); for classes: `embed()` with "
+            f"`model={name}`, then `train_classifier(on=embedding)`"
         )
     return files
 

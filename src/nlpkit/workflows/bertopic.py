@@ -42,7 +42,7 @@ from nlpkit.topics.debias import debiased_tokens
 from nlpkit.topics.description import TopicModel, distinct_texts
 from nlpkit.topics.guided_options import GuidedOptions
 from nlpkit.topics.novelty import least_similarity
-from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions, check_quantile
+from nlpkit.topics.options import NOVELTY_QUANTILE, BertopicOptions
 from nlpkit.topics.predict import Training
 from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.weighting.dtm import count_terms, document_frequency
@@ -105,8 +105,6 @@ class BertopicModel(TopicRun):
         """Return a context with documents and their topics; a text of the fit has the topic that it has there."""
         options, execution = options or PredictOptions(), execution or Execution()
         options.refuse_others(("assign_outliers", "novelty_quantile", "encoder"), "a run of bertopic")
-        if options.novelty_quantile is not None:
-            check_quantile(options.novelty_quantile)
         with corpus.open() as stream:
             training = self.training(execution.n_threads())
             bound = _bound(training, self.config.get("novelty"), options.novelty_quantile)
@@ -322,7 +320,7 @@ def fit_bertopic(
     token_options = preprocess_options(tokens)
     seconds: dict[str, float] = {}
     if options.cluster == "hdbscan" and find_spec("hdbscan") is None:  # said now, not after an hour of encoding
-        raise missing_extra("nlpkit bertopic", "neural")
+        raise missing_extra("`fit_bertopic()`", "neural")
     check_encoder(embedding.encoder, verify=execution.verify)
     corpus = as_corpus(data)
     with stopwatch(seconds, "read"), corpus.open() as stream:

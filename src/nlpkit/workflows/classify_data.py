@@ -61,7 +61,7 @@ def classifier_preprocessing(tokens: ClassifierTextOptions) -> PreprocessOptions
     """Return the settings that token options of a classifier come to; raises as `preprocess_options`."""
     if tokens.entities:
         raise UsageError(
-            "`entities` adds a column that no classifier uses; leave it out, or use it with nlpkit preprocess",
+            "`entities` adds a column that no classifier uses; leave it out, or use it with `preprocess()`",
             parameter="entities",
         )
     if tokens.tokenizer != "auto":
@@ -195,8 +195,8 @@ def _have_tokens(streams: Sequence[DocumentStream], tokens: ClassifierTextOption
     if any(there) and not all(there):
         have, lack = streams[there.index(True)].where, streams[there.index(False)].where
         raise InputError(
-            f"{have} has a column 'tokens' and {lack} has none; tokenise both in the same way with nlpkit "
-            "preprocess, or give both as texts"
+            f"{have} has a column 'tokens' and {lack} has none; tokenise both in the same way with "
+            "`preprocess()`, or give both as texts"
         )
     if there[0] and tokens != ClassifierTextOptions():
         usual = classifier_preprocessing(ClassifierTextOptions())
@@ -218,7 +218,7 @@ def _check_token_settings(streams: Sequence[DocumentStream]) -> None:
         listed = ("; ".join(dict.fromkeys(apart))).replace("the model's", "the training documents'")
         raise InputError(
             f"the tokens of {' and '.join(where)} were made with different options ({listed}); tokenise all with "
-            "the same options of nlpkit preprocess, or give them as texts"
+            "the same options of `preprocess()`, or give them as texts"
         )
     bounds = list(dict.fromkeys(name for one in known[0] for name in learned_bounds(one)))
     together = len(streams) == 1 or bool(_sources(streams[0]) & _sources(streams[1]))

@@ -161,8 +161,8 @@ def collocations(
     if pieces.any():
         reporting.warn(
             f"{wording.counted(int(pieces.sum()), 'pair')} of pieces of one word left out: Chinese, Thai and other "
-            "texts without spaces are split into overlapping pieces. Split them into words first: nlpkit "
-            "preprocess `segment=words`"
+            "texts without spaces are split into overlapping pieces. Split them into words first: "
+            "`preprocess(segment=words)`"
         )
         pairs = pairs.where(~pieces)
     return Collocations(

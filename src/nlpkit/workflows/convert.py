@@ -130,7 +130,7 @@ def _layers(source: FittedLda | str | Path) -> list[dict[str, Any]]:
     """Return the rows of layers.parquet of a run. Raises InputError where there are none."""
     path = Path(_name(source))
     if not (path / "layers.parquet").is_file():
-        raise InputError(f"{path} has no layers of topics; runs of nlpkit bertopic have them")
+        raise InputError(f"{path} has no layers of topics; runs of `fit_bertopic()` have them")
     rows: list[dict[str, Any]] = open_run(path).table("layers").to_pylist()
     return rows
 

@@ -268,7 +268,7 @@ def no_words(n_documents: int, so: str = "") -> InputError:
     return InputError(
         f'no words are left in {wording.counted(n_documents, "document")}{so}; try `stop_words="none"`, `min_df=1`, '
         '`tokenizer="whitespace"` (numbers and single letters count), or another `text_col`; '
-        'nlpkit preprocess takes emoji for words with `keep="emoji"`'
+        '`preprocess()` takes emoji for words with `keep="emoji"`'
     )
 
 

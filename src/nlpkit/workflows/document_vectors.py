@@ -158,7 +158,7 @@ def _encoder(
             raise InputError(
                 "the column 'embedding' does not record its model, or its vectors are not of length 1, so a text "
                 "cannot be embedded in the same way. Search by document id (`ids`), or compute the column with "
-                "nlpkit sbert-embed"
+                "`embed()`"
             )
         source = RunEmbeddings({"encoder": made_by, "dim": points.shape[1]}, encoder, threads, stream)
         return source.encode(texts)
@@ -189,7 +189,7 @@ def _numbers(table: pa.Table, name: str, where: str) -> FloatArray:
         first = table.column("id")[int(missing[0])].as_py()
         raise InputError(
             f"column '{name}' of {where} has {wording.counted(len(missing), 'row')} without a finite number, such as {first}; fill them, "
-            f"or leave them out with nlpkit preprocess `keep_if='{name} is not null'`",
+            f"or leave them out with `preprocess(keep_if='{name} is not null')`",
             parameter="feature_cols",
         )
     return values

@@ -192,8 +192,8 @@ def chosen_edits(edits: str | Path | Edits | None, others: Edits) -> str | Path 
         )
     if edits is None and others == Edits():
         raise UsageError(
-            "no edits are named; give `merge`, `rename` or `reduce_to`, or a TOML file. `init` writes one to fill in: nlpkit edit RUN "
-            "--init -o edits.toml"
+            "no edits are named; give `merge`, `rename` or `reduce_to`, or a TOML file. `init` writes one to fill in: `edit(RUN, init, "
+            "output=edits.toml)`"
         )
     return others if edits is None else edits
 

@@ -103,7 +103,7 @@ def embed_words(
     options, tokens, execution = with_settings(
         (options, tokens, execution), settings, (WordEmbeddingOptions, CountOptions, Execution)
     )
-    options, threads = options.in_force(), execution.n_threads()
+    options, threads = options.resolved(), execution.n_threads()
     preprocess_options(tokens.tokens())  # refuses what is wrong before anything is read
     seconds: dict[str, float] = {}
     with as_corpus(data).open() as stream:

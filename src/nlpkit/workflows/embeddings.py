@@ -220,13 +220,13 @@ class RunEmbeddings:
         if "method" in wanted:
             raise InputError(
                 f"the run was fitted on vectors by {wanted['encoder']}, which no model can compute again; give the "
-                "new documents a column 'embedding' computed in the same way: nlpkit sbert-embed "
+                "new documents a column 'embedding' computed in the same way: `embed()` "
                 "`method=mean-words` `vectors=VECTORS`"
             )
         if "static" in wanted and self.flags.encoder is None:
             raise InputError(
                 f"the run was fitted on vectors of an encoder, {wanted['encoder']}, that was tuned on its documents and is not kept. "
-                "Give the new documents a column 'embedding' by the same encoder, or make one that is kept: nlpkit train-encoder "
+                "Give the new documents a column 'embedding' by the same encoder, or make one that is kept: `train_encoder()` "
                 "`objective=static`"
             )
         from nlpkit.embed.kinds import same_engine

@@ -137,7 +137,7 @@ def only_run(folder: Path) -> str:
         reporting.note(f"target: {runs[0]}, the only run here")
         return str(runs[0])
     if not runs:
-        raise UsageError("no target is named, and this folder holds no run: nlpkit evaluate RUN, TOPICS or TABLE")
+        raise UsageError("no target is named, and this folder holds no run: `evaluate(RUN)`, TOPICS or TABLE")
     raise UsageError(f"this folder holds several runs; name one: nlpkit evaluate {' or '.join(map(shell_line, runs))}")
 
 

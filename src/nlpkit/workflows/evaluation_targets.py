@@ -251,7 +251,7 @@ def _table_kind(
         return "topics"
     raise InputError(
         f"{where} has neither a column '{options.prediction_col}' nor '{options.topic_col}' to compare with '{label_col}' (found: "
-        f"{', '.join(columns)}); name it with `prediction_col` or `topic_col`; for columns of coders there is nlpkit annotate agree"
+        f"{', '.join(columns)}); name it with `prediction_col` or `topic_col`; for columns of coders there is `agreement()`"
     )
 
 

@@ -170,8 +170,6 @@ def prepare(
     protocol = options.repeated()
     if protocol is not None and dataset_options.shots is None and dataset_options.totals is None:
         dataset_options = replace(dataset_options, totals=TOTALS)
-    for record in (dataset_options, training, hardware):
-        record.check()
     uncertainty, rules = Uncertainty(options.level(), execution.seed), gates or GateRules()
     methods, sizes = options.methods(), dataset_options.sizes()
     compares = options.compares(dataset_options)

@@ -83,7 +83,6 @@ class FinetunedModel(FittedModel):
         labels, kind = self._checked(options)
         encoder = options.encoder
         hardware = HardwareOptions(encoder.device, encoder.precision, encoder.offline)
-        hardware.check()
         device, precision = hardware.chosen()
         with corpus.with_options(words_col=self._words_column(options)).open() as stream:
             predictor = load_predictor(

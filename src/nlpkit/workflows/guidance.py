@@ -110,7 +110,7 @@ def knowledge_of(
         if not encoder_known:
             raise InputError(
                 "the column 'embedding' does not record its model, so names of topics cannot be embedded in the "
-                "same way. Set `encoder` to compute the embeddings again, compute them with nlpkit sbert-embed, or "
+                "same way. Set `encoder` to compute the embeddings again, compute them with `embed()`, or "
                 "give `seed_words`",
                 parameter="topics_from",
             )
@@ -119,7 +119,7 @@ def knowledge_of(
         seeds = read_seed_words(guide.seed_words)
         if any(seed.weight != 1 for seed in seeds):
             raise InputError(
-                f"seed words {guide.seed_words}: weights only apply to nlpkit lda-gibbs; leave them out here",
+                f"seed words {guide.seed_words}: weights only apply to `fit_lda()`; leave them out here",
                 parameter="seed_words",
             )
         return Knowledge(seeds=seeds, least=guide.least_similarity, groups=groups)
@@ -145,8 +145,8 @@ def _seed_terms(seeds: Sequence[Seeds], terms: Sequence[str]) -> list[list[int]]
         matched.append(sorted({i for ids in hits.values() for i in ids}))
     if not any(matched):
         raise InputError(
-            f"none of the seed words is a term of the corpus ({wording.listed(missing, 5)}); terms are as nlpkit preprocess writes "
-            "them: see nlpkit stats, or use a pattern such as econom*",
+            f"none of the seed words is a term of the corpus ({wording.listed(missing, 5)}); terms are as `preprocess()` writes "
+            "them: see `stats()`, or use a pattern such as econom*",
             parameter="seed_words",
         )
     if missing:

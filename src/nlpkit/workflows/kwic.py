@@ -249,7 +249,7 @@ def _check_words(stream: DocumentStream, column: str) -> None:
     if column not in stream.schema.names:
         if column == "tokens":
             raise ColumnError(
-                f"{stream.where} has no column 'tokens' (found: {', '.join(stream.schema.names)}); make it with nlpkit preprocess",
+                f"{stream.where} has no column 'tokens' (found: {', '.join(stream.schema.names)}); make it with `preprocess()`",
                 parameter="in",
             )
         raise missing_column(stream.where, column, stream.schema.names, "in")

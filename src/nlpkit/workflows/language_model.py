@@ -228,7 +228,7 @@ def fit_language_model(
         if report is not None and {one.code for one in report.languages} & UNSPACED:
             reporting.warn(
                 "texts without spaces are split into overlapping pairs of characters, which predict each other; "
-                "split them first: nlpkit preprocess `unit=sentence` `segment=characters` (or words) "
+                "split them first: `preprocess(unit=sentence, segment=characters)` (or words) "
                 "`stop_words=none`"
             )
         with stopwatch(seconds, "smoothing"):
@@ -354,7 +354,7 @@ class SentencePredictions(Predictions):
             reporting.warn(
                 f"{marked:,} of {wording.counted(n_unknown, 'unknown word')} end with a mark, such as "
                 f"'{next(iter(self._marked))}': for an ARPA file, texts are split at spaces; tokenise them as its "
-                "training texts, with nlpkit preprocess"
+                "training texts, with `preprocess()`"
             )
 
 

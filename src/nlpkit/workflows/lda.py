@@ -14,7 +14,7 @@ from nlpkit.io.cost import stopwatch
 from nlpkit.io.documents import TEXT_HASH
 from nlpkit.io.mixture_runs import LDA, Additions, TopicCorpus, mixture_run
 from nlpkit.io.prototype_tables import prototype_additions
-from nlpkit.parameters import Execution, with_settings
+from nlpkit.parameters import Execution, in_force, with_settings
 from nlpkit.plain import whole_or_text
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.topics.debias import debiased_tokens
@@ -197,7 +197,7 @@ def plan_lda(
     if options.exactly is None:
         NumberOfTopics.parse(options.k)
     if prototypes.prototype is not None:
-        check_prototype(prototypes, options)
+        check_prototype(options)
         for name, used in {
             "resume": checkpoints.resume,
             "checkpoint_every": checkpoints.checkpoint_every is not None,
@@ -221,7 +221,7 @@ def _sweeps(options: LdaOptions, prototypes: PrototypeOptions) -> int:
 
 def _parameters(options: LdaOptions, chain: LdaOptions, guide: GuideOptions) -> dict[str, Any]:
     """Return the options of a fit as footer parameters: those in force."""
-    return chain.in_force() | {
+    return in_force(chain) | {
         "k": whole_or_text(options.k),
         "alpha": chain.start_alpha,
         "eta": chain.start_eta,

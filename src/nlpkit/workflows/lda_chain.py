@@ -15,7 +15,7 @@ from nlpkit.io.runs import open_run
 from nlpkit.io.seed_words import read_seed_words
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.fit import LdaFit, fit_lda
-from nlpkit.topics.lda.guide import Guidance, check_weights, fixed_counts, joined, seed_counts, token_weights
+from nlpkit.topics.lda.guide import Guidance, fixed_counts, joined, seed_counts, token_weights
 from nlpkit.topics.lda.options import GuideOptions, LdaOptions
 from nlpkit.topics.lda.resume import chain_options, resume_problem
 from nlpkit.topics.lda.state import TracePoint
@@ -60,7 +60,6 @@ def check_guide(guide: GuideOptions, *, verify: bool) -> None:
     Raises:
         UsageError, InputError, SchemaError: see the readers.
     """
-    check_weights(guide.term_weights)
     if guide.seed_words is not None:
         read_seed_words(guide.seed_words)
     if guide.fixed_topics is not None:

@@ -17,7 +17,7 @@ from nlpkit.io.cost import stopwatch
 from nlpkit.io.mixture_runs import Additions, MixtureRun, TopicCorpus, mixture_run
 from nlpkit.io.mixture_tables import read_arrays, read_model, read_weights
 from nlpkit.io.runs import Run, open_run
-from nlpkit.parameters import Execution, with_settings
+from nlpkit.parameters import Execution, in_force, with_settings
 from nlpkit.plain import whole_or_text
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.biterm import BitermFitter
@@ -276,7 +276,7 @@ def fit_corpus(
     number, additions, choice = number_of_topics(options), Additions(), None
     n_topics = number.exactly
     warn_of_one_text(corpus.tokens)
-    identity = {"kind": kind, "inputs": [[i.sha256, i.rows] for i in corpus.inputs], "options": options.in_force(),
+    identity = {"kind": kind, "inputs": [[i.sha256, i.rows] for i in corpus.inputs], "options": in_force(options),
                 "tokens": digest(corpus.tokens), "columns": digest(fitter, without="options"), "seed": execution.seed}  # fmt: skip
     if n_topics is None:
         with stopwatch(seconds, "choice of k"):
@@ -306,10 +306,10 @@ def fit_corpus(
     if without:
         reporting.warn(f"{wording.counted(without, 'topic')} without any word; use a smaller `k`")
     scores = {name: pa.array(values) for name, values in fit.topic_scores.items()}
-    additions |= further(fit) | Additions(topic_columns=scores, config={"options": options.in_force()})
+    additions |= further(fit) | Additions(topic_columns=scores, config={"options": in_force(options)})
     run = mixture_run(
         kind, corpus, fit, terms, execution, additions=additions, seconds=seconds,
-        parameters=({"k": whole_or_text(options.k)} if n_topics else {}) | options.in_force(),
+        parameters=({"k": whole_or_text(options.k)} if n_topics else {}) | in_force(options),
     )  # fmt: skip
     return run, MixtureReport(fit, corpus.tokens, seconds, choice)
 

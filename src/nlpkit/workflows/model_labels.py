@@ -44,7 +44,6 @@ def model_labels(
     """
     encoder.refuse_others(USED, f"labels by `by={options.by}` need no encoder; leave it out")
     hardware = HardwareOptions(encoder.device, encoder.precision, encoder.offline)
-    hardware.check()
     try:
         from nlpkit.finetune.engine import Engine
     except ImportError:

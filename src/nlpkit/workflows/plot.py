@@ -312,7 +312,7 @@ def _rank_plot(
     ranks = json.loads(run.file("metrics.json").read_text(encoding="utf-8")).get("ranks")
     if ranks is None:
         raise InputError(
-            f"{run.path} has no ranks: two methods and two samples are needed, from nlpkit finetune with "
+            f"{run.path} has no ranks: two methods and two samples are needed, from `finetune()` with "
             "`protocol=majority`"
         )
     mean, difference = ranks["mean_rank"], ranks["critical_difference"]

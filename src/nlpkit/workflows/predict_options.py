@@ -28,7 +28,9 @@ class PredictOptions:
         float | None,
         Param(
             "bertopic: mark a new text as topic -1 if it is less similar to its neighbours than this share of the "
-            "training texts are. 1 turns this off. Default: the value stored in the run."
+            "training texts are. 1 turns this off. Default: the value stored in the run.",
+            above=0,
+            max=1,
         ),
     ] = None
     probabilities: Annotated[bool, Param("Classifiers: add a column with the probability of each class.")] = False

@@ -56,7 +56,7 @@ def write_preprocessed_shard(
     if rows.dedupe is not None:
         raise UsageError(
             f"`dedupe={rows.dedupe}` compares all documents, and a part has only some; remove duplicates from the "
-            "whole input first with nlpkit preprocess `dedupe`, then divide its output",
+            "whole input first with `preprocess(dedupe)`, then divide its output",
             parameter="dedupe",
         )
     options, plan = preprocess_options(tokens), rows.plan()
@@ -85,7 +85,7 @@ def write_preprocessed_shard(
             documents.close()
         warn_dropped(stream, write_dropped(str(target), stream.dropped, block))
     n_terms = wording.counted(len(documents.terms), "different word")
-    reporting.note(f"{wording.counted(documents.n_docs, 'document')}, {n_terms}; nlpkit merge selects the final terms")
+    reporting.note(f"{wording.counted(documents.n_docs, 'document')}, {n_terms}; `merge()` selects the final terms")
     return {"rows": documents.n_docs, "dropped": len(stream.dropped)}
 
 

@@ -199,8 +199,6 @@ def network_and_windows(job: PretrainJob, device: Any) -> tuple[Any, Any, Any, A
 def prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> PretrainJob:
     """Read documents and tokenizer, and refuse what cannot be trained."""
     options, training, hardware, execution = with_settings(records, settings, tuple(RECORDS.values()))
-    for record in (options, training, hardware):
-        record.check()
     try:
         from nlpkit.pretrain.networks import ARCHES, BERT_HEADS, objective_of, sizes_of
         from nlpkit.pretrain.training import PLAN

@@ -116,7 +116,7 @@ def tokenizer_of(options: PretrainOptions, texts: list[str], window: int, *, ver
     if not (folder / "tokenizer.json").is_file():
         raise UsageError(
             f"`tokenizer={options.tokenizer}` is neither {', '.join(TYPES)} nor a folder with tokenizer.json; make one with: "
-            "nlpkit train-tokenizer CORPUS -o tokenizer/",
+            "`train_tokenizer(CORPUS, output=tokenizer/)`",
             parameter="tokenizer",
         )
     if (folder / MANIFEST).is_file():

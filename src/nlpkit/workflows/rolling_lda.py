@@ -18,7 +18,7 @@ from nlpkit.io.footers import step_parameters
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TokenOptions
 from nlpkit.topics.lda.chain import make_sampler
-from nlpkit.topics.lda.chains import ComparedChains, check_prototype, compare_chains
+from nlpkit.topics.lda.chains import ComparedChains, compare_chains
 from nlpkit.topics.lda.chunks import Chunk, initial_end, parse_span
 from nlpkit.topics.lda.options import DescriptionOptions, LdaOptions, PrototypeOptions
 from nlpkit.topics.lda.rolling import First, fit_rolling, update_rolling
@@ -70,7 +70,7 @@ def fit_rolling_lda(
         (description, options, changes, prototypes, tokens, execution), settings, RECORDS
     )
     token_options = preprocess_options(tokens)
-    _check_options(options, prototypes, token_options)
+    _check_options(options, token_options)
     default_init, options = options.init is None, options.resolved()
 
     def options_for(stream: DocumentStream) -> PreprocessOptions | None:
@@ -159,7 +159,7 @@ def plan_rolling(
         UsageError: as `fit_rolling_lda` and `update_rolling_lda`.
     """
     if model is None:
-        _check_options(options, prototypes, preprocess_options(tokens))
+        _check_options(options, preprocess_options(tokens))
         return options.sweeps
     base = open_rolling_run(model, verify=execution.verify)
     _check_same(base, options, changes, prototypes, tokens, execution)
@@ -231,15 +231,13 @@ def _check_same(
         raise UsageError(f"{', '.join(changed)}: new documents are tokenised as in the run; leave it out")
 
 
-def _check_options(options: RollingOptions, prototypes: PrototypeOptions, tokens: PreprocessOptions) -> None:
+def _check_options(options: RollingOptions, tokens: PreprocessOptions) -> None:
     """Check the options of a rolling model before anything is read.
 
     Raises:
         UsageError: there is no number of topics, or a rolling model would have to ignore an option.
     """
     _ = options.n_topics
-    if prototypes.prototype is not None:
-        check_prototype(prototypes)
     prunes = {
         "max_df": tokens.max_df != 1.0,
         "max_vocab": tokens.max_vocab is not None,
@@ -250,8 +248,8 @@ def _check_options(options: RollingOptions, prototypes: PrototypeOptions, tokens
     if pruned:
         raise UsageError(
             f"{', '.join(pruned)}: a rolling model chooses its words chunk by chunk, and future documents are "
-            "unknown; use `vocab_abs`, `vocab_rel` and `vocab_fallback`, or make tokens first with nlpkit "
-            "preprocess"
+            "unknown; use `vocab_abs`, `vocab_rel` and `vocab_fallback`, or make tokens first with "
+            "`preprocess()`"
         )
 
 

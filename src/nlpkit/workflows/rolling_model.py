@@ -22,7 +22,7 @@ from nlpkit.io.rolling_tables import (
     text_candidates,
 )
 from nlpkit.io.runs import open_run
-from nlpkit.parameters import Execution
+from nlpkit.parameters import Execution, in_force
 from nlpkit.topics.lda.chains import ComparedChains
 from nlpkit.topics.lda.changes import detect_changes
 from nlpkit.topics.lda.fit import LdaFit, fit_state
@@ -117,7 +117,7 @@ def _parameters(result: RollingResult) -> dict[str, Any]:
         **{k: v for k, v in config.items() if k != "seed"},
         "alpha": options.n_topics * options.each_alpha / options.n_topics,
         "eta": options.each_eta,
-        "changes": result.changes.in_force(),
+        "changes": in_force(result.changes),
     }
 
 

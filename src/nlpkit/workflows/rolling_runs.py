@@ -103,8 +103,8 @@ def open_rolling_run(path: Path, *, verify: bool) -> RollingRun:
     config = run.model_config("tokens")
     if not config.get("rolling"):
         raise InputError(
-            f"{path} was fitted to all documents at once, so none can be added; fit a rolling run with nlpkit "
-            "rolling-lda"
+            f"{path} was fitted to all documents at once, so none can be added; fit a rolling run with "
+            "`fit_rolling_lda()`"
         )
     with run.intact():
         options, seed, changes = read_rolling_config(config)

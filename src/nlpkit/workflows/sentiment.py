@@ -23,7 +23,6 @@ from nlpkit.classify.lexicon import (
     text_languages,
 )
 from nlpkit.classify.negation import negation_languages, negation_words
-from nlpkit.classify.options import confidence_level
 from nlpkit.classify.packages import PackageScorer
 from nlpkit.classify.sentiment_options import SentimentOptions, SentimentTextOptions, is_package
 from nlpkit.classify.sentiment_scores import numeric_labels, scored_classes, scored_numbers
@@ -364,7 +363,7 @@ class SentimentPredictions(Predictions):
         if not labels:
             return None
         name = f"{'Lex2Sent, ' if options.lex2sent else ''}{options.shown}"
-        uncertainty = Uncertainty(confidence_level(options.ci), self._execution.seed)
+        uncertainty = Uncertainty(options.ci or None, self._execution.seed)
         if options.classes is not None or recognise_classes(labels) is not None:
             return scored_classes(name, self._label_col, self._labels, predictions, classes, uncertainty)
         numbers = numeric_labels(self._labels)

@@ -216,8 +216,8 @@ def _word_settings(fitted: LanguageModel) -> PreprocessOptions | None:
     asked = [f"`{name}`" for name, yes in changed.items() if yes]
     if asked:
         raise InputError(
-            f"the words of {fitted.name} were changed ({', '.join(asked)} of nlpkit preprocess), so written words "
-            "cannot be compared; fit a model to the texts: nlpkit ngram-lm"
+            f"the words of {fitted.name} were changed ({', '.join(asked)} of `preprocess()`), so written words "
+            "cannot be compared; fit a model to the texts: `fit_language_model()`"
         )
     return options
 

@@ -140,9 +140,7 @@ def place(model: WeightModel, data: Any, *, execution: Execution | None = None) 
         UsageError: the model has no such space; InputError: the documents cannot be cut as the model's were.
     """
     if model.components is None:
-        raise UsageError(
-            f"{model.path} has weights but no latent space; make one with nlpkit tfidf `lsa=20` or `pca=20`"
-        )
+        raise UsageError(f"{model.path} has weights but no latent space; make one with `tfidf(lsa=20)` or `pca=20`")
     corpus, stream, _ = _counted(model, data, execution, None, True)
     _report(model, corpus)
     if model.space in stream.schema.names:

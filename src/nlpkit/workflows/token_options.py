@@ -52,9 +52,7 @@ def _token_options(tokens: TokenOptions) -> PreprocessOptions:
         tokenizer = "regex"
     check_tokenizer(tokenizer, tokens.token_pattern)
     if tokenizer == "spacy":
-        raise _wrong(
-            "tokenizer", "`tokenizer=spacy`: name the pipeline instead, nlpkit preprocess `spacy=MODEL` (or auto)"
-        )
+        raise _wrong("tokenizer", "`tokenizer=spacy`: name the pipeline instead, `preprocess(spacy=MODEL)` (or auto)")
     characters = tokenizer.startswith("chars")
     stop, words, patterns = _stop_words(
         "none" if characters and tokens.stop_words == "auto" else tokens.stop_words, phrases=tokenizer == "regex"

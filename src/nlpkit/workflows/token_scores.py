@@ -26,7 +26,6 @@ def token_scores(settings: EvaluationSettings, encoder: EncoderOptions) -> Itera
         UsageError: a layer or a number of tokens that the encoder does not have; MissingError: the encoder or an extra is not there.
     """
     hardware = HardwareOptions(encoder.device, encoder.precision, encoder.offline)
-    hardware.check()
     try:
         from nlpkit.finetune.engine import Engine
         from nlpkit.finetune.token_vectors import bert_scores, load_token_encoder

@@ -78,7 +78,7 @@ def cut_as_model(
             return None
         raise InputError(
             f"the tokens of {where} were not made as for {model} ({why}), and {str(error).partition(';')[0]}; make "
-            "them in the same way with nlpkit preprocess"
+            "them in the same way with `preprocess()`"
         ) from None
     if not stream.has_texts():
         if not apart:
@@ -89,7 +89,7 @@ def cut_as_model(
             return None
         raise InputError(
             f"the tokens of {where} were not made as for {model} ({why}), and there are no texts to tokenise again; "
-            "make them in the same way with nlpkit preprocess"
+            "make them in the same way with `preprocess()`"
         )
     reporting.note(f"the tokens of {where} were not made as for {model} ({why}): the texts are tokenised again")
     return again
@@ -145,7 +145,7 @@ def refuse_token_options(options: PreprocessOptions, where: str, usual: Preproce
     if changed:
         raise UsageError(
             f"{', '.join(changed)}: the documents of {where} already have tokens, which this option would not "
-            "change; leave it out, or tokenise again with nlpkit preprocess"
+            "change; leave it out, or tokenise again with `preprocess()`"
         )
 
 

@@ -63,7 +63,7 @@ def advice(result: TopicResult) -> Iterator[str]:
     dtm = count_terms(result.tokens)
     if copies := topics_of_copies(result.topics, dtm):
         yield (
-            f"{_topics(copies).capitalize()}: most documents are near-copies of others; fit again after nlpkit preprocess with "
+            f"{_topics(copies).capitalize()}: most documents are near-copies of others; fit again after `preprocess()` with "
             "`dedupe=near:0.7`"
         )
     leading = leading_term(result.top_terms)

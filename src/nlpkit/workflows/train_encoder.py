@@ -196,8 +196,6 @@ def estimate_encoder_training(data: Any, **options: Any) -> dict[str, Any]:
 def _prepare(data: Any, records: Sequence[Any], settings: Mapping[str, Any]) -> EncoderJob:
     """Read rows and model, and refuse what cannot be trained."""
     options, held_out, training, hardware, execution = with_settings(records, settings, tuple(RECORDS.values()))
-    for record in (held_out, training, hardware):
-        record.check()
     name, objective_options = parse_options(options.objective, OPTIONS, "objective")
     method = parse_method(options.method)
     columns = options.columns(name, held_out.pair_col)

@@ -81,7 +81,6 @@ def train_tokenizer(
         True
     """
     options, execution = with_settings((options, execution), settings, (TokenizerOptions, Execution))
-    options.check()
     seconds: dict[str, float] = {}
     with as_corpus(data).open() as stream:
         texts = Texts(stream)

@@ -78,7 +78,7 @@ class WordMeans(Predictions):
         """Yield the vectors of doc2vec: of a run, by id, else learned of these documents."""
         source = self._options.vectors
         if source is None:
-            learned = learn(words.tokens(), DOC2VEC.in_force(), seed=self._execution.seed)
+            learned = learn(words.tokens(), DOC2VEC.resolved(), seed=self._execution.seed)
             assert learned.documents is not None
             matrix, place = learned.documents, None
         else:

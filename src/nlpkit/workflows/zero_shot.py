@@ -14,7 +14,6 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.cells import as_label
 from nlpkit.classify.labels import Labels
-from nlpkit.classify.options import confidence_level
 from nlpkit.classify.predicted import Predicted, joined
 from nlpkit.classify.scores import label_sets, labelled_predictions
 from nlpkit.classify.zero_shot import check_labels, nearest_labels, parse_labels, prompts_of, prototypes
@@ -146,7 +145,7 @@ class NearestLabels:
         if "embedding" in self._stream.schema.names and encoder is None:
             raise InputError(
                 "the column 'embedding' does not record its model, so labels cannot be embedded in the same way; "
-                "leave the column out, or compute it with nlpkit sbert-embed"
+                "leave the column out, or compute it with `embed()`"
             )
         table = pa.Table.from_batches([batch])
         vectors, self._info = embeddings_of(table, encoder, self._encoder, self._threads)
@@ -233,7 +232,7 @@ class ZeroShotPredictions(Predictions):
             reporting.note("the documents have none of the given labels, so nothing is scored")
             return None
         rows = np.flatnonzero(known)
-        uncertainty = Uncertainty(confidence_level(self._options.ci), self._execution.seed)
+        uncertainty = Uncertainty(self._options.ci or None, self._execution.seed)
         if predicted.sets is not None:
             result = TargetResult("zero-shot", "sets of predictions against 'label'")
             classes, true = label_sets(raw_labels, names, rows)

@@ -292,11 +292,6 @@ def test_all_alike_is_no_weight() -> None:
     assert token_weights(WEIGHTED, "one") is None
 
 
-def test_an_unknown_scheme_is_refused() -> None:
-    with refuses("term_weights"):
-        token_weights(WEIGHTED, "tfidf")
-
-
 def test_weights_are_those_of_tomotopy() -> None:
     tp = pytest.importorskip("tomotopy")
     rng = np.random.default_rng(5)

@@ -181,7 +181,7 @@ def test_levels() -> None:
         fit_content("x", ["a", "a"])
     with pytest.raises(InputError, match="'x' has 51 levels"):
         fit_content("x", np.arange(51.0))
-    with pytest.raises(UsageError, match="name it with `content`"):
+    with pytest.raises(UsageError, match="needs `content`"):
         StmOptions(interactions=False)
 
 

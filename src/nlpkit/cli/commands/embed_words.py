@@ -48,7 +48,7 @@ def embed_words_cli(
     from nlpkit.workflows.embed_words import embed_words
     from nlpkit.workflows.estimate import estimate
 
-    embedding.in_force()
+    embedding.resolved()
     if save_word2vec is not None:
         check_word2vec_name(save_word2vec)
     target = out.run_target(inputs, "embed-words")

@@ -40,8 +40,6 @@ def pretrain_cli(
     <input>.pretrain/ in the current directory. transformers loads its folder model/transformers; bert, gpt, t5 and mamba do not
     need nlpkit for that.
     """
-    for record in (model, training, hardware):
-        record.check()
     from nlpkit.cli.render import pretrain as render
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.pretrain import pretrain

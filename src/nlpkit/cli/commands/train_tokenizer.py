@@ -24,7 +24,6 @@ def train_tokenizer_cli(
     merges.parquet. Without -o, it is <input>.tokenizer/ in the current directory. The library tokenizers does the training. The
     special tokens are [PAD], [UNK], [CLS], [SEP] and [MASK].
     """
-    tokenizer.check()
     if run.dry_run:
         dry_run(inputs, read)
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from nlpkit.parameters import Param, options
 from nlpkit.topics.lda.chunks import parse_span
@@ -50,9 +50,3 @@ class DtmOptions:
     def each_alpha(self, n_topics: int) -> float:
         """Alpha of each topic."""
         return 1.0 / n_topics if self.alpha is None else self.alpha
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {
-            name: getattr(self, name) for name in ("every", "chain_variance", "alpha", "iterations", "tolerance")
-        }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from nlpkit import reporting
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.chain import Chain, make_sampler
 from nlpkit.topics.lda.guide import Guidance
@@ -29,16 +29,12 @@ class ComparedChains:
         return self.runs.seeds[self.prototype.run]
 
 
-def check_prototype(options: PrototypeOptions, chain: LdaOptions | None = None) -> None:
+def check_prototype(chain: LdaOptions) -> None:
     """Refuse options that do not go with several chains, before any work is done.
 
     Raises:
-        UsageError: there is one, or the measure is unknown.
+        UsageError: there is one.
     """
-    if options.similarity not in MEASURES:
-        raise unknown_value("similarity", options.similarity, MEASURES)
-    if chain is None:
-        return
     for name, used in {
         "optimize_interval": chain.optimize_interval > 0,
         "early_stop": chain.early_stop is not None,

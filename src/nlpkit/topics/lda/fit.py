@@ -10,20 +10,19 @@ from scipy import sparse
 
 from nlpkit import reporting
 from nlpkit.actors import Start
-from nlpkit.errors import ActorLostError, UsageError, unknown_value
+from nlpkit.errors import ActorLostError, UsageError
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.arguments import MAX_TOPICS
 from nlpkit.topics.lda.chain import Chain, make_sampler
 from nlpkit.topics.lda.distributed import DistributedSampler
 from nlpkit.topics.lda.guide import Guidance
-from nlpkit.topics.lda.options import SCHEMES, USUAL, LdaOptions, check_priors
+from nlpkit.topics.lda.options import USUAL, LdaOptions
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
 from nlpkit.topics.lda.state import PLANNED, ChainState, LastState, TracePoint
 from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel, order_by_size
 from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
-ESTIMATES = ("last", "mean", "best")
 MAX_LOSSES = 3  # of workers, without a sweep that was saved between them
 WINDOW = 5  # trace points whose mean is compared with that of as many before, for the early stop
 
@@ -174,26 +173,8 @@ def check_options(options: LdaOptions) -> None:
     Raises:
         UsageError: there is one.
     """
-    check_priors(options)
-    if options.optimize_eta and not options.optimize_interval:
-        raise UsageError("`optimize_eta` needs an interval; add `optimize_interval=10`", parameter="optimize_interval")
     if options.exactly is not None and not 1 <= options.exactly <= MAX_TOPICS:
         raise UsageError(f"`k={options.k}`: a model has from 1 to {MAX_TOPICS:,} topics", parameter="k")
-    if options.estimate not in ESTIMATES:
-        raise unknown_value("estimate", options.estimate, ESTIMATES)
-    if options.scheme not in SCHEMES:
-        raise unknown_value("scheme", options.scheme, SCHEMES)
-    for name, value, least in (
-        ("trace_every", options.trace_every, 1),
-        ("burn_in", options.samples_from, 0),
-    ):
-        if value < least:
-            raise UsageError(f"`{name}` must be at least {least}, got {value}", parameter=name)
-    if options.early_stop is not None and not 0 <= options.early_stop < 1:
-        raise UsageError(
-            f"`early_stop={options.early_stop:g}`: a share of 0 or more and below 1 is needed, such as 1e-4",
-            parameter="early_stop",
-        )
     first = options.samples_from + (options.thin if options.estimate == "mean" else 1)
     if options.estimate != "last" and first > options.n_sweeps:
         raise UsageError(

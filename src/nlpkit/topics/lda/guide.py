@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import UsageError
 from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import FloatArray, IntArray, LongArray, TokenTable
@@ -65,7 +65,7 @@ def seed_counts(seeds: Sequence[Seeds], terms: Sequence[str], cf: LongArray, *, 
         if not matched:
             raise UsageError(
                 f"none of the seed words of topic '{topic.name}' is a term of the corpus "
-                f"({', '.join(topic.words[:5])}); terms must be written as by preprocess; see nlpkit stats, or use "
+                f"({', '.join(topic.words[:5])}); terms must be written as by preprocess; see `stats()`, or use "
                 "a pattern such as econom*",
                 parameter="seed_words",
             )
@@ -138,21 +138,11 @@ def seeded_start(tokens: TokenTable, guidance: Guidance, seed: int) -> IntArray:
     return start
 
 
-def check_weights(scheme: str) -> None:
-    """Raise UsageError for a scheme of token weights that there is not."""
-    if scheme not in ("one", "idf", "pmi"):
-        raise unknown_value("term_weights", scheme, ("one", "idf", "pmi"))
-
-
 def token_weights(tokens: TokenTable, scheme: str) -> FloatArray | None:
     """Return the weight of each token (N,), None for "one" (Wilson & Chew 2010, Term weighting schemes for LDA).
 
     idf: ln(D / df_v). pmi: max(0, ln(n_dv · N / (N_d · n_v))). Weights below 1/256 count 1/256.
-
-    Raises:
-        UsageError: an unknown scheme.
     """
-    check_weights(scheme)
     if scheme == "one":
         return None
     lengths = np.diff(tokens.offsets)

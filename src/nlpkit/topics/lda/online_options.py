@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Param, options
 from nlpkit.topics.options import TopicCount
 
 ALL = "all"
-STARTS = ("gibbs", "random")
 
 
 @options
@@ -35,7 +34,7 @@ class LdaOnlineOptions:
         Param(
             "Starting topics: gibbs (50 sweeps of Gibbs sampling on at most 10,000 documents) or random (as in "
             "scikit-learn and gensim).",
-            choices=STARTS,
+            choices=("gibbs", "random"),
         ),
     ] = "gibbs"
     batch_size: Annotated[
@@ -90,8 +89,3 @@ class LdaOnlineOptions:
     def each_eta(self, n_topics: int) -> float:
         """Eta of each word."""
         return 1.0 / n_topics if self.eta is None else self.eta
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        names = ("alpha", "eta", "start", "batch_size", "iterations", "tolerance", "kappa", "tau0")
-        return {name: getattr(self, name) for name in names}

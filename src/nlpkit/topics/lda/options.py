@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol, Self
+from typing import Annotated, ClassVar, Self
 
 from nlpkit.actors import ProcessActors, RayActors, Start
 from nlpkit.errors import UsageError
@@ -14,14 +14,9 @@ from nlpkit.topics.mixtures.options import TermOptions
 from nlpkit.topics.options import TopicCount
 
 USUAL = Execution()
-GRID, AD_LDA = SCHEMES = ("grid", "ad-lda")
+GRID, AD_LDA = ("grid", "ad-lda")
 SWEEPS = 1000
 SWEEPS_OF_MANY = 200  # of each of many chains
-
-_IN_FORCE = (
-    "n_topics", "alpha", "eta", "sweeps", "burn_in", "thin", "estimate", "trace_every", "early_stop", "optimize_interval",
-    "optimize_burn_in", "symmetric_alpha", "optimize_eta", "shards", "scheme",
-)  # fmt: skip
 
 
 @options
@@ -35,13 +30,21 @@ class LdaOptions:
     """
 
     PANEL: ClassVar[str] = "Model"
+    recorded: ClassVar = {
+        name: name
+        for name in (
+            "n_topics", "alpha", "eta", "sweeps", "burn_in", "thin", "estimate", "trace_every", "early_stop", "optimize_interval",
+            "optimize_burn_in", "symmetric_alpha", "optimize_eta", "shards", "scheme",
+        )
+    }  # fmt: skip
 
     k: TopicCount = "auto"
     alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document. Default: 1 / k.", above=0)] = (
         None
     )
     alpha_sum: Annotated[
-        float | None, Param("Sum of alpha over all topics, as in MALLET. Use it instead of `alpha`.", above=0)
+        float | None,
+        Param("Sum of alpha over all topics, as in MALLET. Use it instead of `alpha`.", above=0, excludes=("alpha",)),
     ] = None
     eta: Annotated[
         float | None,
@@ -61,9 +64,13 @@ class LdaOptions:
         Param("First sweep at which alpha is re-estimated. Default: a fifth of the sweeps, at most 200.", min=0),
     ] = None
     symmetric_alpha: Annotated[bool, Param("Estimate one alpha for all topics.")] = False
-    optimize_eta: Annotated[bool, Param("Re-estimate eta together with alpha.")] = False
+    optimize_eta: Annotated[bool, Param("Re-estimate eta together with alpha.", needs=("optimize_interval",))] = False
     estimate: Annotated[
-        str, Param("Result of the chain: last (state), mean (of sampled states) or best (most probable state).")
+        str,
+        Param(
+            "Result of the chain: last (state), mean (of sampled states) or best (most probable state).",
+            choices=("last", "mean", "best"),
+        ),
     ] = "last"
     burn_in: Annotated[
         int | None,
@@ -72,7 +79,7 @@ class LdaOptions:
     thin: Annotated[int, Param("Number of sweeps between two states used for mean.", min=1)] = 10
     early_stop: Annotated[
         float | None,
-        Param("Stop when log p rises by less than this share in 50 sweeps, such as 1e-4."),
+        Param("Stop when log p rises by less than this share in 50 sweeps, such as 1e-4.", min=0, below=1),
     ] = None
     shards: Annotated[
         int | None,
@@ -84,9 +91,12 @@ class LdaOptions:
     ] = None
     scheme: Annotated[
         str,
-        Param("grid: threads share the counts (one machine). ad-lda: parts are merged after each sweep (clusters)."),
+        Param(
+            "grid: threads share the counts (one machine). ad-lda: parts are merged after each sweep (clusters).",
+            choices=(GRID, AD_LDA),
+        ),
     ] = GRID
-    trace_every: int = 10
+    trace_every: Annotated[int, Param("", min=1, command_line=False)] = 10
 
     @property
     def exactly(self) -> int | None:
@@ -136,10 +146,6 @@ class LdaOptions:
             self, k=n_topics, alpha=self.each_alpha(n_topics), alpha_sum=None, sweeps=self.sweeps or sweeps
         )  # fmt: skip
 
-    def in_force(self) -> dict[str, Any]:
-        """Return the options of a chain for footers and checkpoints."""
-        return {name: getattr(self, name) for name in _IN_FORCE}
-
 
 @options
 class GuideOptions:
@@ -155,7 +161,7 @@ class GuideOptions:
         Path | None,
         Param("LDA run whose topics are kept unchanged and come before the new ones.", metavar="RUN"),
     ] = None
-    term_weights: Annotated[str, Param("Weight of a token: one, idf or pmi.")] = "one"
+    term_weights: Annotated[str, Param("Weight of a token: one, idf or pmi.", choices=("one", "idf", "pmi"))] = "one"
     debias: Annotated[
         str | None,
         Param(
@@ -177,15 +183,13 @@ class PrototypeOptions:
         Param("LDAPrototype: fit N chains and keep the one most similar to the others.", min=2),
     ] = None
     similarity: Annotated[
-        str, Param("Similarity between topics of different chains: jaccard, cosine, jensen-shannon or rbo.")
+        str,
+        Param(
+            "Similarity between topics of different chains: jaccard, cosine, jensen-shannon or rbo.",
+            choices=("jaccard", "cosine", "jensen-shannon", "rbo"),
+            needs=("prototype",),
+        ),
     ] = "jaccard"
-
-    def __post_init__(self) -> None:
-        """Refuse a similarity of one chain. Raises UsageError."""
-        if self.prototype is None and self.similarity != "jaccard":
-            raise UsageError(
-                "`similarity` compares the topics of several chains, so it needs `prototype`", parameter="similarity"
-            )
 
 
 @options
@@ -205,6 +209,7 @@ class WorkerOptions:
         Param(
             "Ray cluster for these processes (extra 'ray'): local, auto (the running cluster), or ray://HOST:PORT.",
             metavar="ADDRESS",
+            needs=("workers",),
         ),
     ] = None
 
@@ -218,13 +223,11 @@ class WorkerOptions:
 
 
 def check_workers(workers: WorkerOptions, scheme: str) -> None:
-    """Refuse workers for a scheme that has none, and a cluster without a number of them.
+    """Refuse workers for a scheme that has none.
 
     Raises:
         UsageError: there is one.
     """
-    if workers.ray is not None and workers.workers is None:
-        raise UsageError("`ray` needs the number of processes, such as `workers=3`", parameter="workers")
     if workers.workers is not None and scheme != AD_LDA:
         raise UsageError(
             f"`workers` needs `scheme={AD_LDA}`, because the parts of the grid share memory", parameter="workers"
@@ -239,31 +242,3 @@ class DescriptionOptions(TermOptions):
         bool,
         Param("Write assignments.parquet with the topic of every token. Conversion to MALLET and pyLDAvis needs it."),
     ] = False
-
-
-class HasPriors(Protocol):
-    """Options that have priors."""
-
-    @property
-    def alpha(self) -> float | None:
-        """Prior of each topic in a document."""
-
-    @property
-    def alpha_sum(self) -> float | None:
-        """Sum over the topics."""
-
-    @property
-    def eta(self) -> float | None:
-        """Prior of each word in a topic."""
-
-
-def check_priors(options: HasPriors) -> None:
-    """Refuse alpha in two ways.
-
-    Raises:
-        UsageError: there is one.
-    """
-    if options.alpha is not None and options.alpha_sum is not None:
-        raise UsageError(
-            "`alpha` is the value per topic and `alpha_sum` the sum; give one of them", parameter="alpha_sum"
-        )

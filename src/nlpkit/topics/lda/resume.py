@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nlpkit.parameters import in_force
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.state import PLANNED
 from nlpkit.topics.mixtures.steps import StepState
@@ -11,7 +12,7 @@ from nlpkit.topics.mixtures.steps import StepState
 
 def chain_options(options: LdaOptions, seed: int) -> dict[str, Any]:
     """Return what must be equal to resume from a state: all options in force except the number of sweeps and threads."""
-    plain = {k: v for k, v in options.in_force().items() if k not in ("sweeps", "burn_in", "optimize_burn_in")}
+    plain = {k: v for k, v in in_force(options).items() if k not in ("sweeps", "burn_in", "optimize_burn_in")}
     plain["seed"] = seed
     plain["burn_in"] = None if options.estimate == "last" else options.samples_from
     plain["optimize_burn_in"] = options.optimize_from if options.optimize_interval else None

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Param, options
-from nlpkit.topics.lda.options import SWEEPS_OF_MANY, check_priors
+from nlpkit.topics.lda.options import SWEEPS_OF_MANY
 
 DEFAULT_INIT, DEFAULT_CHUNKS = "12 months", "month"
 
@@ -56,7 +56,8 @@ class RollingOptions:
         None
     )
     alpha_sum: Annotated[
-        float | None, Param("Sum of alpha over all topics, as in MALLET. Use it instead of `alpha`.", above=0)
+        float | None,
+        Param("Sum of alpha over all topics, as in MALLET. Use it instead of `alpha`.", above=0, excludes=("alpha",)),
     ] = None
     eta: Annotated[
         float | None,
@@ -87,10 +88,9 @@ class RollingOptions:
     ] = None
 
     def __post_init__(self) -> None:
-        """Check alpha and the spans."""
+        """Check the spans."""
         from nlpkit.topics.lda.chunks import parse_init, parse_span
 
-        check_priors(self)
         if self.chunks is not None:
             parse_span(self.chunks, "chunks")
         if self.init is not None:
@@ -109,7 +109,7 @@ class RollingOptions:
             value = "`k`" if self.k is None else f"`k={self.k}`"
             raise UsageError(
                 f"{value}: a rolling model has the same topics in all chunks, so it needs one number, such as "
-                "`k=20`; nlpkit lda-gibbs can choose a good number",
+                "`k=20`; `fit_lda()` can choose a good number",
                 parameter="k",
             )
         return int(str(self.k))
@@ -151,6 +151,9 @@ class ChangeOptions:
     """
 
     PANEL: ClassVar[str] = "Changes"
+    recorded: ClassVar = {
+        "max_span": "change_span", "mixture": "change_mixture", "samples": "samples", "level": "change_level", "n_words": "n_words",
+    }  # fmt: skip
 
     change_span: Annotated[int, Param("Maximum number of past chunks to compare a chunk with.", min=1)] = 4
     change_mixture: Annotated[
@@ -158,29 +161,10 @@ class ChangeOptions:
         Param("Share of ordinary drift tolerated before a change is reported (Rieger et al. 2022).", min=0.0, max=1.0),
     ] = 0.85
     change_level: Annotated[float, Param("Significance level of the test for a change.", above=0, below=1)] = 0.01
-    samples: int = 5000
-    n_words: int = 10
-
-    def __post_init__(self) -> None:
-        """Check the numbers that are of Python alone."""
-        for name in ("samples", "n_words"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"`{name}={getattr(self, name)}`: a number of at least 1 is needed", parameter=name)
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers and model/config.json, from which `from_config` makes them again."""
-        return {config: getattr(self, name) for config, name in _CHANGE_NAMES.items()}
+    samples: Annotated[int, Param("", min=1, command_line=False)] = 5000
+    n_words: Annotated[int, Param("", min=1, command_line=False)] = 10
 
     @classmethod
     def from_config(cls, values: Mapping[str, Any]) -> Self:
-        """Return the options of model/config.json."""
-        return cls(**{_CHANGE_NAMES[name]: value for name, value in values.items()})
-
-
-_CHANGE_NAMES = {  # in model/config.json
-    "max_span": "change_span",
-    "mixture": "change_mixture",
-    "samples": "samples",
-    "level": "change_level",
-    "n_words": "n_words",
-}
+        """Return the options of model/config.json, as they were recorded."""
+        return cls(**{cls.recorded[name]: value for name, value in values.items()})

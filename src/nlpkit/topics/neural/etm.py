@@ -97,7 +97,7 @@ def _vectors(
     if options.vectors == RANDOM:
         bound = 1.0 / np.sqrt(E)
         return rng.uniform(-bound, bound, (V, E)).astype(np.float32), None
-    settings = WordEmbeddingOptions(method=PMI_SVD, dimensions=max(min(E, V - 1), 1), min_count=1).in_force()
+    settings = WordEmbeddingOptions(method=PMI_SVD, dimensions=max(min(E, V - 1), 1), min_count=1).resolved()
     learned = learn(tokens, settings, seed=execution.seed, threads=execution.n_threads()).vectors
     vectors = np.zeros((V, learned.vectors.shape[1]), np.float32)
     rows = learned.rows(tokens.terms)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from nlpkit.parameters import READ, Param, options
 
@@ -22,7 +21,7 @@ class CtmOptions:
 
     PANEL: ClassVar[str] = "Model"
 
-    k: Annotated[int | str, Param(_K, ("k", "num_topics"))] = "auto"
+    k: Annotated[int | str, Param(_K, ("k", "num_topics"), log=False)] = "auto"
     inference: Annotated[
         str,
         Param(
@@ -49,10 +48,6 @@ class CtmOptions:
         """Whether documents need embeddings."""
         return self.inference != "bow"
 
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return _in_force(self)
-
 
 @options
 class EtmOptions:
@@ -64,7 +59,7 @@ class EtmOptions:
 
     PANEL: ClassVar[str] = "Model"
 
-    k: Annotated[int | str, Param(_K, ("k", "num_topics"))] = "auto"
+    k: Annotated[int | str, Param(_K, ("k", "num_topics"), log=False)] = "auto"
     vectors: Annotated[
         str,
         Param(
@@ -89,10 +84,6 @@ class EtmOptions:
         """Whether documents need embeddings."""
         return False
 
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return _in_force(self)
-
 
 @options
 class FastopicOptions:
@@ -104,7 +95,7 @@ class FastopicOptions:
 
     PANEL: ClassVar[str] = "Model"
 
-    k: Annotated[int | str, Param(_K, ("k", "num_topics"))] = "auto"
+    k: Annotated[int | str, Param(_K, ("k", "num_topics"), log=False)] = "auto"
     dt_alpha: Annotated[
         float,
         Param("Weight of the costs against the entropy in the transport plan between documents and topics.", above=0),
@@ -124,11 +115,3 @@ class FastopicOptions:
     def embeds(self) -> bool:
         """Whether documents need embeddings."""
         return True
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return _in_force(self)
-
-
-def _in_force(options: CtmOptions | EtmOptions | FastopicOptions) -> dict[str, Any]:
-    return {field.name: getattr(options, field.name) for field in fields(options) if field.name != "k"}

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError
-from nlpkit.metrics.bootstrap import check_level
 from nlpkit.parameters import READ, Param, options
 from nlpkit.topics.stm.formula import parse_formula
 
@@ -33,39 +32,35 @@ class EffectOptions:
     prevalence: Annotated[
         str | None,
         Param(
-            "Covariates of the regression, as a formula of nlpkit stm. Default: the covariates of the fit.",
+            "Covariates of the regression, as a formula of `fit_stm()`. Default: the covariates of the fit.",
             metavar="FORMULA",
         ),
     ] = None
     draws: Annotated[int, Param("Number of draws of all documents' topics from their posteriors.", min=2)] = 25
-    ci: Annotated[float, Param("Confidence level of the intervals.")] = 0.95
+    ci: Annotated[float, Param("Confidence level of the intervals.", above=0, below=1)] = 0.95
     permutations: Annotated[
         int | None,
         Param(
-            "Permutation test for a column --of with two values. The model is fitted this many times with the "
+            "Permutation test for a column `of` with two values. The model is fitted this many times with the "
             "values permuted over documents.",
             metavar="N",
             min=1,
+            excludes=("prevalence",),
         ),
     ] = None
     documents: Annotated[
         Path | Any | None,
-        Param("Documents of the fit for --permutations, if the run cannot find them.", metavar="FILE"),
+        Param(
+            "Documents of the fit for `permutations`, if the run cannot find them.",
+            metavar="FILE",
+            needs=("permutations",),
+        ),
         READ,
     ] = None
 
     def __post_init__(self) -> None:
         """Check the formula and the level."""
-        check_level(self.ci)
         if self.prevalence is not None:
             parse_formula(self.prevalence)
-        if self.permutations is None:
-            if self.documents is not None:
-                raise UsageError("`documents` are only read for `permutations`; leave them out", parameter="documents")
-            return
-        if self.column is None:
+        if self.permutations is not None and self.column is None:
             raise UsageError("`permutations` tests the effect of one column; name it with `of`", parameter="of")
-        if self.prevalence is not None:
-            raise UsageError(
-                "`permutations` fits the model of the run again; leave `prevalence` out", parameter="prevalence"
-            )

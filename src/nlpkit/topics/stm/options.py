@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError, unknown_value
+from nlpkit.errors import UsageError
 from nlpkit.parameters import Param, options
 from nlpkit.topics.options import TopicCount
 from nlpkit.topics.stm.formula import Formula, parse_formula
-
-STARTS = ("spectral", "anchors", "lda", "random")
 
 
 @options
@@ -44,6 +42,7 @@ class StmOptions:
             "Let the content column change the words of each topic separately, instead of all topics alike.",
             ("content_interactions",),
             off="no_content_interactions",
+            needs=("content",),
         ),
     ] = True
     iterations: Annotated[
@@ -59,6 +58,7 @@ class StmOptions:
             "Starting values: spectral (the best of several sets of anchor words), anchors (among all words, as in "
             "R's stm), lda or random.",
             ("start", "init"),
+            choices=("spectral", "anchors", "lda", "random"),
         ),
     ] = "spectral"
     sigma_prior: Annotated[
@@ -67,12 +67,8 @@ class StmOptions:
 
     def __post_init__(self) -> None:
         """Raise UsageError for values that are not known."""
-        if self.start not in STARTS:
-            raise unknown_value("start", self.start, STARTS)
         if self.prevalence is not None and not self.formula:
             raise UsageError(f"`prevalence={self.prevalence}` names no column; write for example: party + s(date)")
-        if not self.interactions and self.content is None:
-            raise UsageError("`interactions=False` needs a content column; name it with `content`")
 
     @property
     def formula(self) -> Formula | None:
@@ -80,8 +76,8 @@ class StmOptions:
         formula = None if self.prevalence is None else parse_formula(self.prevalence)
         return formula if formula is not None and formula.terms else None
 
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        names = ("prevalence", "iterations", "tolerance", "start", "sigma_prior")
+    @property
+    def recorded(self) -> dict[str, str]:
+        """The names of the options that a run records."""
         of_content = () if self.content is None else ("content", "interactions")
-        return {name: getattr(self, name) for name in (*names, *of_content)}
+        return {name: name for name in ("prevalence", "iterations", "tolerance", "start", "sigma_prior", *of_content)}

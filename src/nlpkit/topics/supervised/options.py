@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from nlpkit.errors import UsageError
 from nlpkit.parameters import Param, options
 from nlpkit.topics.options import TopicCount
 
-RESPONSES = ("auto", "real", "binary", "classes")
 ALPHA = "Dirichlet prior of each topic in a document. Default: 1 / k."
 ETA = "Dirichlet prior of each word in a topic. Default: 1 / k."
 
@@ -30,7 +28,7 @@ class SldaOptions:
         Param(
             "Kind of label: real (a number), binary, classes, or auto. auto: binary for two different values; "
             "otherwise real for numbers and classes for texts.",
-            choices=RESPONSES,
+            choices=("auto", "real", "binary", "classes"),
         ),
     ] = "auto"
     alpha: Annotated[float | None, Param(ALPHA, above=0)] = None
@@ -45,10 +43,6 @@ class SldaOptions:
             above=0,
         ),
     ] = 10.0
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {name: getattr(self, name) for name in ("response", "alpha", "eta", "iterations", "coef_variance")}
 
 
 @options
@@ -66,18 +60,10 @@ class AuthorTopicOptions:
             metavar="COLUMN",
         ),
     ] = "author"
-    separator: Annotated[str, Param("Separator between names in a text.", metavar="TEXT")] = ";"
+    separator: Annotated[str, Param("Separator between names in a text.", metavar="TEXT", filled=True)] = ";"
     alpha: Annotated[float | None, Param("Dirichlet prior of each topic of an author. Default: 1 / k.", above=0)] = None
     eta: Annotated[float | None, Param(ETA, ("eta", "beta"), above=0)] = None
     iterations: Annotated[int, Param("Passes over the corpus.", ("iterations", "sweeps"), min=1)] = 500
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for an empty separator."""
-        check_separator(self.separator)
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {name: getattr(self, name) for name in ("author_col", "separator", "alpha", "eta", "iterations")}
 
 
 @options
@@ -88,7 +74,7 @@ class LabeledLdaOptions:
 
     k: int | str = "auto"
     latent: Annotated[int, Param("Number of additional topics without a label, open to every document.", min=0)] = 0
-    separator: Annotated[str, Param("Separator between labels in a text.", metavar="TEXT")] = ";"
+    separator: Annotated[str, Param("Separator between labels in a text.", metavar="TEXT", filled=True)] = ";"
     alpha: Annotated[
         float | None,
         Param("Dirichlet prior of each topic that a document may use. Default: 1 / the number of topics.", above=0),
@@ -98,17 +84,3 @@ class LabeledLdaOptions:
         Param("Dirichlet prior of each word in a topic. Default: 1 / the number of topics.", ("eta", "beta"), above=0),
     ] = None
     iterations: Annotated[int, Param("Passes over the corpus.", ("iterations", "sweeps"), min=1)] = 500
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for an empty separator."""
-        check_separator(self.separator)
-
-    def in_force(self) -> dict[str, Any]:
-        """Return the options for footers."""
-        return {name: getattr(self, name) for name in ("latent", "separator", "alpha", "eta", "iterations")}
-
-
-def check_separator(separator: str) -> None:
-    """Raise UsageError for an empty one."""
-    if not separator:
-        raise UsageError("`separator` is empty; give the text between two names, such as ;", parameter="separator")
