@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from nlpkit.io.run_schemas import DOC_TOPICS_SCHEMA, TOPIC_TERMS_SCHEMA, TOPICS_SCHEMA, VOCAB_SCHEMA
+from nlpkit.io.run_schemas import DOC_TOPICS, TOPIC_TERMS, TOPICS, VOCAB
 from tests.cli.conftest import (
     NEWS,
     WORDS,
@@ -112,12 +112,12 @@ def test_files_and_columns(lda: Path) -> None:
            ("margin", pa.float32())]  # fmt: skip
     assert list(schema["documents"])[:5] == [pa.field(*column) for column in own]
     assert schema["documents"].names[5:] == ["label", "date", "n"]
-    assert list(schema["topics"])[:9] == list(TOPICS_SCHEMA)
+    assert list(schema["topics"])[:9] == list(TOPICS.schema)
     assert {"alpha", "n_tokens", "mallet_exclusivity"} < set(schema["topics"].names[9:])
     weightings = [pa.field(name, pa.float32()) for name in ("frex", "lift", "relevance", "importance")]
-    assert list(schema["topic_terms"]) == [*TOPIC_TERMS_SCHEMA, *weightings]
-    assert schema["doc_topics"] == DOC_TOPICS_SCHEMA
-    assert schema["vocab"] == VOCAB_SCHEMA
+    assert list(schema["topic_terms"]) == [*TOPIC_TERMS.schema, *weightings]
+    assert schema["doc_topics"] == DOC_TOPICS.schema
+    assert schema["vocab"] == VOCAB.schema
     assert schema["assignments"].names == ["id", "term", "topic"]
 
 

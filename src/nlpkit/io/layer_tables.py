@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.io.run_schemas import LAYERS_SCHEMA
+from nlpkit.io.run_schemas import LAYERS
 from nlpkit.topics.hlda import DOCS, LEVEL, PARENT
 from nlpkit.topics.mixtures.describe import TopicDescription
 from nlpkit.types import FloatArray, IntArray
@@ -32,7 +32,7 @@ def tree_layers_table(description: TopicDescription, tree: FloatArray, terms: Se
         }
         for k, row in enumerate(tree)
     ]
-    return pa.Table.from_pylist(rows, schema=LAYERS_SCHEMA)
+    return LAYERS.rows(rows)
 
 
 def layer_names(tree: FloatArray | None) -> list[str]:

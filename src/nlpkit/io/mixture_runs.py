@@ -13,6 +13,7 @@ from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.layer_tables import tree_layers_table
 from nlpkit.io.mixture_tables import (
+    LEFT_OUT,
     array_table,
     assignments_table,
     doc_topic_table,
@@ -145,7 +146,7 @@ def mixture_run(
     if training is not None:
         models["training"] = training
     if corpus.left_out is not None:
-        models["left_out"] = pa.table({"term": pa.array(sorted(corpus.left_out()), pa.string())})
+        models["left_out"] = LEFT_OUT.table(term=sorted(corpus.left_out()))
     files = RunTables(tables, {**models, **additions.model_tables}, config, weights=fit.weights)
     run = new_run(
         kind, files, corpus, command=command, parameters=settings,

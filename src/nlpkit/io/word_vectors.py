@@ -20,9 +20,9 @@ from nlpkit.io.atomic import atomic_file
 from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.encoding import decode
 from nlpkit.io.readers.blocks import lines_with_ends
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import open_run
 from nlpkit.io.sources import COMPRESSED, Source, StoredBytes, missing_path, split_suffix
+from nlpkit.io.table_spec import numbers
 from nlpkit.types import BoolArray, Float32Array
 from nlpkit.words.subwords import Subwords
 from nlpkit.words.vectors import WordVectors

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from nlpkit import wording
 from nlpkit.errors import InputError
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
+from nlpkit.io.table_spec import numbers
 from nlpkit.metrics.partitions import adjusted_mutual_information, adjusted_rand, contingency
 from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings

@@ -16,8 +16,8 @@ from nlpkit.io.memberships import read_membership
 from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_documents import open_run_documents
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
+from nlpkit.io.table_spec import numbers
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.topics.lda.expected_counts import ExpectedCounts
