@@ -165,12 +165,11 @@ def stored(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 DROPPED = TableSpec(
-    "dropped",
-    "A document that could not be used; the table is there only if there are any.",
+    "dropped", "A document that could not be used; the table is there only if there are any.",
     Column("id", pa.string(), "Id of the document, where it has one."),
     Column("stage", pa.string(), "What it was dropped at, such as reading."),
     Column("reason", pa.string(), "Why it could not be used."),
-)
+)  # fmt: skip
 
 
 def dropped_table(dropped: Sequence[DroppedRow]) -> pa.Table:

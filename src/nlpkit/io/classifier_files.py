@@ -23,21 +23,19 @@ from nlpkit.weighting.schemes import Scheme
 from nlpkit.weighting.tfidf import CorpusStats, Weighting
 
 SCALING = TableSpec(
-    "model/hand_features",
-    "A number that is counted in each text.",
+    "model/hand_features", "A number that is counted in each text.",
     Column("feature", pa.string(), "Its name."),
     Column("mean", pa.float64(), "Its mean over the training documents."),
     Column("deviation", pa.float64(), "Its standard deviation."),
-)
+)  # fmt: skip
 VOCAB = TableSpec(
-    "model/vocab",
-    "A term of the vocabulary of a classifier.",
+    "model/vocab", "A term of the vocabulary of a classifier.",
     Column("term", pa.string(), "The term."),
     Column("cf", pa.int64(), "Its occurrences in the training documents.", least=0),
     Column("df", pa.int64(), "Training documents that have it.", least=0),
     Column("idf", pa.float64(), "Its inverse document frequency."),
     Column("selected", pa.bool_(), "Whether it is a feature."),
-)
+)  # fmt: skip
 NEEDED = ("classes", "multiple", "present", "sees", "model", "tokens", "encoder")
 
 

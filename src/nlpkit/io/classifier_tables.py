@@ -22,8 +22,7 @@ ADDED = ("prediction", "prediction_prob", "probabilities", "fold")
 NOT_CARRIED = ("id", "text", "tokens", "embedding", "label", *ADDED)
 TEXT_CHARS = 300
 CLASSES = TableSpec(
-    "classes",
-    "A class of a classifier.",
+    "classes", "A class of a classifier.",
     Column("class", pa.string(), "Name of the class."),
     Column("training_documents", pa.int64(), "Documents to learn from."),
     Column("precision", pa.float64(), "Precision on the test documents."),
@@ -31,23 +30,21 @@ CLASSES = TableSpec(
     Column("f1", pa.float64(), "F1."),
     Column("labels", pa.int64(), "Test documents that have the class as label."),
     Column("predicted", pa.int64(), "Test documents for which it is predicted."),
-)
+)  # fmt: skip
 CONFUSION = TableSpec(
-    "confusion",
-    "A cell of the confusion matrix that is not 0, the largest first.",
+    "confusion", "A cell of the confusion matrix that is not 0, the largest first.",
     Column("label", pa.string(), "Label of the documents."),
     Column("prediction", pa.string(), "Class that is predicted for them, null for none.", gaps=True),
     Column("documents", pa.int64(), "Number of these documents, or words of a model that labels words."),
-)
+)  # fmt: skip
 CLASS_TERMS = TableSpec(
-    "class_terms",
-    "One of the most telling features of a class.",
+    "class_terms", "One of the most telling features of a class.",
     Column("class", pa.string(), "Name of the class."),
     Column("rank", pa.int32(), "1 for the most telling one."),
     Column("term", pa.string(), "Name of the feature."),
     Column("weight", pa.float64(), "Its weight in the model."),
     Column("df", pa.int64(), "Training documents that have it, null for what is no word.", gaps=True),
-)
+)  # fmt: skip
 
 
 def documents_table(
@@ -101,10 +98,9 @@ def confusion_table(result: TargetResult) -> pa.Table | None:
     order = np.argsort(-counts[rows, columns], kind="stable")
     names, heads = list(result.units), [None if c == "(none)" else c for c in confusion["columns"]]
     return CONFUSION.table(
-        label=[names[i] for i in rows[order]],
-        prediction=[heads[i] for i in columns[order]],
-        documents=counts[rows, columns][order],
-    )
+        label=[names[i] for i in rows[order]], prediction=[heads[i] for i in columns[order]],
+        documents=counts[rows, columns][order]
+    )  # fmt: skip
 
 
 def class_terms_table(classifier: TextClassifier, n: int) -> pa.Table | None:

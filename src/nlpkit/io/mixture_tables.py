@@ -47,8 +47,7 @@ _NOT_ALWAYS = (
 _NOT_NEGATIVE = ("idf", "sizes", "shares", "authors", "period_tokens", "content_baseline", "content_weights")
 _COLUMNS = {"tokens": "n_tokens", "exclusivity": "mallet_exclusivity"}  # names that mean something else in a run
 MIXTURE_TOPICS = TOPICS.plus(
-    "topics_of_mixtures",
-    "A topic of a mixture model, with MALLET's diagnostics.",
+    "topics_of_mixtures", "A topic of a mixture model, with MALLET's diagnostics.",
     Column("alpha", pa.float64(), "Dirichlet prior of the topic in a document, 0 of models without one."),
     Column("n_tokens", pa.float64(), "Tokens of the topic."),
     Column("document_entropy", pa.float64(), "Entropy of its tokens over documents.", gaps=True),
@@ -62,62 +61,49 @@ MIXTURE_TOPICS = TOPICS.plus(
     Column("allocation_ratio", pa.float64(), "Documents it has half of, by documents it has a fiftieth of.", gaps=True),
     Column("allocation_count", pa.float64(), "Share of its documents of which it has three tenths or more.", gaps=True),
     Column("mallet_exclusivity", pa.float64(), "Exclusivity of its top words as MALLET has it.", gaps=True),
-    Column(
-        "agreement", pa.float32(), "With --prototype, mean similarity to its matches in the other chains.", always=False
-    ),
-)
+    Column("agreement", pa.float32(), "With --prototype, mean similarity to its matches in the other chains.", always=False),
+)  # fmt: skip
 MIXTURE_TERMS = TOPIC_TERMS.plus(
-    "topic_terms_of_mixtures",
-    "One of the thirty most probable words of a topic of a mixture model.",
+    "topic_terms_of_mixtures", "One of the thirty most probable words of a topic of a mixture model.",
     Column("frex", pa.float32(), "FREX, the harmonic mean of the ranks of frequency and exclusivity."),
     Column("lift", pa.float32(), "Probability in the topic by that in the corpus."),
-    Column(
-        "relevance",
-        pa.float32(),
-        "Relevance, a mean of the logarithms of probability and lift (Sievert and Shirley 2014).",
-    ),
+    Column("relevance", pa.float32(), "Relevance, a mean of the logarithms of probability and lift (Sievert and Shirley 2014)."),
     Column("importance", pa.float32(), "Probability times how far its logarithm is above the mean of all topics."),
-)
+)  # fmt: skip
 ASSIGNMENTS = TableSpec(
-    "assignments",
-    "A token, in the order of the texts.",
+    "assignments", "A token, in the order of the texts.",
     Column("id", pa.string(), "Id of the document."),
     Column("term", pa.string(), "Its term."),
     Column("topic", pa.int32(), "Its topic."),
-)
+)  # fmt: skip
 TOPIC_TERM = TableSpec(
-    "model/topic_term",
-    "A term of a topic.",
+    "model/topic_term", "A term of a topic.",
     Column("topic", pa.int32(), "Number of the topic.", least=0, below="K"),
     Column("term_id", pa.int32(), "Row of the term in vocab.", least=0, below="V"),
     Column("count", pa.float64(), "Its tokens in the topic.", least=0),
-)
+)  # fmt: skip
 DOC_TOPIC = TableSpec(
-    "model/doc_topic",
-    "A topic of a document.",
+    "model/doc_topic", "A topic of a document.",
     Column("document", pa.int32(), "Row of the document in documents.", least=0, below="D"),
     Column("topic", pa.int32(), "Number of the topic.", least=0, below="K"),
     Column("count", pa.float64(), "Tokens of the document in the topic.", least=0),
-)
+)  # fmt: skip
 ALPHA = TableSpec(
-    "model/alpha",
-    "A topic.",
+    "model/alpha", "A topic.",
     Column("topic", pa.int32(), "Number of the topic.", least=0, below="K"),
     Column("alpha", pa.float64(), "Its Dirichlet prior, 0 of models without one."),
-)
+)  # fmt: skip
 LEFT_OUT = TableSpec(
-    "model/left_out",
-    "A term of the texts that did not become a term of the model.",
+    "model/left_out", "A term of the texts that did not become a term of the model.",
     Column("term", pa.string(), "The term."),
-)
+)  # fmt: skip
 TRAINING = TableSpec(
-    "model/training_of_mixtures",
-    "A document of the fit; layer_0 … are the topics of its path in a tree.",
+    "model/training_of_mixtures", "A document of the fit; layer_0 … are the topics of its path in a tree.",
     Column("id", pa.string(), "Id of the document."),
     Column("text_hash", pa.string(), "Hash of its text."),
     *TOPIC_OF_DOCUMENT,
     is_open=True,
-)
+)  # fmt: skip
 
 
 def documents_table(rows: pa.Table, main: MainTopics, paths: IntArray | None = None) -> pa.Table:
@@ -137,20 +123,15 @@ def topics_table(
     """Return one row a topic: size, share, label, relevant terms, scores, representative documents, tokens, alpha, diagnostics."""
     shown = [[int(d) for d in documents if d >= 0] for documents in description.representatives]
     diagnostics = {name: getattr(description.diagnostics, name) for name in DIAGNOSTICS}
-    finite = {_COLUMNS.get(name, name): np.where(np.isfinite(of), of, np.nan) for name, of in diagnostics.items()}
+    finite = {_COLUMNS.get(name, name): np.where(np.isfinite(x), x, np.nan) for name, x in diagnostics.items()}
     return MIXTURE_TOPICS.table(
-        topic=range(model.n_topics),
-        size=description.size,
-        share=description.share,
-        label=description.labels,
+        topic=range(model.n_topics), size=description.size, share=description.share, label=description.labels,
         top_terms=[[model.terms[t] for t in best if t >= 0] for best in description.relevant[:, :TOP_TERMS]],
-        npmi=description.npmi,
-        exclusivity=description.exclusivity,
+        npmi=description.npmi, exclusivity=description.exclusivity,
         representative_ids=[[ids[d].as_py() for d in documents] for documents in shown],
         representative_texts=[[text_of(d)[:REPRESENTATIVE_CHARS] for d in documents] for documents in shown],
-        alpha=model.alpha,
-        **finite,
-    )
+        alpha=model.alpha, **finite
+    )  # fmt: skip
 
 
 def topic_terms_table(description: TopicDescription, terms: Sequence[str]) -> pa.Table:

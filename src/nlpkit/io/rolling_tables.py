@@ -19,6 +19,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from nlpkit.io.documents import token_table, tokens_column
+from nlpkit.io.mixture_tables import MIXTURE_TOPICS
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
 from nlpkit.io.table_spec import Column, TableSpec, numbers, strings
 from nlpkit.parameters import Execution
@@ -32,8 +33,7 @@ from nlpkit.types import CsrMatrix, FloatArray, LongArray
 from nlpkit.widths import narrow
 
 CHUNKS = TableSpec(
-    "chunks",
-    "A chunk of time of a rolling model; chunk 0 is the initial period.",
+    "chunks", "A chunk of time of a rolling model; chunk 0 is the initial period.",
     Column("chunk", pa.int32(), "Its number."),
     Column("start_date", pa.date32(), "First day of the period."),
     Column("end_date", pa.date32(), "Last day of the period."),
@@ -45,10 +45,13 @@ CHUNKS = TableSpec(
     Column("n_memory", pa.int32(), "Documents that it remembers.", gaps=True),
     Column("n_vocab", pa.int32(), "Terms of the vocabulary after it."),
     Column("n_tokens", pa.int64(), "Tokens of its documents."),
-)
+)  # fmt: skip
+ROLLING_TOPICS = MIXTURE_TOPICS.plus(
+    "topics_of_rolling", "A topic of a rolling model.",
+    Column("chain_topic", pa.int32(), "A number that stays the same from update to update."),
+)  # fmt: skip
 SHARES = TableSpec(
-    "topic_shares",
-    "A topic in a chunk.",
+    "topic_shares", "A topic in a chunk.",
     Column("chunk", pa.int32(), "Number of the chunk."),
     Column("start_date", pa.date32(), "Its first day."),
     Column("topic", pa.int32(), "Number of the topic."),
@@ -56,10 +59,9 @@ SHARES = TableSpec(
     Column("mean_theta", pa.float64(), "Mean probability of the topic in the documents of the chunk.", gaps=True),
     Column("similarity_previous", pa.float64(), "Cosine of its words with those of the chunk before.", gaps=True),
     Column("similarity_past", pa.float64(), "Cosine of its words with those of all chunks before.", gaps=True),
-)
+)  # fmt: skip
 CHANGES = TableSpec(
-    "changes",
-    "A topic in a chunk that was tested for a change.",
+    "changes", "A topic in a chunk that was tested for a change.",
     Column("topic", pa.int32(), "Number of the topic."),
     Column("chunk", pa.int32(), "Number of the chunk."),
     Column("start_date", pa.date32(), "Its first day."),
@@ -71,31 +73,27 @@ CHANGES = TableSpec(
     Column("words", pa.list_(pa.string()), "Words that drove the change, none without one."),
     Column("impacts", pa.list_(pa.float64()), "Impact of each."),
     Column("rose", pa.list_(pa.bool_()), "Whether the topic has more of each than before."),
-)
+)  # fmt: skip
 ROLLING_DOCUMENTS = TableSpec(
-    "model/rolling_documents",
-    "A document, by day.",
+    "model/rolling_documents", "A document, by day.",
     Column("document", pa.int32(), "Row of the document in documents."),
     Column("date", pa.date32(), "Its day."),
     Column("n_tokens", pa.int32(), "Its tokens.", least=0),
-)
+)  # fmt: skip
 ROLLING_TOKENS = TableSpec(
-    "model/rolling_tokens",
-    "A token of these documents.",
+    "model/rolling_tokens", "A token of these documents.",
     Column("term_id", pa.int32(), "Row of its term in vocab.", least=0, below="V"),
     Column("chain_topic", pa.int32(), "Its topic under the number that the chain has for it.", least=0, below="K"),
-)
+)  # fmt: skip
 ROLLING_LAST = TableSpec(
-    "model/rolling_last",
-    "A document of the last chunk, which is sampled again when others join it.",
+    "model/rolling_last", "A document of the last chunk, which is sampled again when others join it.",
     Column("tokens", pa.list_(pa.string()), "All its words."),
-)
+)  # fmt: skip
 ROLLING_TEXTS = TableSpec(
-    "model/rolling_texts",
-    "A document that may be shown as typical of a topic, now or after an update.",
+    "model/rolling_texts", "A document that may be shown as typical of a topic, now or after an update.",
     Column("document", pa.int32(), "Row of the document in documents.", least=0),
     Column("text", pa.string(), "Beginning of its text."),
-)
+)  # fmt: skip
 
 
 def chunks_table(chunks: Sequence[Chunk]) -> pa.Table:
@@ -122,13 +120,10 @@ def shares_table(
     C, K = tokens.shape
     return SHARES.table(
         chunk=np.repeat([chunk.chunk_id for chunk in chunks], K),
-        start_date=[chunk.start_date for chunk in chunks for _ in range(K)],
-        topic=np.tile(np.arange(K), C),
-        share=tokens[:, order].ravel(),
-        mean_theta=documents[:, order].ravel(),
-        similarity_previous=previous[:, order].ravel(),
-        similarity_past=past[:, order].ravel(),
-    )
+        start_date=[chunk.start_date for chunk in chunks for _ in range(K)], topic=np.tile(np.arange(K), C),
+        share=tokens[:, order].ravel(), mean_theta=documents[:, order].ravel(),
+        similarity_previous=previous[:, order].ravel(), similarity_past=past[:, order].ravel()
+    )  # fmt: skip
 
 
 def changes_table(
@@ -150,14 +145,11 @@ def changes_table(
     drove = [words.get(key) for key in zip(rows.tolist(), topics.tolist(), strict=True)]
     tested = [chunks[t] for t in rows.tolist()]
     return CHANGES.table(
-        topic=topics,
-        chunk=[chunk.chunk_id for chunk in tested],
-        start_date=[chunk.start_date for chunk in tested],
+        topic=topics, chunk=[chunk.chunk_id for chunk in tested], start_date=[chunk.start_date for chunk in tested],
         **{name: getattr(changes, name)[at] for name in ("similarity", "threshold", "changed", "uncertain", "span")},
         words=[[terms[v] for v in c.term_ids] if c else [] for c in drove],
-        impacts=[list(c.impacts) if c else [] for c in drove],
-        rose=[_rose(counts, c) if c else [] for c in drove],
-    )
+        impacts=[list(c.impacts) if c else [] for c in drove], rose=[_rose(counts, c) if c else [] for c in drove]
+    )  # fmt: skip
 
 
 def _rose(counts: Sequence[CsrMatrix], change: Change) -> list[bool]:

@@ -23,22 +23,18 @@ TOPIC_COLUMNS = ("topic", "topic_prob", "nearest_topic", "margin")
 LEFT_OUT = ("text", "tokens", "embedding", *TOPIC_COLUMNS)
 TOP_TERMS = 10
 BERTOPIC_TOPICS = TOPICS.plus(
-    "topics_of_bertopic",
-    "A topic of bertopic.",
-    Column(
-        "stability", pa.float32(), "Share of the topic that half of the documents gives again (Jaccard).", gaps=True
-    ),
+    "topics_of_bertopic", "A topic of bertopic.",
+    Column("stability", pa.float32(), "Share of the topic that half of the documents gives again (Jaccard).", gaps=True),
     Column("words", pa.int64(), "Tokens of its documents."),
-)
+)  # fmt: skip
 BERTOPIC_TERMS = TOPIC_TERMS.plus(
-    "topic_terms_of_bertopic",
-    "One of the thirty strongest words of a topic of bertopic.",
+    "topic_terms_of_bertopic", "One of the thirty strongest words of a topic of bertopic.",
     Column("ctfidf", pa.float32(), "Plain c-tf-idf, of all documents of the topic."),
     Column("count", pa.int64(), "How often the topic has the word."),
     Column("share", pa.float32(), "Share of the count in all topics."),
     Column("z", pa.float32(), "z of its log-odds against all other topics (Monroe et al. 2008)."),
     Column("importance", pa.float32(), "Its z if it is in this topic more than in others, times its frequency."),
-)
+)  # fmt: skip
 TRAINING = TableSpec(
     "model/training_of_bertopic",
     "A different text of the fit, with its embedding; model/assigned has those that were not fitted, without.",
@@ -101,7 +97,7 @@ def tree_table(model: TopicModel) -> pa.Table:
 def topic_columns(topics: Any, prob: Any, nearest: Any, margin: Any) -> dict[str, pa.Array]:
     """Return the four columns a topic model adds to a document table."""
     values = (topics, prob, nearest, margin)
-    return {column.name: pa.array(of, column.type) for column, of in zip(TOPIC_OF_DOCUMENT, values, strict=True)}
+    return {column.name: pa.array(value, column.type) for column, value in zip(TOPIC_OF_DOCUMENT, values, strict=True)}
 
 
 def with_topic_columns(schema: pa.Schema) -> pa.Schema:
@@ -118,18 +114,13 @@ def topics_table(table: pa.Table, model: TopicModel, vocabulary: Sequence[str]) 
     ids, texts = table.column("id"), table.column("text")
     shown = [[int(d) for d in documents if d >= 0] for documents in model.representatives]
     return BERTOPIC_TOPICS.table(
-        topic=range(model.n_topics),
-        size=model.size,
-        share=model.size / len(model.topics),
-        label=model.labels,
+        topic=range(model.n_topics), size=model.size, share=model.size / len(model.topics), label=model.labels,
         top_terms=[[vocabulary[t] for t in best if t >= 0] for best in model.terms.term_ids[:, :TOP_TERMS]],
-        npmi=model.npmi,
-        exclusivity=model.exclusivity,
+        npmi=model.npmi, exclusivity=model.exclusivity,
         representative_ids=[[ids[d].as_py() for d in documents] for documents in shown],
-        representative_texts=[[(texts[d].as_py() or "")[:REPRESENTATIVE_CHARS] for d in of] for of in shown],
-        stability=model.stability,
-        words=model.words,
-    )
+        representative_texts=[[(texts[d].as_py() or "")[:REPRESENTATIVE_CHARS] for d in rows] for rows in shown],
+        stability=model.stability, words=model.words
+    )  # fmt: skip
 
 
 def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
@@ -177,12 +168,10 @@ def training_tables(
         first.setdefault(hashes[row], row)
     rows = np.fromiter(first.values(), np.int64, len(first))
     texts = TRAINING.table(
-        text_hash=list(first),
-        row=rows,
+        text_hash=list(first), row=rows,
         **topic_columns(model.topics[rows], model.topic_prob[rows], model.nearest_topic[rows], model.margin[rows]),
-        way=[WAYS[w] if w >= 0 else None for w in model.way[rows].tolist()],
-        similarity=model.similarity[rows],
-    )
+        way=[WAYS[w] if w >= 0 else None for w in model.way[rows].tolist()], similarity=model.similarity[rows]
+    )  # fmt: skip
     fitted = model.fitted[rows]
     vectors = embedding_column(vectors[of_document[rows[fitted]]])
     numbers = pa.array(range(model.n_topics), pa.int32())
