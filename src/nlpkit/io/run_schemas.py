@@ -52,6 +52,7 @@ VOCAB = TableSpec(
     Column("term", pa.string(), "The term."),
     Column("cf", pa.int64(), "Its occurrences in the corpus."),
     Column("df", pa.int64(), "Documents that have it."),
+    Column("idf", pa.float64(), "Its inverse document frequency, of lsa and pca.", always=False),
 )  # fmt: skip
 TREE = TableSpec(
     "tree", "A merge of Ward's tree of K topics: row i is node K + i, as in scipy.cluster.hierarchy.",

@@ -158,7 +158,8 @@ def _alike(kind: pa.DataType, needed: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_list(needed):
-        return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and _alike(kind.value_type, needed.value_type)
+        are_lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+        return any(is_list(kind) for is_list in are_lists) and _alike(kind.value_type, needed.value_type)
     if pa.types.is_string(needed):
         return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
     if pa.types.is_floating(needed):

@@ -37,7 +37,7 @@ BERTOPIC_TERMS = TOPIC_TERMS.plus(
 )  # fmt: skip
 TRAINING = TableSpec(
     "model/training_of_bertopic",
-    "A different text of the fit, with its embedding; model/assigned has those that were not fitted, without.",
+    "A different text of the fit.",
     Column("text_hash", pa.string(), "Hash of the text."),
     Column("row", pa.int64(), "Row of the first document with the text.", least=0),
     *TOPIC_OF_DOCUMENT,
@@ -45,6 +45,7 @@ TRAINING = TableSpec(
     Column("similarity", pa.float32(), "Mean cosine with its neighbours.", least=-1.001, most=1.001),
     Column("embedding", pa.list_(pa.float32()), "Its embedding.", always=False),
 )
+ASSIGNED = TableSpec("model/assigned", "A different text that was not fitted.", *TRAINING.columns[:-1])
 
 
 def headlines(table: pa.Table, rows: Sequence[int], width: int = 80) -> list[str]:
