@@ -18,7 +18,7 @@ from nlpkit.classify.thresholds import Threshold
 from nlpkit.io.feature_columns import columns_from, columns_table
 from nlpkit.io.phrase_files import phrases_from, phrases_table
 from nlpkit.io.runs import Run
-from nlpkit.io.table_spec import Column, TableSpec
+from nlpkit.io.table_spec import Column, TableSpec, array_table
 from nlpkit.weighting.schemes import Scheme
 from nlpkit.weighting.tfidf import CorpusStats, Weighting
 
@@ -65,7 +65,7 @@ def classifier_tables(
         "costs": classifier.costs,
     }
     for name, array in classifier.model.arrays().items():
-        tables[f"weights_{name}"] = _array_table(array)
+        tables[f"weights_{name}"] = array_table(array)
     if vectorizer is not None:
         tables["vocab"] = _vocab(vectorizer)
         weighting = vectorizer.weighting
@@ -84,7 +84,7 @@ def classifier_tables(
     if classifier.calibrator is not None:
         config["calibrator"] = classifier.calibrator.config()
         for name, array in classifier.calibrator.arrays().items():
-            tables[f"calibrator_{name}"] = _array_table(array)
+            tables[f"calibrator_{name}"] = array_table(array)
     return tables, config
 
 
@@ -168,15 +168,6 @@ def _vectorizer(run: Run, config: Mapping[str, Any]) -> Vectorizer:
     if config["selected"]:
         selected = np.flatnonzero(table.column("selected").to_numpy(zero_copy_only=False)).astype(np.int32)
     return Vectorizer(terms, weighting, n_docs, cf, df, selected)
-
-
-def _array_table(array: Any) -> pa.Table:
-    """Return an array (n,) or (n, m) as a table of one column, a row for each of n."""
-    values = np.ascontiguousarray(array)
-    flat = pa.array(values.ravel())
-    if values.ndim == 1:
-        return pa.table({"value": flat})
-    return pa.table({"value": pa.FixedSizeListArray.from_arrays(flat, values.shape[1])})
 
 
 def _arrays(run: Run, prefix: str) -> dict[str, Any]:

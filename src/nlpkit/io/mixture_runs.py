@@ -14,7 +14,6 @@ from nlpkit.io.cost import stopwatch
 from nlpkit.io.layer_tables import tree_layers_table
 from nlpkit.io.mixture_tables import (
     LEFT_OUT,
-    array_table,
     assignments_table,
     doc_topic_table,
     doc_topics_table,
@@ -25,6 +24,7 @@ from nlpkit.io.mixture_tables import (
     training_table,
 )
 from nlpkit.io.runs import NewRun, RunTables, new_run
+from nlpkit.io.table_spec import array_table
 from nlpkit.io.topic_tables import vocab_table
 from nlpkit.parameters import Execution
 from nlpkit.plain import rounded
@@ -142,7 +142,7 @@ def mixture_run(
     }  # fmt: skip
     training = training_table(corpus.rows, described.main, _paths(fit))
     models = {**model_tables(model), "doc_topic": doc_topic_table(fit.doc_topic)}
-    models |= {name: array_table(values) for name, values in fit.arrays.items()}
+    models |= {name: array_table(np.asarray(values, np.float64)) for name, values in fit.arrays.items()}
     if training is not None:
         models["training"] = training
     if corpus.left_out is not None:

@@ -197,12 +197,6 @@ def model_tables(model: MixtureModel) -> dict[str, pa.Table]:
     }
 
 
-def array_table(values: FloatArray) -> pa.Table:
-    """Return numbers (n,) or (n, m) as a table with the column value, a list in each row of the latter."""
-    flat = pa.array(np.ascontiguousarray(values, np.float64).ravel())
-    return pa.table({"value": flat if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, values.shape[1])})
-
-
 def read_arrays(run: Run) -> dict[str, FloatArray]:
     """Return the further parameters of a model by name, of the shapes that its kind has them in.
 

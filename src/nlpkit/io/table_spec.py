@@ -137,6 +137,12 @@ def strings(table: pa.Table, name: str) -> list[str]:
     return values
 
 
+def array_table(values: np.ndarray) -> pa.Table:
+    """Return numbers (n,) or (n, m) as a table with the column value, a list in each row of the latter."""
+    flat = pa.array(np.ascontiguousarray(values).ravel())
+    return pa.table({"value": flat if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, values.shape[1])})
+
+
 def _as_array(values: Any, column: Column) -> pa.Array:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values

@@ -73,19 +73,12 @@ def layer_columns(model: TopicModel) -> dict[str, DescribedLayer]:
 def layers_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
     """Return one row for each topic of each layer, the coarsest first; `chosen` marks the layer whose topics are those of the run."""
     rows = [
-        {
-            "layer": number,
-            "topic": k,
-            "parent": int(layer.parent[k]) if layer.parent[k] >= 0 else None,
-            "size": int(layer.size[k]),
-            "stability": finite_or_none(layer.stability[k]),
-            "label": layer.labels[k],
-            "top_terms": [vocabulary[t] for t in layer.term_ids[k] if t >= 0],
-            "chosen": layer.chosen,
-        }
+        {"layer": number, "topic": k, "parent": int(layer.parent[k]) if layer.parent[k] >= 0 else None, "size": int(layer.size[k]),
+         "stability": finite_or_none(layer.stability[k]), "label": layer.labels[k], "chosen": layer.chosen,
+         "top_terms": [vocabulary[t] for t in layer.term_ids[k] if t >= 0]}
         for number, layer in enumerate(model.layers)
         for k in range(len(layer.parent))
-    ]
+    ]  # fmt: skip
     return LAYERS.rows(rows)
 
 

@@ -292,14 +292,7 @@ def _changes(model: DynamicTopics, terms: Sequence[str]) -> pa.Table:
     for shift in largest_shifts(model.logits(0), model.logits(model.periods.n - 1), SHIFTS):
         key = shift.topic, shift.rose
         rank[key] = rank.get(key, 0) + 1
-        rows.append(
-            {
-                "topic": shift.topic,
-                "change": "rose" if shift.rose else "fell",
-                "rank": rank[key],
-                "term": terms[shift.term_id],
-                "first": shift.first,
-                "last": shift.last,
-            }
-        )
+        change, term = "rose" if shift.rose else "fell", terms[shift.term_id]
+        values = (shift.topic, change, rank[key], term, shift.first, shift.last)
+        rows.append(dict(zip(TOPIC_CHANGES.schema.names, values, strict=True)))
     return TOPIC_CHANGES.rows(rows)
