@@ -1,7 +1,8 @@
 """Write the pages of docs/reference/ that come from the code: `python docs/generate.py` (`make docs` runs it first).
 
 commands.md, common-options.md and commands/ come from the command line (command_pages.py), python/ from the public functions
-(python_pages.py), json-output.md and schemas/ from docs/json_output.toml. The list of these pages in zensical.toml is written,
+(python_pages.py), json-output.md and schemas/ from docs/json_output.toml and the tables that the code declares, and so are the columns
+in tables.md (table_pages.py). The list of these pages in zensical.toml is written,
 too. A test fails while a file differs from what this script would write.
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 import guide_index
 import json_output
 import peers
+import table_pages
 from command_pages import command_files
 from python_pages import python_files
 
@@ -25,7 +27,8 @@ FOLDERS = ("commands", "python")  # which hold generated pages alone
 def pages() -> dict[str, str]:
     """Return the text of every file by its path below docs/reference."""
     texts = {**command_files(), **python_files(), "json-output.md": json_output.page()}
-    return {**{name: f"{GENERATED}\n{text}" for name, text in texts.items()}, **json_output.schema_files()}
+    made = {name: f"{GENERATED}\n{text}" for name, text in texts.items()}
+    return {**made, **json_output.schema_files(), "tables.md": table_pages.page()}
 
 
 def navigation(site: str, names: list[str]) -> str:

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import table_pages
+
 SOURCE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-SHAPES: dict[str, dict[str, Any]] = SOURCE["shapes"]
+SHAPES: dict[str, dict[str, Any]] = SOURCE["shapes"] | table_pages.shapes()
 TYPES: dict[str, Any] = {
     "text": {"type": "string"},
     "integer": {"type": "integer"},
@@ -29,8 +31,9 @@ PYTHON: dict[str, tuple[type, ...]] = {
 
 def fields_of(form: Mapping[str, Any]) -> Iterator[tuple[str, bool, str, str]]:
     """Yield name, whether it is always there, type and meaning of each field, those of included shapes after its own."""
-    for name, text in form.items():
-        if name not in ("about", "include"):
+    common = {name: SOURCE["fields"][name.rstrip("?")] for name in form.get("fields", "").split()}
+    for name, text in {**common, **form}.items():
+        if name not in ("about", "include", "fields"):
             kind, _, meaning = text.partition(": ")
             yield name.rstrip("?"), not name.endswith("?") and name != "*", kind, meaning
     included = form.get("include", [])
@@ -85,6 +88,8 @@ def forms() -> dict[str, dict[str, Mapping[str, Any]]]:
     by_command: dict[str, dict[str, Mapping[str, Any]]] = {}
     for name, form in SOURCE["commands"].items():
         by_command.setdefault(command_of(name), {})[name] = form
+    for command in SOURCE["in_parts"]:
+        by_command[command][f"{command} --shard or --workers"] = {"include": "Parts"}
     return by_command
 
 
@@ -139,7 +144,9 @@ def page() -> str:
                 parts.append(f"**{name}**\n")
             parts.append(_table(form))
     parts.append("## Objects inside\n")
-    parts += [f"### {name}\n\n{SHAPES[name]['about']}\n\n{_table(SHAPES[name])}" for name in SHAPES]
+    inside = {name for several in forms().values() for form in several.values() for name in shapes_in(form)}
+    inside |= SOURCE["shapes"].keys()
+    parts += [f"### {n}\n\n{SHAPES[n]['about']}\n\n{_table(SHAPES[n])}" for n in SHAPES if n in inside]
     return "\n".join(parts)
 
 

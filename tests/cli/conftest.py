@@ -8,6 +8,7 @@ import functools
 import importlib.util
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -147,9 +148,42 @@ def run_cli(
     result = CliRunner().invoke(app, args, input=input, env=env, prog_name="nlpkit")
     done = Done("nlpkit " + " ".join(args), result.exit_code, result.stdout, result.stderr)
     assert code in (None, done.code), done
+    if "-o" in args[:-1] and not done.code and (Path(args[args.index("-o") + 1]) / "manifest.json").is_file():
+        assert not undeclared(Path(args[args.index("-o") + 1])), done
     if "--json" in args and done.out.startswith("{"):
         assert not undescribed(args, json.loads(done.out)), done
     return done
+
+
+# tables without a TableSpec: labels of any type, predictions, arrays of parameters, what other programs have in its place
+ODD = re.compile(
+    "predictions.*|(documents|errors|twins|curve|scores|tokens|merges|topics_by_.*)|model/(words|ngrams|centroids|calibrator_.*|weights_.*)"
+)
+
+
+def undeclared(run: Path) -> list[str]:
+    """The tables of a run whose columns are not those of a declared table (TableSpec), in their order, with their types."""
+    import table_pages
+
+    wrong = []
+    for file in run.rglob("*.parquet"):
+        name, schema = file.relative_to(run).with_suffix("").as_posix(), pq.read_schema(file)
+        tables = [t for t in table_pages.declared().values() if name in (t.name, t.name.partition("_of_")[0])]
+        if not any(fits(table, schema) for table in tables) and schema.names != ["value"] and not ODD.fullmatch(name):
+            wrong.append(f"{name}: {schema.names}")
+    return wrong
+
+
+def fits(table: Any, schema: pa.Schema) -> bool:
+    """Whether a file has the columns of a declared table."""
+    known = [column.name for column in table.columns]
+    always = [name for name in table.schema.names if name in schema.names]
+    try:
+        table.check(schema.empty_table(), None, dict.fromkeys("KVDB", 1))
+    except ValueError:
+        return False
+    ordered = always == [name for name in schema.names if name in always]
+    return ordered and (table.is_open or set(schema.names) <= set(known))
 
 
 def undescribed(args: Sequence[str], value: Any) -> list[str]:

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from nlpkit.io.run_schemas import DOC_TOPICS_SCHEMA, TOPIC_TERMS_SCHEMA, TOPICS_SCHEMA, VOCAB_SCHEMA
+from nlpkit.io.mixture_tables import MIXTURE_TERMS, MIXTURE_TOPICS
+from nlpkit.io.run_schemas import DOC_TOPICS, VOCAB
 from tests.cli.conftest import (
     NEWS,
     WORDS,
@@ -112,13 +113,8 @@ def test_files_and_columns(lda: Path) -> None:
            ("margin", pa.float32())]  # fmt: skip
     assert list(schema["documents"])[:5] == [pa.field(*column) for column in own]
     assert schema["documents"].names[5:] == ["label", "date", "n"]
-    assert list(schema["topics"])[:9] == list(TOPICS_SCHEMA)
-    assert {"alpha", "n_tokens", "mallet_exclusivity"} < set(schema["topics"].names[9:])
-    weightings = [pa.field(name, pa.float32()) for name in ("frex", "lift", "relevance", "importance")]
-    assert list(schema["topic_terms"]) == [*TOPIC_TERMS_SCHEMA, *weightings]
-    assert schema["doc_topics"] == DOC_TOPICS_SCHEMA
-    assert schema["vocab"] == VOCAB_SCHEMA
-    assert schema["assignments"].names == ["id", "term", "topic"]
+    for table in (MIXTURE_TOPICS, MIXTURE_TERMS, DOC_TOPICS, VOCAB):
+        assert schema[table.name.partition("_of_")[0]] == table.schema
 
 
 def test_footers(lda: Path, docs: Path) -> None:

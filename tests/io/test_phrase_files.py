@@ -12,7 +12,7 @@ import pytest
 
 from nlpkit.errors import ColumnError, InputError, OutputExistsError, SchemaError
 from nlpkit.io.artifacts import footer_block, read_footer, write_table
-from nlpkit.io.phrase_files import PHRASES_SCHEMA, phrases_table, read_phrases
+from nlpkit.io.phrase_files import PHRASES_TABLE, phrases_table, read_phrases
 from nlpkit.io.tables import save_table
 from nlpkit.text.phrases import PhraseTable
 
@@ -123,6 +123,6 @@ def test_files_that_hold_no_phrases(tmp_path: Path) -> None:
         read_phrases(raw)
     mixed = tmp_path / "mixed.parquet"
     tables = [phrases_table(FOUND), phrases_table(PhraseTable.from_words([["a", "b"]]))]
-    pq.write_table(pa.concat_tables(tables).cast(PHRASES_SCHEMA), mixed)
+    pq.write_table(pa.concat_tables(tables).cast(PHRASES_TABLE.schema), mixed)
     with pytest.raises(SchemaError):
         read_phrases(mixed)

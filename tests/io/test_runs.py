@@ -15,8 +15,9 @@ from nlpkit.errors import IN_MEMORY, InputError, OutputExistsError, SchemaError
 from nlpkit.io.artifacts import footer_block, read_footer
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.cost import peak_memory_mb, stopwatch
-from nlpkit.io.run_reading import corpus_of, numbers, strings
+from nlpkit.io.run_reading import corpus_of
 from nlpkit.io.runs import RunTables, manifest_of, open_run, write_run
+from nlpkit.io.table_spec import numbers, strings
 
 INPUTS = [InputInfo("x.jsonl", 2, "ab" * 32, "utf-8")]
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from nlpkit.errors import InputError
 from nlpkit.io import topic_files
-from nlpkit.io.run_schemas import TOPIC_TERMS_SCHEMA
+from nlpkit.io.run_schemas import TOPIC_TERMS
 from nlpkit.io.topic_files import FORMATS, TopicFile, read_topic_file
 from tests.refusals import refuses
 from tests.strategies import repeatable
@@ -339,7 +339,7 @@ def test_parquet_of_nlpkit(tmp_path: Path) -> None:
             pa.array([0.9, 0.1, 0.5]),
         ],
         schema=pa.schema(
-            [f if f.name != "weight" else pa.field("weight", pa.float64()) for f in TOPIC_TERMS_SCHEMA][:4]
+            [f if f.name != "weight" else pa.field("weight", pa.float64()) for f in TOPIC_TERMS.schema][:4]
         ),
     )
     pq.write_table(terms, tmp_path / "topic_terms.parquet")

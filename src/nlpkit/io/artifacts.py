@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from nlpkit.errors import InputError, SchemaError, first_line, missing_column
 from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.footers import FOOTER_KEY, SCHEMA_VERSION, check_footer
+from nlpkit.io.table_spec import Column, TableSpec
 from nlpkit.io.validity import check_values
 from nlpkit.version import __version__
 
@@ -163,13 +164,17 @@ def stored(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return table.cast(pa.schema(list(schema))).replace_schema_metadata(schema.metadata)
 
 
-DROPPED_SCHEMA = pa.schema([("id", pa.string()), ("stage", pa.string()), ("reason", pa.string())])
+DROPPED = TableSpec(
+    "dropped", "A document that could not be used; the table is there only if there are any.",
+    Column("id", pa.string(), "Id of the document, where it has one."),
+    Column("stage", pa.string(), "What it was dropped at, such as reading."),
+    Column("reason", pa.string(), "Why it could not be used."),
+)  # fmt: skip
 
 
 def dropped_table(dropped: Sequence[DroppedRow]) -> pa.Table:
     """Return dropped rows as a table (id, stage, reason); options in a reason stand there as in Python."""
-    rows = [{**asdict(d), "reason": d.reason.replace("`", "")} for d in dropped]
-    return pa.Table.from_pylist(rows, schema=DROPPED_SCHEMA)
+    return DROPPED.rows([{**asdict(d), "reason": d.reason.replace("`", "")} for d in dropped])
 
 
 def file_size(path: Path) -> int:

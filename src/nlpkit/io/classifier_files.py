@@ -17,11 +17,25 @@ from nlpkit.classify.rule_list import RuleList
 from nlpkit.classify.thresholds import Threshold
 from nlpkit.io.feature_columns import columns_from, columns_table
 from nlpkit.io.phrase_files import phrases_from, phrases_table
-from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import Run
+from nlpkit.io.table_spec import Column, TableSpec, array_table
 from nlpkit.weighting.schemes import Scheme
 from nlpkit.weighting.tfidf import CorpusStats, Weighting
 
+SCALING = TableSpec(
+    "model/hand_features", "A number that is counted in each text.",
+    Column("feature", pa.string(), "Its name."),
+    Column("mean", pa.float64(), "Its mean over the training documents."),
+    Column("deviation", pa.float64(), "Its standard deviation."),
+)  # fmt: skip
+VOCAB = TableSpec(
+    "model/vocab", "A term of the vocabulary of a classifier.",
+    Column("term", pa.string(), "The term."),
+    Column("cf", pa.int64(), "Its occurrences in the training documents.", least=0),
+    Column("df", pa.int64(), "Training documents that have it.", least=0),
+    Column("idf", pa.float64(), "Its inverse document frequency."),
+    Column("selected", pa.bool_(), "Whether it is a feature."),
+)  # fmt: skip
 NEEDED = ("classes", "multiple", "present", "sees", "model", "tokens", "encoder")
 
 
@@ -51,7 +65,7 @@ def classifier_tables(
         "costs": classifier.costs,
     }
     for name, array in classifier.model.arrays().items():
-        tables[f"weights_{name}"] = _array_table(array)
+        tables[f"weights_{name}"] = array_table(array)
     if vectorizer is not None:
         tables["vocab"] = _vocab(vectorizer)
         weighting = vectorizer.weighting
@@ -60,9 +74,7 @@ def classifier_tables(
             "pivot": weighting.pivot, "documents": vectorizer.n_docs, "selected": vectorizer.selected is not None,
         }  # fmt: skip
     if scaling is not None:
-        tables["hand_features"] = pa.table(
-            {"feature": list(scaling.names), "mean": scaling.mean, "deviation": scaling.deviation}
-        )
+        tables["hand_features"] = SCALING.table(feature=scaling.names, mean=scaling.mean, deviation=scaling.deviation)
     if classifier.features.rules is not None:
         config["rules"] = classifier.features.rules.to_dict()
     if classifier.features.columns is not None:
@@ -72,7 +84,7 @@ def classifier_tables(
     if classifier.calibrator is not None:
         config["calibrator"] = classifier.calibrator.config()
         for name, array in classifier.calibrator.arrays().items():
-            tables[f"calibrator_{name}"] = _array_table(array)
+            tables[f"calibrator_{name}"] = array_table(array)
     return tables, config
 
 
@@ -90,9 +102,8 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
         if (run.path / "model" / "hand_features.parquet").exists():
             from nlpkit.classify.hand_features import HAND_FEATURES
 
-            table = run.table("model/hand_features")
-            known = tuple(strings(table, "feature"))
-            scaling = Scaling(known, numbers(table, "mean"), numbers(table, "deviation"))
+            known, mean, deviation = SCALING.arrays(run.table("model/hand_features"))
+            scaling = Scaling(tuple(known), mean, deviation)
             if not set(known) <= HAND_FEATURES.keys():
                 raise ValueError("features that nlpkit does not count")
         columns = None
@@ -142,37 +153,21 @@ def _vocab(vectorizer: Vectorizer) -> pa.Table:
     if vectorizer.selected is not None:
         selected = np.zeros(len(vectorizer.terms), bool)
         selected[vectorizer.selected] = True
-    return pa.table(
-        {
-            "term": pa.array(vectorizer.terms, pa.string()),
-            "cf": pa.array(vectorizer.cf),
-            "df": pa.array(vectorizer.df),
-            "idf": pa.array(vectorizer.weighting.idf),
-            "selected": pa.array(selected),
-        }
-    )
+    idf = vectorizer.weighting.idf
+    return VOCAB.table(term=vectorizer.terms, cf=vectorizer.cf, df=vectorizer.df, idf=idf, selected=selected)
 
 
 def _vectorizer(run: Run, config: Mapping[str, Any]) -> Vectorizer:
     table = run.table("model/vocab")
-    terms = tuple(strings(table, "term"))
-    cf, df = numbers(table, "cf", least=0), numbers(table, "df", least=0)
+    names, cf, df, idf = VOCAB.arrays(table, "term", "cf", "df", "idf")
+    terms = tuple(names)
     scheme, n_docs = Scheme(**config["scheme"]), int(config["documents"])
     size = CorpusStats(n_docs, terms, cf, df).term_bytes() if scheme.norm == "pivoted-bytes" else None
-    weighting = Weighting(scheme, numbers(table, "idf"), config["mean_length"], size, config["pivot"])
+    weighting = Weighting(scheme, idf, config["mean_length"], size, config["pivot"])
     selected = None
     if config["selected"]:
         selected = np.flatnonzero(table.column("selected").to_numpy(zero_copy_only=False)).astype(np.int32)
     return Vectorizer(terms, weighting, n_docs, cf, df, selected)
-
-
-def _array_table(array: Any) -> pa.Table:
-    """Return an array (n,) or (n, m) as a table of one column, a row for each of n."""
-    values = np.ascontiguousarray(array)
-    flat = pa.array(values.ravel())
-    if values.ndim == 1:
-        return pa.table({"value": flat})
-    return pa.table({"value": pa.FixedSizeListArray.from_arrays(flat, values.shape[1])})
 
 
 def _arrays(run: Run, prefix: str) -> dict[str, Any]:

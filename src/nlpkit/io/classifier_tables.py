@@ -14,15 +14,37 @@ from nlpkit.classify.explain import DOWN, UP, class_terms, direction, has_weight
 from nlpkit.classify.predicted import Predicted
 from nlpkit.evaluation.results import TargetResult
 from nlpkit.io.prediction_columns import chosen_names, prediction_columns
+from nlpkit.io.table_spec import Column, TableSpec
 from nlpkit.text.near_duplicates import NearDuplicates
 from nlpkit.types import FloatArray, LongArray
 
 ADDED = ("prediction", "prediction_prob", "probabilities", "fold")
 NOT_CARRIED = ("id", "text", "tokens", "embedding", "label", *ADDED)
 TEXT_CHARS = 300
-CLASS_TERMS_SCHEMA = pa.schema(
-    [("class", pa.string()), ("rank", pa.int32()), ("term", pa.string()), ("weight", pa.float64()), ("df", pa.int64())]
-)
+CLASSES = TableSpec(
+    "classes", "A class of a classifier.",
+    Column("class", pa.string(), "Name of the class."),
+    Column("training_documents", pa.int64(), "Documents to learn from."),
+    Column("precision", pa.float64(), "Precision on the test documents."),
+    Column("recall", pa.float64(), "Recall."),
+    Column("f1", pa.float64(), "F1."),
+    Column("labels", pa.int64(), "Test documents that have the class as label."),
+    Column("predicted", pa.int64(), "Test documents for which it is predicted."),
+)  # fmt: skip
+CONFUSION = TableSpec(
+    "confusion", "A cell of the confusion matrix that is not 0, the largest first.",
+    Column("label", pa.string(), "Label of the documents."),
+    Column("prediction", pa.string(), "Class that is predicted for them, null for none.", gaps=True),
+    Column("documents", pa.int64(), "Number of these documents, or words of a model that labels words."),
+)  # fmt: skip
+CLASS_TERMS = TableSpec(
+    "class_terms", "One of the most telling features of a class.",
+    Column("class", pa.string(), "Name of the class."),
+    Column("rank", pa.int32(), "1 for the most telling one."),
+    Column("term", pa.string(), "Name of the feature."),
+    Column("weight", pa.float64(), "Its weight in the model."),
+    Column("df", pa.int64(), "Training documents that have it, null for what is no word.", gaps=True),
+)  # fmt: skip
 
 
 def documents_table(
@@ -45,20 +67,14 @@ def classes_table(result: TargetResult, dataset: LabelledDataset) -> pa.Table:
     """Return a row for each class: documents to learn from, scores, and how often it is a label and a prediction."""
     names = list(result.units)
     trained = dict(zip(dataset.labels.names, dataset.labels.sizes(dataset.train).tolist(), strict=True))
-    columns: dict[str, Any] = {
-        "class": pa.array(names, pa.string()),
-        "training_documents": pa.array([trained.get(name, 0) for name in names], pa.int64()),
-    }
-    for metric, column in (("macro_precision", "precision"), ("macro_recall", "recall"), ("macro_f1", "f1")):
-        values = result.scores[metric].values
-        assert values is not None
-        columns[column] = pa.array(values)
+    columns: dict[str, Any] = {"class": names, "training_documents": [trained.get(name, 0) for name in names]}
+    columns |= {column: result.scores[f"macro_{column}"].values for column in ("precision", "recall", "f1")}
     if "confusion" in result.facts:
         counts = confusion_counts(result.facts["confusion"])
         labels, predicted = counts.sum(axis=1), counts.sum(axis=0)[: len(names)]
     else:
         labels, predicted = (np.array(result.facts[name]) for name in ("labels", "predicted"))
-    return pa.table({**columns, "labels": pa.array(labels), "predicted": pa.array(predicted)})
+    return CLASSES.table(**columns, labels=labels, predicted=predicted)
 
 
 def confusion_counts(confusion: dict[str, Any]) -> Any:
@@ -81,13 +97,10 @@ def confusion_table(result: TargetResult) -> pa.Table | None:
     rows, columns = np.nonzero(counts)
     order = np.argsort(-counts[rows, columns], kind="stable")
     names, heads = list(result.units), [None if c == "(none)" else c for c in confusion["columns"]]
-    return pa.table(
-        {
-            "label": pa.array([names[i] for i in rows[order]], pa.string()),
-            "prediction": pa.array([heads[i] for i in columns[order]], pa.string()),
-            "documents": pa.array(counts[rows, columns][order], pa.int64()),
-        }
-    )
+    return CONFUSION.table(
+        label=[names[i] for i in rows[order]], prediction=[heads[i] for i in columns[order]],
+        documents=counts[rows, columns][order]
+    )  # fmt: skip
 
 
 def class_terms_table(classifier: TextClassifier, n: int) -> pa.Table | None:
@@ -101,9 +114,7 @@ def class_terms_table(classifier: TextClassifier, n: int) -> pa.Table | None:
     for name, (ids, weights) in zip(classes, class_terms(classifier, n), strict=True):
         for rank, (i, weight) in enumerate(zip(ids.tolist(), weights.tolist(), strict=True), 1):
             rows.append((name, rank, names[i], weight, df.get(names[i])))
-    columns = list(zip(*rows, strict=True)) or [()] * len(CLASS_TERMS_SCHEMA)
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, CLASS_TERMS_SCHEMA, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=CLASS_TERMS_SCHEMA)
+    return CLASS_TERMS.rows([dict(zip(CLASS_TERMS.schema.names, row, strict=True)) for row in rows])
 
 
 def number_errors_table(dataset: LabelledDataset, rows: LongArray, predicted: FloatArray) -> pa.Table:

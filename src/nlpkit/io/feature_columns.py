@@ -7,16 +7,16 @@ from typing import Any
 import pyarrow as pa
 
 from nlpkit.classify.columns import CategoryColumn, ColumnFeatures, NumberColumn
+from nlpkit.io.table_spec import Column, TableSpec
 
-SCHEMA = pa.schema(
-    [
-        ("column", pa.string()),
-        ("kind", pa.string()),
-        ("value", pa.string()),
-        ("mean", pa.float64()),
-        ("deviation", pa.float64()),
-    ]
-)
+FEATURES = TableSpec(
+    "model/feature_columns", "A feature that is made of a column of the documents.",
+    Column("column", pa.string(), "The column."),
+    Column("kind", pa.string(), "number, category, none for a column without a category, or missing."),
+    Column("value", pa.string(), "The category.", gaps=True),
+    Column("mean", pa.float64(), "Mean of the number in the training documents.", gaps=True),
+    Column("deviation", pa.float64(), "Its standard deviation.", gaps=True),
+)  # fmt: skip
 
 
 def columns_table(features: ColumnFeatures) -> pa.Table:
@@ -29,7 +29,7 @@ def columns_table(features: ColumnFeatures) -> pa.Table:
             rows += [{"column": column.name, "kind": "category", "value": value} for value in column.categories]
             rows += [] if column.categories else [{"column": column.name, "kind": "none"}]
         rows += [{"column": column.name, "kind": "missing"}] if column.indicator else []
-    return pa.Table.from_pylist(rows, SCHEMA)
+    return FEATURES.rows(rows)
 
 
 def columns_from(table: pa.Table) -> ColumnFeatures:

@@ -16,8 +16,8 @@ import pyarrow as pa
 from nlpkit.errors import InputError, UsageError
 from nlpkit.io.arpa import ZERO, ArpaLevel, read_arpa, write_arpa
 from nlpkit.io.artifacts import BatchedTable
-from nlpkit.io.run_reading import strings
 from nlpkit.io.runs import Run, RunTables
+from nlpkit.io.table_spec import strings
 from nlpkit.lm.model import NgramModel
 from nlpkit.lm.options import NgramModelOptions
 from nlpkit.lm.smoothing import Smoothed

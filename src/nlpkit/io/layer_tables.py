@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.io.run_schemas import LAYERS_SCHEMA
+from nlpkit.io.run_schemas import LAYERS
 from nlpkit.topics.hlda import DOCS, LEVEL, PARENT
 from nlpkit.topics.mixtures.describe import TopicDescription
 from nlpkit.types import FloatArray, IntArray
@@ -19,20 +19,12 @@ def tree_layers_table(description: TopicDescription, tree: FloatArray, terms: Se
     Args:
         tree: (K, 3) parent, level, documents of each topic.
     """
-    rows = [
-        {
-            "layer": int(row[LEVEL]),
-            "topic": k,
-            "parent": None if row[PARENT] < 0 else int(row[PARENT]),
-            "size": int(row[DOCS]),
-            "stability": None,
-            "label": description.labels[k],
-            "top_terms": [terms[t] for t in description.relevant[k] if t >= 0],
-            "chosen": False,
-        }
-        for k, row in enumerate(tree)
-    ]
-    return pa.Table.from_pylist(rows, schema=LAYERS_SCHEMA)
+    K, parents = len(tree), tree[:, PARENT]
+    return LAYERS.table(
+        layer=tree[:, LEVEL].astype(int), topic=range(K), parent=pa.array(parents, mask=parents < 0).cast(pa.int32()),
+        size=tree[:, DOCS].astype(int), stability=[None] * K, label=description.labels, chosen=[False] * K,
+        top_terms=[[terms[t] for t in best if t >= 0] for best in description.relevant],
+    )  # fmt: skip
 
 
 def layer_names(tree: FloatArray | None) -> list[str]:

@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from nlpkit.io.mixture_tables import read_alpha, read_doc_topic
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import MIXTURES, Run
 from nlpkit.topics.mixtures.model import theta_of
 from nlpkit.topics.prevalence import Membership, one_topic_each
@@ -33,9 +32,7 @@ def read_membership(run: Run, *, mixed: bool) -> Membership:
     if mixed:
         counts, alpha = read_counts_and_prior(run, K)
         return _listed(run, K, alpha) if counts is None else _membership_of(counts, alpha)
-    names = run.table("documents", ["topic"])
-    with run.intact():
-        return one_topic_each(numbers(names, "topic", least=-1, most=K - 1).astype(np.int32), K)
+    return one_topic_each(run.table("documents", ["topic"]).column("topic").to_numpy().astype(np.int32), K)
 
 
 def read_theta(run: Run) -> Callable[[slice | LongArray], FloatArray]:
@@ -85,7 +82,7 @@ def _listed(run: Run, K: int, alpha: FloatArray) -> Membership:
         rows = pc.index_in(listed.column("id"), value_set=names.column("id").combine_chunks())
         if rows.null_count:
             raise ValueError("documents of doc_topics.parquet that are not in documents.parquet")
-        of_topic, prob = numbers(listed, "topic", least=0, most=K - 1), numbers(listed, "prob", least=0, most=1.0001)
+        of_topic, prob = (listed.column(name).to_numpy() for name in ("topic", "prob"))
         shape = (names.num_rows, K)
         weights = sparse.coo_array((prob.astype(np.float64), (rows.to_numpy(), of_topic)), shape=shape).tocsr()
     return Membership(weights, np.diff(weights.indptr) == 0, alpha if alpha.any() else np.ones(K))

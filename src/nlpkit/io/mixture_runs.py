@@ -13,7 +13,7 @@ from nlpkit.io.corpora import DroppedRow, InputInfo
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.layer_tables import tree_layers_table
 from nlpkit.io.mixture_tables import (
-    array_table,
+    LEFT_OUT,
     assignments_table,
     doc_topic_table,
     doc_topics_table,
@@ -24,6 +24,7 @@ from nlpkit.io.mixture_tables import (
     training_table,
 )
 from nlpkit.io.runs import NewRun, RunTables, new_run
+from nlpkit.io.table_spec import array_table
 from nlpkit.io.topic_tables import vocab_table
 from nlpkit.parameters import Execution
 from nlpkit.plain import rounded
@@ -141,11 +142,11 @@ def mixture_run(
     }  # fmt: skip
     training = training_table(corpus.rows, described.main, _paths(fit))
     models = {**model_tables(model), "doc_topic": doc_topic_table(fit.doc_topic)}
-    models |= {name: array_table(values) for name, values in fit.arrays.items()}
+    models |= {name: array_table(np.asarray(values, np.float64)) for name, values in fit.arrays.items()}
     if training is not None:
         models["training"] = training
     if corpus.left_out is not None:
-        models["left_out"] = pa.table({"term": pa.array(sorted(corpus.left_out()), pa.string())})
+        models["left_out"] = LEFT_OUT.table(term=sorted(corpus.left_out()))
     files = RunTables(tables, {**models, **additions.model_tables}, config, weights=fit.weights)
     run = new_run(
         kind, files, corpus, command=command, parameters=settings,

@@ -13,12 +13,11 @@ from scipy import sparse
 from nlpkit.io.artifacts import parquet_shape
 from nlpkit.io.documents import TEXT_HASH
 from nlpkit.io.layer_tables import path_columns, path_names, read_paths
-from nlpkit.io.run_reading import numbers, strings
-from nlpkit.io.run_schemas import DOC_TOPICS_SCHEMA, TOPICS_SCHEMA
+from nlpkit.io.run_schemas import DOC_TOPICS, TOPIC_OF_DOCUMENT, TOPIC_TERMS, TOPICS
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, WEIGHTS, Run
+from nlpkit.io.table_spec import Column, TableSpec, numbers, strings
 from nlpkit.io.tensor_files import read_safetensors
 from nlpkit.io.topic_tables import TOP_TERMS, topic_columns
-from nlpkit.plain import finite_or_none
 from nlpkit.topics.mixtures.describe import TopicDescription
 from nlpkit.topics.mixtures.diagnostics import DIAGNOSTICS
 from nlpkit.topics.mixtures.model import MainTopics, MixtureModel
@@ -47,6 +46,64 @@ _NOT_ALWAYS = (
 )  # of stm with covariates, without, with content
 _NOT_NEGATIVE = ("idf", "sizes", "shares", "authors", "period_tokens", "content_baseline", "content_weights")
 _COLUMNS = {"tokens": "n_tokens", "exclusivity": "mallet_exclusivity"}  # names that mean something else in a run
+MIXTURE_TOPICS = TOPICS.plus(
+    "topics_of_mixtures", "A topic of a mixture model, with MALLET's diagnostics.",
+    Column("alpha", pa.float64(), "Dirichlet prior of the topic in a document, 0 of models without one."),
+    Column("n_tokens", pa.float64(), "Tokens of the topic."),
+    Column("document_entropy", pa.float64(), "Entropy of its tokens over documents.", gaps=True),
+    Column("word_length", pa.float64(), "Mean length of its top words.", gaps=True),
+    Column("coherence", pa.float64(), "UMass coherence of its top words.", gaps=True),
+    Column("uniform_dist", pa.float64(), "Divergence from all words alike.", gaps=True),
+    Column("corpus_dist", pa.float64(), "Divergence from the words of the corpus.", gaps=True),
+    Column("eff_num_words", pa.float64(), "Number of words it is made of, 1 / Σ p².", gaps=True),
+    Column("token_doc_diff", pa.float64(), "Distance of its top words by tokens and by documents.", gaps=True),
+    Column("rank_1_docs", pa.float64(), "Share of its documents of which it is the first topic.", gaps=True),
+    Column("allocation_ratio", pa.float64(), "Documents it has half of, by documents it has a fiftieth of.", gaps=True),
+    Column("allocation_count", pa.float64(), "Share of its documents of which it has three tenths or more.", gaps=True),
+    Column("mallet_exclusivity", pa.float64(), "Exclusivity of its top words as MALLET has it.", gaps=True),
+    Column("agreement", pa.float32(), "With --prototype, mean similarity to its matches in the other chains.", always=False),
+)  # fmt: skip
+MIXTURE_TERMS = TOPIC_TERMS.plus(
+    "topic_terms_of_mixtures", "One of the thirty most probable words of a topic of a mixture model.",
+    Column("frex", pa.float32(), "FREX, the harmonic mean of the ranks of frequency and exclusivity."),
+    Column("lift", pa.float32(), "Probability in the topic by that in the corpus."),
+    Column("relevance", pa.float32(), "Relevance, a mean of the logarithms of probability and lift (Sievert and Shirley 2014)."),
+    Column("importance", pa.float32(), "Probability times how far its logarithm is above the mean of all topics."),
+)  # fmt: skip
+ASSIGNMENTS = TableSpec(
+    "assignments", "A token, in the order of the texts.",
+    Column("id", pa.string(), "Id of the document."),
+    Column("term", pa.string(), "Its term."),
+    Column("topic", pa.int32(), "Its topic."),
+)  # fmt: skip
+TOPIC_TERM = TableSpec(
+    "model/topic_term", "A term of a topic.",
+    Column("topic", pa.int32(), "Number of the topic.", least=0, below="K"),
+    Column("term_id", pa.int32(), "Row of the term in vocab.", least=0, below="V"),
+    Column("count", pa.float64(), "Its tokens in the topic.", least=0),
+)  # fmt: skip
+DOC_TOPIC = TableSpec(
+    "model/doc_topic", "A topic of a document.",
+    Column("document", pa.int32(), "Row of the document in documents.", least=0, below="D"),
+    Column("topic", pa.int32(), "Number of the topic.", least=0, below="K"),
+    Column("count", pa.float64(), "Tokens of the document in the topic.", least=0),
+)  # fmt: skip
+ALPHA = TableSpec(
+    "model/alpha", "A topic.",
+    Column("topic", pa.int32(), "Number of the topic.", least=0, below="K"),
+    Column("alpha", pa.float64(), "Its Dirichlet prior, 0 of models without one."),
+)  # fmt: skip
+LEFT_OUT = TableSpec(
+    "model/left_out", "A term of the texts that did not become a term of the model.",
+    Column("term", pa.string(), "The term."),
+)  # fmt: skip
+TRAINING = TableSpec(
+    "model/training_of_mixtures", "A document of the fit; layer_0 … are the topics of its path in a tree.",
+    Column("id", pa.string(), "Id of the document."),
+    Column("text_hash", pa.string(), "Hash of its text."),
+    *TOPIC_OF_DOCUMENT,
+    is_open=True,
+)  # fmt: skip
 
 
 def documents_table(rows: pa.Table, main: MainTopics, paths: IntArray | None = None) -> pa.Table:
@@ -64,46 +121,27 @@ def topics_table(
     description: TopicDescription, model: MixtureModel, ids: pa.ChunkedArray, text_of: Callable[[int], str]
 ) -> pa.Table:
     """Return one row a topic: size, share, label, relevant terms, scores, representative documents, tokens, alpha, diagnostics."""
-    rows = []
-    for k in range(model.n_topics):
-        documents = [int(d) for d in description.representatives[k] if d >= 0]
-        rows.append(
-            {
-                "topic": k,
-                "size": int(description.size[k]),
-                "share": float(description.share[k]),
-                "label": description.labels[k],
-                "top_terms": [model.terms[t] for t in description.relevant[k, :TOP_TERMS] if t >= 0],
-                "npmi": finite_or_none(description.npmi[k]),
-                "exclusivity": finite_or_none(description.exclusivity[k]),
-                "representative_ids": [ids[d].as_py() for d in documents],
-                "representative_texts": [text_of(d)[:REPRESENTATIVE_CHARS] for d in documents],
-            }
-        )
-    table = pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA).append_column("alpha", pa.array(model.alpha))
-    for name in DIAGNOSTICS:
-        column = _COLUMNS.get(name, name)
-        values = getattr(description.diagnostics, name)
-        table = table.append_column(column, pa.array(values, pa.float64(), mask=~np.isfinite(values)))
-    return table
+    shown = [[int(d) for d in documents if d >= 0] for documents in description.representatives]
+    diagnostics = {name: getattr(description.diagnostics, name) for name in DIAGNOSTICS}
+    finite = {_COLUMNS.get(name, name): np.where(np.isfinite(x), x, np.nan) for name, x in diagnostics.items()}
+    return MIXTURE_TOPICS.table(
+        topic=range(model.n_topics), size=description.size, share=description.share, label=description.labels,
+        top_terms=[[model.terms[t] for t in best if t >= 0] for best in description.relevant[:, :TOP_TERMS]],
+        npmi=description.npmi, exclusivity=description.exclusivity,
+        representative_ids=[[ids[d].as_py() for d in documents] for documents in shown],
+        representative_texts=[[text_of(d)[:REPRESENTATIVE_CHARS] for d in documents] for documents in shown],
+        alpha=model.alpha, **finite
+    )  # fmt: skip
 
 
 def topic_terms_table(description: TopicDescription, terms: Sequence[str]) -> pa.Table:
     """Return the stored terms of each topic, most probable first: weight (phi), frex, lift, relevance, importance."""
     is_term = description.terms.term_ids >= 0
     topic, rank = np.nonzero(is_term)
-    return pa.table(
-        {
-            "topic": pa.array(topic, pa.int32()),
-            "rank": pa.array(rank + 1, pa.int32()),
-            "term": pa.array([terms[t] for t in description.terms.term_ids[is_term]], pa.string()),
-            "weight": pa.array(description.terms.probability[is_term], pa.float32()),
-            **{
-                name: pa.array(getattr(description.terms, name)[is_term], pa.float32())
-                for name in ("frex", "lift", "relevance", "importance")
-            },
-        }
-    )
+    names = [terms[t] for t in description.terms.term_ids[is_term]]
+    weights = {name: getattr(description.terms, name)[is_term] for name in ("frex", "lift", "relevance", "importance")}
+    probability = description.terms.probability[is_term]
+    return MIXTURE_TERMS.table(topic=topic, rank=rank + 1, term=names, weight=probability, **weights)
 
 
 def doc_topics_table(
@@ -121,10 +159,9 @@ def doc_topics_table(
     theta = ((counts + alpha[topic]) / (lengths[document] + alpha.sum())).astype(np.float32)
     kept = (theta >= 1.0 / (10 * K)) | (topic == main[document])
     names = ids.combine_chunks().take(pa.array(document[kept]))
-    columns = [names, pa.array(topic[kept].astype(np.int32)), pa.array(theta[kept])]
     full = int(np.count_nonzero(lengths))
     left_out = max(full - float(theta[kept].sum(dtype=np.float64)), 0.0)  # float32 may sum to more
-    return pa.Table.from_arrays(columns, schema=DOC_TOPICS_SCHEMA), left_out
+    return DOC_TOPICS.table(id=names, topic=topic[kept], prob=theta[kept]), left_out
 
 
 def _entries(doc_topic: CsrMatrix, main: IntArray) -> tuple[LongArray, LongArray, FloatArray]:
@@ -146,34 +183,18 @@ def _entries(doc_topic: CsrMatrix, main: IntArray) -> tuple[LongArray, LongArray
 def assignments_table(ids: pa.ChunkedArray, tokens: TokenTable, assignments: IntArray) -> pa.Table:
     """Return id, term, topic of every token, in the order of the text; id and term dictionary-encoded."""
     document = np.repeat(np.arange(tokens.n_docs, dtype=np.int32), np.diff(tokens.offsets))
-    return pa.table(
-        {
-            "id": pa.DictionaryArray.from_arrays(pa.array(document), ids.combine_chunks()),
-            "term": pa.DictionaryArray.from_arrays(pa.array(tokens.term_ids), pa.array(tokens.terms, pa.string())),
-            "topic": pa.array(assignments, pa.int32()),
-        }
-    )
+    names = pa.DictionaryArray.from_arrays(pa.array(document), ids.combine_chunks())
+    terms = pa.DictionaryArray.from_arrays(pa.array(tokens.term_ids), pa.array(tokens.terms, pa.string()))
+    return ASSIGNMENTS.table(id=names, term=terms, topic=assignments)
 
 
 def model_tables(model: MixtureModel) -> dict[str, pa.Table]:
     """Return what prediction needs beside vocab.parquet: n_kv (topic, term_id, count) and alpha."""
     counts = model.topic_term.tocoo()
     return {
-        "topic_term": pa.table(
-            {
-                "topic": pa.array(counts.row, pa.int32()),
-                "term_id": pa.array(counts.col, pa.int32()),
-                "count": pa.array(counts.data),
-            }
-        ),
-        "alpha": pa.table({"topic": pa.array(range(model.n_topics), pa.int32()), "alpha": pa.array(model.alpha)}),
+        "topic_term": TOPIC_TERM.table(topic=counts.row, term_id=counts.col, count=pa.array(counts.data)),
+        "alpha": ALPHA.table(topic=range(model.n_topics), alpha=model.alpha),
     }
-
-
-def array_table(values: FloatArray) -> pa.Table:
-    """Return numbers (n,) or (n, m) as a table with the column value, a list in each row of the latter."""
-    flat = pa.array(np.ascontiguousarray(values, np.float64).ravel())
-    return pa.table({"value": flat if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, values.shape[1])})
 
 
 def read_arrays(run: Run) -> dict[str, FloatArray]:
@@ -251,13 +272,7 @@ def read_weights(run: Run) -> dict[str, Float32Array]:
 def doc_topic_table(doc_topic: CsrMatrix) -> pa.Table:
     """Return n_dk (document, topic, count), which doc_topics.parquet does not give back: it leaves small probabilities out."""
     counts = doc_topic.tocoo()
-    return pa.table(
-        {
-            "document": pa.array(counts.row, pa.int32()),
-            "topic": pa.array(counts.col, pa.int32()),
-            "count": pa.array(counts.data),
-        }
-    )
+    return DOC_TOPIC.table(document=counts.row, topic=counts.col, count=pa.array(counts.data))
 
 
 def read_doc_topic(run: Run, n_docs: int, K: int) -> CsrMatrix | None:
@@ -270,10 +285,8 @@ def read_doc_topic(run: Run, n_docs: int, K: int) -> CsrMatrix | None:
         return None
     table = run.table("model/doc_topic")
     with run.intact():
-        rows = numbers(table, "document", least=0, most=n_docs - 1)
-        columns = numbers(table, "topic", least=0, most=K - 1)
-        values = numbers(table, "count", least=0)
-        counts = sparse.coo_array((values, (rows, columns)), shape=(n_docs, K)).tocsr()
+        document, topic, values = DOC_TOPIC.arrays(table, D=n_docs, K=K)
+        counts: CsrMatrix = sparse.coo_array((values, (document, topic)), shape=(n_docs, K)).tocsr()
     counts.sort_indices()
     return counts
 
@@ -340,11 +353,10 @@ def read_fitted_texts(run: Run) -> FittedTexts:
         return FittedTexts(None)
     table = run.table("model/training")
     with run.intact():
-        last = int(run.model_config("n_topics")["n_topics"]) - 1
-        for name in ("topic", *path_names(table)):
-            numbers(table, name, least=-1, most=last)
-        numbers(table, "topic_prob", least=0, most=1.0001)
-        numbers(table, "margin")
+        K = int(run.model_config("n_topics")["n_topics"])
+        for name in path_names(table):
+            numbers(table, name, least=-1, most=K - 1)
+        TRAINING.arrays(table, "topic", "topic_prob", "margin", K=K)
         return FittedTexts(table)
 
 
@@ -386,10 +398,8 @@ def read_model(run: Run) -> MixtureModel:
         least = 0.0 if run.manifest["kind"] in _WITHOUT_ETA else float(np.finfo(float).tiny)
         if not least <= eta < np.inf:
             raise ValueError(f"eta {eta:g}")
-        rows = numbers(counts, "topic", least=0, most=K - 1)
-        columns = numbers(counts, "term_id", least=0, most=len(terms) - 1)
-        values = numbers(counts, "count", least=0)
-        topic_term = sparse.coo_array((values, (rows, columns)), shape=(K, len(terms))).tocsr()
+        topic, term, values = TOPIC_TERM.arrays(counts, K=K, V=len(terms))
+        topic_term = sparse.coo_array((values, (topic, term)), shape=(K, len(terms))).tocsr()
         if run.manifest["kind"] in _COUNTS_TOKENS and (topic_term.sum(axis=0) > numbers(vocab, "cf", least=0)).any():
             raise ValueError("more tokens of a term in topics than in documents")
     topic_term.sort_indices()

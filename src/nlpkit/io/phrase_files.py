@@ -12,39 +12,31 @@ import pyarrow as pa
 from nlpkit.errors import InputError, SchemaError, first_line
 from nlpkit.io.artifacts import read_table
 from nlpkit.io.plain_tables import TABLE_FORMATS, read_rows, table_format
+from nlpkit.io.table_spec import Column, TableSpec
 from nlpkit.io.wordlists import numbered_lines
 from nlpkit.text.phrases import PhraseTable
 
 PHRASES = "phrases"
-# parts: the terms that are joined; they differ from the words where one of them was joined before, at a lower level
-PHRASES_SCHEMA = pa.schema(
-    [
-        ("phrase", pa.string()),
-        ("words", pa.list_(pa.string())),
-        ("measure", pa.string()),
-        ("score", pa.float64()),
-        ("count", pa.int64()),
-        ("parts", pa.list_(pa.string())),
-        ("level", pa.int32()),
-    ]
-)
+PHRASES_TABLE = TableSpec(
+    "phrases", "A phrase that is joined to one term.",
+    Column("phrase", pa.string(), "The term that it becomes."),
+    Column("words", pa.list_(pa.string()), "Its words."),
+    Column("measure", pa.string(), "Measure of the score."),
+    Column("score", pa.float64(), "Its score, null for a phrase of a list.", gaps=True),
+    Column("count", pa.int64(), "Its occurrences, null for a phrase of a list.", gaps=True),
+    Column("parts", pa.list_(pa.string()), "Terms that are joined, other than the words where one was joined at a lower level."),
+    Column("level", pa.int32(), "Level at which it is joined."),
+)  # fmt: skip
 _PARQUET = b"PAR1"
 
 
 def phrases_table(phrases: PhraseTable) -> pa.Table:
     """Return phrases as a table (phrase, words, measure, score, count, parts, level); given ones have no score or count."""
-    return pa.table(
-        {
-            "phrase": phrases.phrases,
-            "words": [list(w) for w in phrases.words],
-            "measure": [phrases.measure] * len(phrases),
-            "score": [None if s != s else s for s in phrases.scores],
-            "count": [None if c < 0 else c for c in phrases.counts],
-            "parts": [list(p) for p in phrases.parts],
-            "level": list(phrases.levels),
-        },
-        schema=PHRASES_SCHEMA,
-    )
+    counts = [None if count < 0 else count for count in phrases.counts]
+    return PHRASES_TABLE.table(
+        phrase=phrases.phrases, words=phrases.words, measure=[phrases.measure] * len(phrases), score=phrases.scores,
+        count=counts, parts=phrases.parts, level=phrases.levels,
+    )  # fmt: skip
 
 
 def read_phrases(path: Path, split: Callable[[str], Sequence[str]] = str.split) -> PhraseTable:
@@ -76,11 +68,11 @@ def _read_rows(path: Path, split: Callable[[str], Sequence[str]]) -> PhraseTable
     """Read CSV, TSV or JSON: the columns of `phrases_table`, or the phrases of a user in the column `phrase`."""
     rows = read_rows(path, hint="phrase")
     lines = [str(phrase or "").strip() for phrase in rows.column("phrase")]
-    if not set(PHRASES_SCHEMA.names) <= set(rows.columns):
+    if not set(PHRASES_TABLE.schema.names) <= set(rows.columns):
         return _of_lines(path, lines, split)
     try:
-        cells = {f.name: [_parse_cell(cell, f.type) for cell in rows.columns[f.name]] for f in PHRASES_SCHEMA}
-        return phrases_from(pa.table(cells, schema=PHRASES_SCHEMA))
+        cells = {f.name: [_parse_cell(cell, f.type) for cell in rows.columns[f.name]] for f in PHRASES_TABLE.schema}
+        return phrases_from(pa.table(cells, schema=PHRASES_TABLE.schema))
     except (ValueError, TypeError, pa.ArrowException) as error:
         raise InputError(f"{path} is not as `save_phrases` wrote it: {first_line(error)}; write it again") from None
 
@@ -104,7 +96,7 @@ def _of_lines(path: Path, lines: Sequence[str], split: Callable[[str], Sequence[
 
 
 def _read_parquet(path: Path) -> PhraseTable:
-    table = read_table(path, [PHRASES], PHRASES_SCHEMA.names)
+    table = read_table(path, [PHRASES], PHRASES_TABLE.schema.names)
     measures = sorted(set(table.column("measure").to_pylist()))
     if len(measures) > 1:
         raise SchemaError(f"{path}: its scores are of several measures ({', '.join(measures)})")

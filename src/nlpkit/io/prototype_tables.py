@@ -6,10 +6,33 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.io.mixture_runs import Additions
+from nlpkit.io.table_spec import Column, TableSpec
 from nlpkit.topics.lda.chains import ComparedChains
 from nlpkit.types import LongArray
 
 MAX_STORED = 5000  # topics of all chains whose similarities are written out: 100 MB
+CHAINS = TableSpec(
+    "prototype", "A chain of --prototype.",
+    Column("run", pa.int32(), "Number of the chain."),
+    Column("seed", pa.int64(), "Its random seed."),
+    Column("mean_sclop", pa.float64(), "Its mean S-CLOP with the others."),
+    Column("log_likelihood", pa.float64(), "Its log-likelihood."),
+    Column("prototype", pa.bool_(), "Whether it became the run."),
+    Column("sclop", pa.list_(pa.float64()), "S-CLOP with each chain, null with itself."),
+)  # fmt: skip
+MATCHED_TOPICS = TableSpec(
+    "matched_topics", "A topic and another chain of --prototype; the mean of its similarities is agreement in topics.",
+    Column("topic", pa.int32(), "Number of the topic."),
+    Column("run", pa.int32(), "The other chain."),
+    Column("matched", pa.int32(), "Its topic that is most alike, by its number in that chain; -1 for none."),
+    Column("similarity", pa.float32(), "Similarity of the two."),
+)  # fmt: skip
+TOPIC_SIMILARITY = TableSpec(
+    "topic_similarity", "A topic of a chain of --prototype.",
+    Column("run", pa.int32(), "The chain."),
+    Column("topic", pa.int32(), "Number in the chain; chain_topics in the manifest has those of the topics of the run."),
+    Column("similarity", pa.list_(pa.float32()), "Similarity with all topics, in the order of the rows."),
+)  # fmt: skip
 
 
 def prototype_additions(compared: ComparedChains, order: LongArray) -> Additions:
@@ -22,37 +45,27 @@ def prototype_additions(compared: ComparedChains, order: LongArray) -> Additions
     numbers = np.arange(R)
     is_prototype = numbers == prototype.run
     tables = {
-        "prototype": pa.table(
-            {
-                "run": pa.array(numbers, pa.int32()),
-                "seed": pa.array(compared.runs.seeds, pa.int64()),
-                "mean_sclop": pa.array(prototype.mean_sclop),
-                "log_likelihood": pa.array(compared.runs.log_likelihood),
-                "prototype": pa.array(is_prototype),
-                "sclop": pa.array([[None if np.isnan(v) else float(v) for v in row] for row in prototype.sclop]),
-            }
+        "prototype": CHAINS.table(
+            run=numbers,
+            seed=compared.runs.seeds,
+            mean_sclop=prototype.mean_sclop,
+            log_likelihood=compared.runs.log_likelihood,
+            prototype=is_prototype,
+            sclop=[[None if np.isnan(v) else float(v) for v in row] for row in prototype.sclop],
         )
     }
     topics, others = np.repeat(np.arange(len(order)), R - 1), np.tile(numbers[~is_prototype], len(order))
-    tables["matched_topics"] = pa.table(
-        {
-            "topic": pa.array(topics, pa.int32()),
-            "run": pa.array(others, pa.int32()),
-            "matched": pa.array(prototype.matches[order][:, ~is_prototype].ravel(), pa.int32()),
-            "similarity": pa.array(prototype.match_similarity[order][:, ~is_prototype].ravel(), pa.float32()),
-        }
+    matched, similarity = (
+        values[order][:, ~is_prototype].ravel() for values in (prototype.matches, prototype.match_similarity)
     )
+    tables["matched_topics"] = MATCHED_TOPICS.table(topic=topics, run=others, matched=matched, similarity=similarity)
     if len(prototype.similarity) <= MAX_STORED:
         sizes = np.diff(prototype.offsets)
-        tables["topic_similarity"] = pa.table(
-            {
-                "run": pa.array(np.repeat(numbers, sizes), pa.int32()),
-                "topic": pa.array(np.concatenate([np.arange(n) for n in sizes]), pa.int32()),
-                "similarity": pa.FixedSizeListArray.from_arrays(
-                    pa.array(prototype.similarity.ravel(), pa.float32()), len(prototype.similarity)
-                ),
-            }
-        )
+        flat = pa.array(prototype.similarity.ravel(), pa.float32())
+        tables["topic_similarity"] = TOPIC_SIMILARITY.table(
+            run=np.repeat(numbers, sizes), topic=np.concatenate([np.arange(n) for n in sizes]),
+            similarity=pa.FixedSizeListArray.from_arrays(flat, len(prototype.similarity))
+        )  # fmt: skip
     return Additions(
         tables,
         topic_columns={"agreement": pa.array(prototype.agreement[order], pa.float32())},

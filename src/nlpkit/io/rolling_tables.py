@@ -19,8 +19,9 @@ import pyarrow as pa
 from scipy import sparse
 
 from nlpkit.io.documents import token_table, tokens_column
-from nlpkit.io.run_reading import numbers, strings
+from nlpkit.io.mixture_tables import MIXTURE_TOPICS
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
+from nlpkit.io.table_spec import Column, TableSpec, numbers, strings
 from nlpkit.parameters import Execution, in_force
 from nlpkit.topics.lda.changes import Change, Changes
 from nlpkit.topics.lda.chunks import Chunk, parse_init, parse_span
@@ -31,27 +32,73 @@ from nlpkit.topics.mixtures.token_tables import with_used_terms
 from nlpkit.types import CsrMatrix, FloatArray, LongArray
 from nlpkit.widths import narrow
 
-CHUNKS_SCHEMA = pa.schema(
-    [
-        ("chunk", pa.int32()),
-        ("start_date", pa.date32()),
-        ("end_date", pa.date32()),
-        ("first_date", pa.date32()),
-        ("last_date", pa.date32()),
-        ("memory", pa.date32()),
-        ("n", pa.int32()),
-        ("n_discarded", pa.int32()),
-        ("n_memory", pa.int32()),
-        ("n_vocab", pa.int32()),
-        ("n_tokens", pa.int64()),
-    ]
-)
+CHUNKS = TableSpec(
+    "chunks", "A chunk of time of a rolling model; chunk 0 is the initial period.",
+    Column("chunk", pa.int32(), "Its number."),
+    Column("start_date", pa.date32(), "First day of the period."),
+    Column("end_date", pa.date32(), "Last day of the period."),
+    Column("first_date", pa.date32(), "Day of its first document.", gaps=True),
+    Column("last_date", pa.date32(), "Day of its last document.", gaps=True),
+    Column("memory", pa.date32(), "First day of the documents that it remembers.", gaps=True),
+    Column("n", pa.int32(), "Documents."),
+    Column("n_discarded", pa.int32(), "Documents without a known word."),
+    Column("n_memory", pa.int32(), "Documents that it remembers.", gaps=True),
+    Column("n_vocab", pa.int32(), "Terms of the vocabulary after it."),
+    Column("n_tokens", pa.int64(), "Tokens of its documents."),
+)  # fmt: skip
+ROLLING_TOPICS = MIXTURE_TOPICS.plus(
+    "topics_of_rolling", "A topic of a rolling model.",
+    Column("chain_topic", pa.int32(), "A number that stays the same from update to update."),
+)  # fmt: skip
+SHARES = TableSpec(
+    "topic_shares", "A topic in a chunk.",
+    Column("chunk", pa.int32(), "Number of the chunk."),
+    Column("start_date", pa.date32(), "Its first day."),
+    Column("topic", pa.int32(), "Number of the topic."),
+    Column("share", pa.float64(), "Its share of the tokens of the chunk.", gaps=True),
+    Column("mean_theta", pa.float64(), "Mean probability of the topic in the documents of the chunk.", gaps=True),
+    Column("similarity_previous", pa.float64(), "Cosine of its words with those of the chunk before.", gaps=True),
+    Column("similarity_past", pa.float64(), "Cosine of its words with those of all chunks before.", gaps=True),
+)  # fmt: skip
+CHANGES = TableSpec(
+    "changes", "A topic in a chunk that was tested for a change.",
+    Column("topic", pa.int32(), "Number of the topic."),
+    Column("chunk", pa.int32(), "Number of the chunk."),
+    Column("start_date", pa.date32(), "Its first day."),
+    Column("similarity", pa.float64(), "Cosine of its words with those of the chunks before."),
+    Column("threshold", pa.float64(), "Similarity below which there is a change."),
+    Column("changed", pa.bool_(), "Whether there is one."),
+    Column("uncertain", pa.bool_(), "Whether other samples could decide otherwise."),
+    Column("span", pa.int32(), "Chunks before that it was compared with."),
+    Column("words", pa.list_(pa.string()), "Words that drove the change, none without one."),
+    Column("impacts", pa.list_(pa.float64()), "Impact of each."),
+    Column("rose", pa.list_(pa.bool_()), "Whether the topic has more of each than before."),
+)  # fmt: skip
+ROLLING_DOCUMENTS = TableSpec(
+    "model/rolling_documents", "A document, by day.",
+    Column("document", pa.int32(), "Row of the document in documents."),
+    Column("date", pa.date32(), "Its day."),
+    Column("n_tokens", pa.int32(), "Its tokens.", least=0),
+)  # fmt: skip
+ROLLING_TOKENS = TableSpec(
+    "model/rolling_tokens", "A token of these documents.",
+    Column("term_id", pa.int32(), "Row of its term in vocab.", least=0, below="V"),
+    Column("chain_topic", pa.int32(), "Its topic under the number that the chain has for it.", least=0, below="K"),
+)  # fmt: skip
+ROLLING_LAST = TableSpec(
+    "model/rolling_last", "A document of the last chunk, which is sampled again when others join it.",
+    Column("tokens", pa.list_(pa.string()), "All its words."),
+)  # fmt: skip
+ROLLING_TEXTS = TableSpec(
+    "model/rolling_texts", "A document that may be shown as typical of a topic, now or after an update.",
+    Column("document", pa.int32(), "Row of the document in documents.", least=0),
+    Column("text", pa.string(), "Beginning of its text."),
+)  # fmt: skip
 
 
 def chunks_table(chunks: Sequence[Chunk]) -> pa.Table:
     """Return the chunk table; chunk 0 is the initial period (see `Chunk`)."""
-    rows = [{"chunk": chunk.chunk_id, **asdict(chunk)} for chunk in chunks]
-    return pa.Table.from_pylist(rows, schema=CHUNKS_SCHEMA)
+    return CHUNKS.rows([{"chunk": chunk.chunk_id, **asdict(chunk)} for chunk in chunks])
 
 
 def shares_table(
@@ -71,17 +118,12 @@ def shares_table(
         order: (K,) number in the chain of each topic of the run.
     """
     C, K = tokens.shape
-    columns = {
-        "chunk": _of_chunks([chunk.chunk_id for chunk in chunks], pa.int32(), K),
-        "start_date": _of_chunks([chunk.start_date for chunk in chunks], pa.date32(), K),
-        "topic": pa.array(np.tile(np.arange(K, dtype=np.int32), C)),
-    }
-    for name, values in {
-        "share": tokens, "mean_theta": documents, "similarity_previous": previous, "similarity_past": past,
-    }.items():  # fmt: skip
-        flat = values[:, order].ravel()
-        columns[name] = pa.array(flat, pa.float64(), mask=np.isnan(flat))
-    return pa.table(columns)
+    return SHARES.table(
+        chunk=np.repeat([chunk.chunk_id for chunk in chunks], K),
+        start_date=[chunk.start_date for chunk in chunks for _ in range(K)], topic=np.tile(np.arange(K), C),
+        share=tokens[:, order].ravel(), mean_theta=documents[:, order].ravel(),
+        similarity_previous=previous[:, order].ravel(), similarity_past=past[:, order].ravel()
+    )  # fmt: skip
 
 
 def changes_table(
@@ -102,21 +144,12 @@ def changes_table(
     at = (rows, order[topics])
     drove = [words.get(key) for key in zip(rows.tolist(), topics.tolist(), strict=True)]
     tested = [chunks[t] for t in rows.tolist()]
-    return pa.table(
-        {
-            "topic": pa.array(topics, pa.int32()),
-            "chunk": pa.array([chunk.chunk_id for chunk in tested], pa.int32()),
-            "start_date": pa.array([chunk.start_date for chunk in tested], pa.date32()),
-            "similarity": pa.array(changes.similarity[at]),
-            "threshold": pa.array(changes.threshold[at]),
-            "changed": pa.array(changes.changed[at]),
-            "uncertain": pa.array(changes.uncertain[at]),
-            "span": pa.array(changes.span[at], pa.int32()),
-            "words": pa.array([[terms[v] for v in c.term_ids] if c else [] for c in drove], pa.list_(pa.string())),
-            "impacts": pa.array([list(c.impacts) if c else [] for c in drove], pa.list_(pa.float64())),
-            "rose": pa.array([_rose(counts, c) if c else [] for c in drove], pa.list_(pa.bool_())),
-        }
-    )
+    return CHANGES.table(
+        topic=topics, chunk=[chunk.chunk_id for chunk in tested], start_date=[chunk.start_date for chunk in tested],
+        **{name: getattr(changes, name)[at] for name in ("similarity", "threshold", "changed", "uncertain", "span")},
+        words=[[terms[v] for v in c.term_ids] if c else [] for c in drove],
+        impacts=[list(c.impacts) if c else [] for c in drove], rose=[_rose(counts, c) if c else [] for c in drove]
+    )  # fmt: skip
 
 
 def _rose(counts: Sequence[CsrMatrix], change: Change) -> list[bool]:
@@ -137,24 +170,14 @@ def state_tables(state: RollingState, places: LongArray, texts: Mapping[int, str
     """
     document = np.empty(len(places), np.int32)
     document[places] = np.arange(len(places), dtype=np.int32)
-    shown = sorted(texts)
-    terms = pa.array(state.last.terms, pa.string())
+    shown, lengths = sorted(texts), narrow(np.diff(state.offsets), "tokens of one document")
+    last = tokens_column(state.last.offsets, state.last.term_ids, pa.array(state.last.terms, pa.string()))
+    beginnings = [texts[d][:REPRESENTATIVE_CHARS] for d in shown]
     return {
-        "rolling_documents": pa.table(
-            {
-                "document": pa.array(document),
-                "date": pa.array(state.dates, pa.date32()),
-                "n_tokens": pa.array(narrow(np.diff(state.offsets), "tokens of one document")),
-            }
-        ),
-        "rolling_tokens": pa.table({"term_id": pa.array(state.term_ids), "chain_topic": pa.array(state.z, pa.int32())}),
-        "rolling_last": pa.table({"tokens": tokens_column(state.last.offsets, state.last.term_ids, terms)}),
-        "rolling_texts": pa.table(
-            {
-                "document": pa.array(shown, pa.int32()),
-                "text": pa.array([texts[d][:REPRESENTATIVE_CHARS] for d in shown], pa.string()),
-            }
-        ),
+        "rolling_documents": ROLLING_DOCUMENTS.table(document=document, date=state.dates, n_tokens=lengths),
+        "rolling_tokens": ROLLING_TOKENS.table(term_id=state.term_ids, chain_topic=state.z),
+        "rolling_last": ROLLING_LAST.table(tokens=last),
+        "rolling_texts": ROLLING_TEXTS.table(document=shown, text=beginnings),
     }
 
 
@@ -185,7 +208,7 @@ def read_texts(run: Run) -> dict[int, str]:
         texts = table.column("text").to_pylist()
         if not all(isinstance(text, str) for text in texts):
             raise ValueError("texts that are none")
-        return dict(zip(numbers(table, "document", least=0).tolist(), texts, strict=True))
+        return dict(zip(ROLLING_TEXTS.arrays(table, "document")[0].tolist(), texts, strict=True))
 
 
 _CONFIG = (
@@ -229,16 +252,16 @@ def read_state(run: Run, options: RollingOptions, seed: int) -> RollingState:
     last, stored_chunks, vocab = run.table("model/rolling_last"), run.table("chunks"), run.table("vocab", ["term"])
     names = run.table("documents", ["id"])
     with run.intact():
-        lengths = numbers(documents, "n_tokens", least=0).astype(np.int64)
-        if not stored_chunks.schema.equals(CHUNKS_SCHEMA):
+        (lengths,) = ROLLING_DOCUMENTS.arrays(documents, "n_tokens")
+        lengths = lengths.astype(np.int64)
+        if not stored_chunks.schema.equals(CHUNKS.schema):
             raise ValueError("columns of the chunks")
         chunks = tuple(Chunk(**_as_chunk(row)) for row in stored_chunks.to_pylist())
         terms, ids = tuple(strings(vocab, "term")), strings(names, "id")
         at, dates = numbers(documents, "document"), documents.column("date")
         if not all(pa.types.is_integer(tokens.column(name).type) for name in ("chain_topic", "term_id")):
             raise ValueError("topics and terms of tokens that are not whole numbers")
-        z = numbers(tokens, "chain_topic", least=0, most=options.n_topics - 1)
-        term_ids = numbers(tokens, "term_id", least=0, most=len(terms) - 1)
+        term_ids, z = ROLLING_TOKENS.arrays(tokens, K=options.n_topics, V=len(terms))
         fits = (
             len(chunks) > 1
             and lengths.sum() == len(term_ids)
@@ -306,8 +329,3 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 def _as_chunk(row: Mapping[str, Any]) -> dict[str, Any]:
     values = {"chunk_id": row["chunk"], **row}
     return {field.name: values[field.name] for field in fields(Chunk)}
-
-
-def _of_chunks(values: Sequence[Any], kind: pa.DataType, K: int) -> pa.Array:
-    """Each value K times."""
-    return pa.array(values, kind).take(pa.array(np.repeat(np.arange(len(values)), K)))

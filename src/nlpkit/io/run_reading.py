@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
-import pyarrow as pa
 
 from nlpkit.errors import IN_MEMORY, InputError
 from nlpkit.io.atomic import MANIFEST
@@ -28,25 +24,6 @@ def check_encoder(name: str | None, *, verify: bool) -> None:
     path = Path(name).expanduser()
     if (path / MANIFEST).is_file() and (path / "model" / "sentence-transformers").is_dir():
         open_run(path, verify=verify).folder("model/sentence-transformers")
-
-
-def numbers(table: pa.Table, name: str, *, least: float = -math.inf, most: float = math.inf) -> np.ndarray:
-    """Return a column of a model: numbers without gaps. Raises ValueError, which `Run.intact` reports."""
-    column = table.column(name)
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)) or column.null_count:
-        raise ValueError(f"column '{name}' holds {column.type} with gaps or other than numbers")
-    values: np.ndarray = column.to_numpy()
-    if not np.all((values >= least) & (values <= most) & (np.abs(values) < math.inf)):
-        raise ValueError(f"column '{name}' has a value that is not a number from {least:,g} to {most:,g}")
-    return values
-
-
-def strings(table: pa.Table, name: str) -> list[str]:
-    """Return a column of a model: strings, none twice and none missing. Raises ValueError, which `Run.intact` reports."""
-    values: list[str] = table.column(name).to_pylist()
-    if not all(isinstance(value, str) for value in values) or len(set(values)) < len(values):
-        raise ValueError(f"column '{name}' has other than strings, or one twice")
-    return values
 
 
 def corpus_of(run: Run) -> list[str]:

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.io.documents import embedding_column, embedding_matrix, text_hash
-from nlpkit.io.run_reading import numbers, strings
-from nlpkit.io.run_schemas import DOC_TOPICS_SCHEMA, LAYERS_SCHEMA, TOPIC_TERMS_SCHEMA, TOPICS_SCHEMA, VOCAB_SCHEMA
+from nlpkit.io.run_schemas import DOC_TOPICS, LAYERS, TOPIC_OF_DOCUMENT, TOPIC_TERMS, TOPICS, TREE, VOCAB
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
+from nlpkit.io.table_spec import Column, TableSpec
 from nlpkit.plain import finite_or_none
 from nlpkit.topics.description import WAYS, DescribedLayer, TopicModel
 from nlpkit.topics.novelty import similarity_without_itself
@@ -22,6 +22,30 @@ from nlpkit.wording import truncated
 TOPIC_COLUMNS = ("topic", "topic_prob", "nearest_topic", "margin")
 LEFT_OUT = ("text", "tokens", "embedding", *TOPIC_COLUMNS)
 TOP_TERMS = 10
+BERTOPIC_TOPICS = TOPICS.plus(
+    "topics_of_bertopic", "A topic of bertopic.",
+    Column("stability", pa.float32(), "Share of the topic that half of the documents gives again (Jaccard).", gaps=True),
+    Column("words", pa.int64(), "Tokens of its documents."),
+)  # fmt: skip
+BERTOPIC_TERMS = TOPIC_TERMS.plus(
+    "topic_terms_of_bertopic", "One of the thirty strongest words of a topic of bertopic.",
+    Column("ctfidf", pa.float32(), "Plain c-tf-idf, of all documents of the topic."),
+    Column("count", pa.int64(), "How often the topic has the word."),
+    Column("share", pa.float32(), "Share of the count in all topics."),
+    Column("z", pa.float32(), "z of its log-odds against all other topics (Monroe et al. 2008)."),
+    Column("importance", pa.float32(), "Its z if it is in this topic more than in others, times its frequency."),
+)  # fmt: skip
+TRAINING = TableSpec(
+    "model/training_of_bertopic",
+    "A different text of the fit.",
+    Column("text_hash", pa.string(), "Hash of the text."),
+    Column("row", pa.int64(), "Row of the first document with the text.", least=0),
+    *TOPIC_OF_DOCUMENT,
+    Column("way", pa.string(), "How it came to its topic.", gaps=True),
+    Column("similarity", pa.float32(), "Mean cosine with its neighbours.", least=-1.001, most=1.001),
+    Column("embedding", pa.list_(pa.float32()), "Its embedding.", always=False),
+)
+ASSIGNED = TableSpec("model/assigned", "A different text that was not fitted.", *TRAINING.columns[:-1])
 
 
 def headlines(table: pa.Table, rows: Sequence[int], width: int = 80) -> list[str]:
@@ -49,43 +73,25 @@ def layer_columns(model: TopicModel) -> dict[str, DescribedLayer]:
 def layers_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
     """Return one row for each topic of each layer, the coarsest first; `chosen` marks the layer whose topics are those of the run."""
     rows = [
-        {
-            "layer": number,
-            "topic": k,
-            "parent": int(layer.parent[k]) if layer.parent[k] >= 0 else None,
-            "size": int(layer.size[k]),
-            "stability": finite_or_none(layer.stability[k]),
-            "label": layer.labels[k],
-            "top_terms": [vocabulary[t] for t in layer.term_ids[k] if t >= 0],
-            "chosen": layer.chosen,
-        }
+        {"layer": number, "topic": k, "parent": int(layer.parent[k]) if layer.parent[k] >= 0 else None, "size": int(layer.size[k]),
+         "stability": finite_or_none(layer.stability[k]), "label": layer.labels[k], "chosen": layer.chosen,
+         "top_terms": [vocabulary[t] for t in layer.term_ids[k] if t >= 0]}
         for number, layer in enumerate(model.layers)
         for k in range(len(layer.parent))
-    ]
-    return pa.Table.from_pylist(rows, schema=LAYERS_SCHEMA)
+    ]  # fmt: skip
+    return LAYERS.rows(rows)
 
 
 def tree_table(model: TopicModel) -> pa.Table:
     """Return Ward's tree of the topics as scipy has it: merge i joins left and right at a distance and is node K + i, of size topics."""
     left, right, distance, size = model.tree.T
-    return pa.table(
-        {
-            "left": pa.array(left, pa.int32()),
-            "right": pa.array(right, pa.int32()),
-            "distance": pa.array(distance, pa.float64()),
-            "size": pa.array(size, pa.int32()),
-        }
-    )
+    return TREE.table(left=left, right=right, distance=distance, size=size)
 
 
 def topic_columns(topics: Any, prob: Any, nearest: Any, margin: Any) -> dict[str, pa.Array]:
     """Return the four columns a topic model adds to a document table."""
-    return {
-        "topic": pa.array(topics, pa.int32()),
-        "topic_prob": pa.array(prob, pa.float32()),
-        "nearest_topic": pa.array(nearest, pa.int32()),
-        "margin": pa.array(margin, pa.float32()),
-    }
+    values = (topics, prob, nearest, margin)
+    return {column.name: pa.array(value, column.type) for column, value in zip(TOPIC_OF_DOCUMENT, values, strict=True)}
 
 
 def with_topic_columns(schema: pa.Schema) -> pa.Schema:
@@ -97,31 +103,18 @@ def with_topic_columns(schema: pa.Schema) -> pa.Schema:
     return schema
 
 
-BERTOPIC_TOPICS_SCHEMA = TOPICS_SCHEMA.append(pa.field("stability", pa.float32())).append(pa.field("words", pa.int64()))
-
-
 def topics_table(table: pa.Table, model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
     """Return one row a topic: size, share, label, terms, scores, representative documents and stability."""
     ids, texts = table.column("id"), table.column("text")
-    rows = []
-    for k in range(model.n_topics):
-        documents = [int(d) for d in model.representatives[k] if d >= 0]
-        rows.append(
-            {
-                "topic": k,
-                "stability": finite_or_none(model.stability[k]),
-                "words": int(model.words[k]),
-                "size": int(model.size[k]),
-                "share": float(model.size[k] / len(model.topics)),
-                "label": model.labels[k],
-                "top_terms": [vocabulary[t] for t in model.terms.term_ids[k, :TOP_TERMS] if t >= 0],
-                "npmi": finite_or_none(model.npmi[k]),
-                "exclusivity": finite_or_none(model.exclusivity[k]),
-                "representative_ids": [ids[d].as_py() for d in documents],
-                "representative_texts": [(texts[d].as_py() or "")[:REPRESENTATIVE_CHARS] for d in documents],
-            }
-        )
-    return pa.Table.from_pylist(rows, schema=BERTOPIC_TOPICS_SCHEMA)
+    shown = [[int(d) for d in documents if d >= 0] for documents in model.representatives]
+    return BERTOPIC_TOPICS.table(
+        topic=range(model.n_topics), size=model.size, share=model.size / len(model.topics), label=model.labels,
+        top_terms=[[vocabulary[t] for t in best if t >= 0] for best in model.terms.term_ids[:, :TOP_TERMS]],
+        npmi=model.npmi, exclusivity=model.exclusivity,
+        representative_ids=[[ids[d].as_py() for d in documents] for documents in shown],
+        representative_texts=[[(texts[d].as_py() or "")[:REPRESENTATIVE_CHARS] for d in rows] for rows in shown],
+        stability=model.stability, words=model.words
+    )  # fmt: skip
 
 
 def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
@@ -134,31 +127,24 @@ def topic_terms_table(model: TopicModel, vocabulary: Sequence[str]) -> pa.Table:
     is_term = model.terms.term_ids >= 0
     topic, rank = np.nonzero(is_term)
     terms = [vocabulary[t] for t in model.terms.term_ids[is_term]]
-    columns = [
-        pa.array(topic, pa.int32()),
-        pa.array(rank + 1, pa.int32()),
-        pa.array(terms, pa.string()),
-        pa.array(model.terms.weights[is_term]),
-    ]
-    table = pa.Table.from_arrays(columns, schema=TOPIC_TERMS_SCHEMA)
-    table = table.append_column("ctfidf", pa.array(model.plain_weights[is_term], pa.float32()))
-    table = table.append_column("count", pa.array(model.counts[is_term].astype(np.int64)))
-    table = table.append_column("share", pa.array(model.count_shares[is_term], pa.float32()))
-    table = table.append_column("z", pa.array(model.key_scores[is_term], pa.float32()))
-    return table.append_column("importance", pa.array(model.importance[is_term], pa.float32()))
+    weights: dict[str, np.ndarray] = {
+        "weight": model.terms.weights, "ctfidf": model.plain_weights, "count": model.counts, "share": model.count_shares,
+        "z": model.key_scores, "importance": model.importance,
+    }  # fmt: skip
+    of_terms = {name: values[is_term] for name, values in weights.items()}
+    return BERTOPIC_TERMS.table(topic=topic, rank=rank + 1, term=terms, **of_terms)
 
 
 def doc_topics_table(table: pa.Table, model: TopicModel) -> pa.Table:
     """Return the votes of the nearest documents for topics, as shares, in long form; none is left out."""
     rows = np.repeat(np.arange(len(model.topics)), np.diff(model.votes.offsets))
     ids = table.column("id").combine_chunks().take(pa.array(rows))
-    columns = [ids, pa.array(model.votes.topic), pa.array(model.votes.prob)]
-    return pa.Table.from_arrays(columns, schema=DOC_TOPICS_SCHEMA)
+    return DOC_TOPICS.table(id=ids, topic=model.votes.topic, prob=model.votes.prob)
 
 
 def vocab_table(vocabulary: Sequence[str], cf: LongArray, df: LongArray) -> pa.Table:
     """Return the terms with collection and document frequency."""
-    return pa.Table.from_arrays([pa.array(vocabulary, pa.string()), pa.array(cf), pa.array(df)], schema=VOCAB_SCHEMA)
+    return VOCAB.table(term=vocabulary, cf=cf, df=df)
 
 
 def training_tables(
@@ -175,15 +161,11 @@ def training_tables(
     for row in np.flatnonzero(of_document >= 0).tolist():
         first.setdefault(hashes[row], row)
     rows = np.fromiter(first.values(), np.int64, len(first))
-    texts = pa.table(
-        {
-            "text_hash": pa.array(list(first), pa.string()),
-            "row": pa.array(rows),
-            **topic_columns(model.topics[rows], model.topic_prob[rows], model.nearest_topic[rows], model.margin[rows]),
-            "way": pa.array([WAYS[w] if w >= 0 else None for w in model.way[rows].tolist()], pa.string()),
-            "similarity": pa.array(model.similarity[rows]),
-        }
-    )
+    texts = TRAINING.table(
+        text_hash=list(first), row=rows,
+        **topic_columns(model.topics[rows], model.topic_prob[rows], model.nearest_topic[rows], model.margin[rows]),
+        way=[WAYS[w] if w >= 0 else None for w in model.way[rows].tolist()], similarity=model.similarity[rows]
+    )  # fmt: skip
     fitted = model.fitted[rows]
     vectors = embedding_column(vectors[of_document[rows[fitted]]])
     numbers = pa.array(range(model.n_topics), pa.int32())
@@ -238,15 +220,16 @@ def training_of(tables: Mapping[str, pa.Table], K: int, *, n_neighbors: int, thr
     if "assigned" in tables:
         texts = pa.concat_tables([texts, tables["assigned"]])
     if "similarity" in texts.column_names:
-        similarity = numbers(texts, "similarity", least=-1.001, most=1.001)
+        (similarity,) = TRAINING.arrays(texts, "similarity")
     else:
         similarity = similarity_without_itself(vectors, n_neighbors=n_neighbors, threads=threads)
+    hashes, topics, prob, nearest, margin = TRAINING.arrays(texts, "text_hash", *TOPIC_COLUMNS, K=K)
     return Training(
-        rows={h: i for i, h in enumerate(strings(texts, "text_hash"))},
-        topics=numbers(texts, "topic", least=-1, most=K - 1),
-        topic_prob=numbers(texts, "topic_prob", least=0, most=1.0001),
-        nearest_topic=numbers(texts, "nearest_topic", least=-1, most=K - 1),
-        margin=numbers(texts, "margin"),
+        rows={text_hash: i for i, text_hash in enumerate(hashes)},
+        topics=topics,
+        topic_prob=prob,
+        nearest_topic=nearest,
+        margin=margin,
         embeddings=vectors,
         centroids=middles,
         similarity=similarity,

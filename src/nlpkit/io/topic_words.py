@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.io.mixture_tables import read_model
-from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import Run
+from nlpkit.io.table_spec import numbers, strings
 from nlpkit.topics.mixtures.weights import topic_scale
 from nlpkit.types import CsrMatrix
 

@@ -20,14 +20,25 @@ from nlpkit.io.atomic import atomic_file
 from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.encoding import decode
 from nlpkit.io.readers.blocks import lines_with_ends
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import open_run
 from nlpkit.io.sources import COMPRESSED, Source, StoredBytes, missing_path, split_suffix
+from nlpkit.io.table_spec import Column, TableSpec
 from nlpkit.types import BoolArray, Float32Array
 from nlpkit.words.subwords import Subwords
 from nlpkit.words.vectors import WordVectors
 
 KIND = "embed-words"
+WORDS = TableSpec(
+    "words", "A word of embed-words.",
+    Column("word", pa.string(), "The word."),
+    Column("count", pa.int64(), "Its occurrences."),
+    Column("embedding", pa.list_(pa.float32()), "Its vector."),
+)  # fmt: skip
+NGRAMS = TableSpec(
+    "model/ngrams_of_fasttext", "A part of words that has a vector.",
+    Column("bucket", pa.int32(), "Its number.", least=0, below="B"),
+    Column("embedding", pa.list_(pa.float32()), "Its vector."),
+)  # fmt: skip
 _FOREIGN = (".kv", ".model", ".npy", ".magnitude", ".pkl")
 _BINARY = ".bin"
 _FIELD_END = re.compile(r"[ \t]+")
@@ -96,7 +107,7 @@ def _of_run(path: Path, *, verify: bool) -> WordVectors:
                 or buckets < 1
             ):
                 raise ValueError(f"parts of words of {shortest} to {longest} letters in {buckets} buckets")
-            ids = numbers(grams, "bucket", least=0, most=buckets - 1).astype(np.int32)
+            ids = NGRAMS.arrays(grams, "bucket", B=buckets)[0].astype(np.int32)
             matrix = embedding_matrix(grams.column("embedding"), unit=False)
             if matrix.shape[1:] != known.vectors.shape[1:]:
                 raise ValueError(f"parts of words in {matrix.shape[1]} dimensions, words in {known.vectors.shape[1]}")

@@ -38,10 +38,10 @@ from nlpkit.io.corpora import InputInfo
 from nlpkit.io.footers import DOCUMENTS, steps_of
 from nlpkit.io.plain_tables import arrow_table
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import sha256_of
 from nlpkit.io.score_files import read_gates
 from nlpkit.io.sources import split_suffix
+from nlpkit.io.table_spec import numbers
 from nlpkit.io.tables import check_table, save_table
 from nlpkit.io.task_answers import read_answers
 from nlpkit.io.tasks import read_key, task_paths, write_task

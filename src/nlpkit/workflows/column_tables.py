@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.io.mixture_runs import Additions
+from nlpkit.io.mixture_tables import MIXTURE_TOPICS
+from nlpkit.io.table_spec import Column, TableSpec
 from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.stm.content import content_from_arrays, content_terms
 from nlpkit.topics.stm.fitter import StmFitter
@@ -17,6 +19,36 @@ from nlpkit.topics.supervised.slda import SldaFitter
 from nlpkit.types import FloatArray
 
 TERMS_BY_CONTENT = "topic_terms_by_content"
+STM_TOPICS = MIXTURE_TOPICS.plus(
+    "topics_of_stm", "A topic of a structural topic model, with two scores of R's stm.",
+    Column("semantic_coherence", pa.float64(), "semanticCoherence of R's stm, of the ten most probable words."),
+    Column("frex_exclusivity", pa.float64(), "exclusivity of R's stm: the sum of FREX of the ten most probable words, 0 to 10."),
+)  # fmt: skip
+CONTENT_TERMS = TableSpec(
+    TERMS_BY_CONTENT, "A word of a topic at a level of the column of --content.",
+    Column("topic", pa.int32(), "Number of the topic."),
+    Column("level", pa.string(), "The level."),
+    Column("rank", pa.int32(), "1 for the most probable word."),
+    Column("term", pa.string(), "The word."),
+    Column("weight", pa.float32(), "Its probability."),
+    Column("log_ratio", pa.float32(), "Logarithm of its probability by the average of the levels."),
+    Column("contrast_rank", pa.int32(), "Rank by weight times log_ratio."),
+)  # fmt: skip
+COEFFICIENTS = TableSpec(
+    "coefficients",
+    "A topic of slda and a class. Of two classes only the second is listed, with its log-odds against the first.",
+    Column("topic", pa.int32(), "Number of the topic."),
+    Column("class", pa.string(), "The class, null where labels are numbers.", gaps=True),
+    Column("coefficient", pa.float64(), "Coefficient of the share of the topic: of the number, or of the log-odds of the class."),
+)  # fmt: skip
+AUTHORS = TableSpec(
+    "authors", "A topic of an author, the most probable one first.",
+    Column("author", pa.string(), "Name of the author."),
+    Column("documents", pa.int32(), "Documents of the author."),
+    Column("n_tokens", pa.int64(), "Tokens that fall to the author."),
+    Column("topic", pa.int32(), "Number of the topic."),
+    Column("prob", pa.float32(), "Its probability."),
+)  # fmt: skip
 
 
 @singledispatch
@@ -36,17 +68,11 @@ def _(fitter: StmFitter, fit: MixtureFit, n_terms: int) -> Additions:
     if model is None or content is None:
         return Additions(config=config)
     rows = content_terms(model, n_terms)
-    table = pa.table(
-        {
-            "topic": pa.array(rows.topic, pa.int32()),
-            "level": pa.array([content.levels[a] for a in rows.level], pa.string()),
-            "rank": pa.array(rows.rank, pa.int32()),
-            "term": pa.array([fit.model.terms[v] for v in rows.term], pa.string()),
-            "weight": pa.array(rows.weight, pa.float32()),
-            "log_ratio": pa.array(rows.log_ratio, pa.float32()),
-            "contrast_rank": pa.array(rows.contrast_rank, pa.int32()),
-        }
-    )
+    table = CONTENT_TERMS.table(
+        topic=rows.topic, level=[content.levels[a] for a in rows.level], rank=rows.rank,
+        term=[fit.model.terms[v] for v in rows.term], weight=rows.weight, log_ratio=rows.log_ratio,
+        contrast_rank=rows.contrast_rank
+    )  # fmt: skip
     config["content_levels"] = list(content.levels)
     return Additions(tables={TERMS_BY_CONTENT: table}, config=config)
 
@@ -83,13 +109,8 @@ def coefficients_table(coef: FloatArray, names: tuple[str, ...]) -> pa.Table:
     if len(names) == 2:
         coef, names = coef[:, 1:] - coef[:, :1], names[1:]
     K, C = coef.shape
-    return pa.table(
-        {
-            "topic": pa.array(np.repeat(np.arange(K), C), pa.int32()),
-            "class": pa.array([*names] * K if names else [None] * K, pa.string()),
-            "coefficient": pa.array(coef.ravel()),
-        }
-    )
+    classes = [*names] * K if names else [None] * K
+    return COEFFICIENTS.table(**{"class": classes}, topic=np.repeat(np.arange(K), C), coefficient=coef.ravel())
 
 
 def authors_table(authors: NameSets, counts: FloatArray, alpha: float) -> pa.Table:
@@ -105,12 +126,7 @@ def authors_table(authors: NameSets, counts: FloatArray, alpha: float) -> pa.Tab
     order = np.lexsort((topic, -prob, author))
     author, topic, prob = author[order], topic[order], prob[order]
     names = pa.array(authors.names, pa.string())
-    return pa.table(
-        {
-            "author": names.take(pa.array(author)),
-            "documents": pa.array(authors.documents[author], pa.int32()),
-            "n_tokens": pa.array(tokens[author].astype(np.int64)),
-            "topic": pa.array(topic, pa.int32()),
-            "prob": pa.array(prob, pa.float32()),
-        }
-    )
+    return AUTHORS.table(
+        author=names.take(pa.array(author)), documents=authors.documents[author],
+        n_tokens=tokens[author].astype(np.int64), topic=topic, prob=prob
+    )  # fmt: skip

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from nlpkit import wording
 from nlpkit.errors import InputError
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
+from nlpkit.io.table_spec import Column, TableSpec
 from nlpkit.metrics.partitions import adjusted_mutual_information, adjusted_rand, contingency
 from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
@@ -76,7 +76,7 @@ class TopicDiff(Tabular):
                 row["lost"] = [word for word in before if word not in after]
                 row["gained"] = [word for word in after if word not in before]
             rows.append(row)
-        return pa.Table.from_pylist(rows, schema=_LINKS_SCHEMA)
+        return RELATIONS_OF_TOPICS.rows(rows)
 
     @cached_property
     def overlaps(self) -> pa.Table:
@@ -89,7 +89,7 @@ class TopicDiff(Tabular):
         cosine[:K, :L] = self.words
         pairs = np.argwhere((self.table > 0) | (cosine >= _COSINE_SHOWN))
         rows = [{"a": -1 if i == K else i, "b": -1 if j == L else j, **self._overlap(i, j)} for i, j in pairs.tolist()]
-        return pa.Table.from_pylist(rows, schema=_OVERLAPS_SCHEMA)
+        return OVERLAPS.rows(rows)
 
     def _overlap(self, i: int, j: int) -> dict[str, Any]:
         K, L = self.words.shape
@@ -150,22 +150,32 @@ class TopicDiff(Tabular):
         )
 
 
-_OVERLAP = [
-    ("documents", pa.int64()),
-    ("share_of_a", pa.float64()),
-    ("share_of_b", pa.float64()),
-    ("jaccard", pa.float64()),
-    ("words", pa.float64()),
-]
-_OVERLAPS_SCHEMA = pa.schema([("a", pa.int32()), ("b", pa.int32()), *_OVERLAP])
-_LINKS_SCHEMA = pa.schema(
-    [
-        ("relation", pa.string()),
-        ("a", pa.int32()), ("a_label", pa.string()), ("a_size", pa.int64()),
-        ("b", pa.int32()), ("b_label", pa.string()), ("b_size", pa.int64()),
-        *_OVERLAP,
-        *((name, pa.list_(pa.string())) for name in ("kept", "lost", "gained")),
-    ]
+_OVERLAP = (
+    Column("documents", pa.int64(), "Documents in both, null where the runs share none.", gaps=True),
+    Column("share_of_a", pa.float64(), "Their share of the shared documents of topic a.", gaps=True),
+    Column("share_of_b", pa.float64(), "Their share of those of topic b.", gaps=True),
+    Column("jaccard", pa.float64(), "Their share of the documents of either.", gaps=True),
+    Column("words", pa.float64(), "Cosine of the words, weighted by their ranks.", gaps=True),
+)
+OVERLAPS = TableSpec(
+    "topic_overlaps", "A topic of A and one of B with documents or words in common.",
+    Column("a", pa.int32(), "Topic of A, -1 for documents without one."),
+    Column("b", pa.int32(), "Topic of B, -1 for documents without one."),
+    *_OVERLAP,
+)  # fmt: skip
+RELATIONS_OF_TOPICS = TableSpec(
+    "topic_relations", "A relation of a topic of A and one of B.",
+    Column("relation", pa.string(), "matched, split, merged, vanished or new."),
+    Column("a", pa.int32(), "Topic of A, null for a new one.", gaps=True),
+    Column("a_label", pa.string(), "Its name.", gaps=True),
+    Column("a_size", pa.int64(), "Its documents.", gaps=True),
+    Column("b", pa.int32(), "Topic of B, null for one that vanished.", gaps=True),
+    Column("b_label", pa.string(), "Its name.", gaps=True),
+    Column("b_size", pa.int64(), "Its documents.", gaps=True),
+    *_OVERLAP,
+    Column("kept", pa.list_(pa.string()), "Words among the first ten of both."),
+    Column("lost", pa.list_(pa.string()), "Words among those of a alone."),
+    Column("gained", pa.list_(pa.string()), "Words among those of b alone."),
 )  # fmt: skip
 
 
@@ -209,10 +219,8 @@ def diff(
             f"{runs[0].path} and {runs[1].path} have no document ID in common; compare them by words: `by=words`",
             parameter="by",
         )
-    with runs[0].intact():
-        of_a = numbers(tables[0], "topic", least=-1, most=K - 1)[there]
-    with runs[1].intact():
-        of_b = numbers(tables[1], "topic", least=-1, most=L - 1)[place.drop_null().to_numpy()]
+    of_a = tables[0].column("topic").to_numpy()[there]
+    of_b = tables[1].column("topic").to_numpy()[place.drop_null().to_numpy()]
     codes = [np.where(topic < 0, size, topic).astype(np.int32) for topic, size in ((of_a, K), (of_b, L))]
     table = contingency(codes[0], codes[1], shape=(K + 1, L + 1))
     words = cosines(*_words(runs))
@@ -255,10 +263,8 @@ def _words(runs: list[Run]) -> tuple[CsrMatrix, CsrMatrix]:
     ]
     matrices = []
     for run, table, terms in zip(runs, tables, codes, strict=True):
-        with run.intact():
-            K = len(labels_of(run))
-            topic, rank = numbers(table, "topic", least=0, most=K - 1), numbers(table, "rank", least=1)
-        matrices.append(ranked_words(topic.astype(np.int32), terms, rank.astype(np.int32), (K, max(len(place), 1))))
+        topic, rank = (table.column(name).to_numpy().astype(np.int32) for name in ("topic", "rank"))
+        matrices.append(ranked_words(topic, terms, rank, (len(labels_of(run)), max(len(place), 1))))
     return matrices[0], matrices[1]
 
 

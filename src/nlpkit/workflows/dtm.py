@@ -17,6 +17,7 @@ from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.dates import date_format_of, days_of
 from nlpkit.io.mixture_runs import Additions, TopicCorpus
+from nlpkit.io.table_spec import Column, TableSpec
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
@@ -40,6 +41,32 @@ from nlpkit.workflows.topic_corpus import DatedCorpus, read_dated_corpus
 
 PERIOD = "period"  # column of documents.parquet
 SHIFTS = 10  # words that rose, and that fell, of each topic
+PERIODS = TableSpec(
+    "periods", "A period of a dynamic topic model.",
+    Column("period", pa.int32(), "Its number, from 0."),
+    Column("start_date", pa.date32(), "Its first day."),
+    Column("end_date", pa.date32(), "Its last day."),
+    Column("n", pa.int32(), "Documents."),
+    Column("n_tokens", pa.int64(), "Their tokens."),
+)  # fmt: skip
+TERMS_OVER_TIME = TableSpec(
+    "topic_terms_over_time", "One of the most probable words of a topic in a period.",
+    Column("period", pa.int32(), "Number of the period."),
+    Column("start_date", pa.date32(), "Its first day."),
+    Column("topic", pa.int32(), "Number of the topic."),
+    Column("rank", pa.int32(), "1 for the most probable word."),
+    Column("term", pa.string(), "The word."),
+    Column("weight", pa.float32(), "Its probability in the topic in this period."),
+)  # fmt: skip
+TOPIC_CHANGES = TableSpec(
+    "topic_changes", "A word whose probability in a topic changed from the first to the last period.",
+    Column("topic", pa.int32(), "Number of the topic."),
+    Column("change", pa.string(), "rose or fell."),
+    Column("rank", pa.int32(), "1 for the largest change."),
+    Column("term", pa.string(), "The word."),
+    Column("first", pa.float32(), "Its probability in the topic in the first period."),
+    Column("last", pa.float32(), "The same in the last period."),
+)  # fmt: skip
 
 
 class FittedDynamicTopics(FittedTopics):
@@ -236,14 +263,12 @@ def _tables(fit: MixtureFit, corpus: TopicCorpus, period: LongArray, n: int) -> 
     lengths = np.diff(corpus.tokens.offsets)
     starts = pa.array(periods.start_dates, pa.date32())
     return {
-        "periods": pa.table(
-            {
-                "period": pa.array(range(T), pa.int32()),
-                "start_date": starts,
-                "end_date": pa.array(periods.end_dates, pa.date32()),
-                "n": pa.array(np.bincount(period, minlength=T), pa.int32()),
-                "n_tokens": pa.array(np.bincount(period, weights=lengths, minlength=T).astype(np.int64)),
-            }
+        "periods": PERIODS.table(
+            period=range(T),
+            start_date=starts,
+            end_date=periods.end_dates,
+            n=np.bincount(period, minlength=T),
+            n_tokens=np.bincount(period, weights=lengths, minlength=T).astype(np.int64),
         ),
         "topic_terms_over_time": pa.concat_tables([_terms_of(model, t, starts[t], terms, n) for t in range(T)]),
         "topic_changes": _changes(model, terms),
@@ -254,16 +279,10 @@ def _terms_of(model: DynamicTopics, t: int, start: pa.Scalar, terms: Sequence[st
     """Return the most probable words of each topic in a period."""
     ids, weights = top_terms(model.logits(t), n)
     K, n = ids.shape
-    return pa.table(
-        {
-            "period": pa.array(np.full(K * n, t), pa.int32()),
-            "start_date": pa.array([start.as_py()] * (K * n), pa.date32()),
-            "topic": pa.array(np.repeat(np.arange(K), n), pa.int32()),
-            "rank": pa.array(np.tile(np.arange(1, n + 1), K), pa.int32()),
-            "term": pa.array([terms[v] for v in ids.ravel().tolist()], pa.string()),
-            "weight": pa.array(weights.ravel(), pa.float32()),
-        }
-    )
+    return TERMS_OVER_TIME.table(
+        period=np.full(K * n, t), start_date=[start.as_py()] * (K * n), topic=np.repeat(np.arange(K), n),
+        rank=np.tile(np.arange(1, n + 1), K), term=[terms[v] for v in ids.ravel().tolist()], weight=weights.ravel()
+    )  # fmt: skip
 
 
 def _changes(model: DynamicTopics, terms: Sequence[str]) -> pa.Table:
@@ -273,18 +292,7 @@ def _changes(model: DynamicTopics, terms: Sequence[str]) -> pa.Table:
     for shift in largest_shifts(model.logits(0), model.logits(model.periods.n - 1), SHIFTS):
         key = shift.topic, shift.rose
         rank[key] = rank.get(key, 0) + 1
-        rows.append(
-            {
-                "topic": shift.topic,
-                "change": "rose" if shift.rose else "fell",
-                "rank": rank[key],
-                "term": terms[shift.term_id],
-                "first": shift.first,
-                "last": shift.last,
-            }
-        )
-    schema = pa.schema(
-        [("topic", pa.int32()), ("change", pa.string()), ("rank", pa.int32()), ("term", pa.string()),
-         ("first", pa.float32()), ("last", pa.float32())]
-    )  # fmt: skip
-    return pa.Table.from_pylist(rows, schema=schema)
+        change, term = "rose" if shift.rose else "fell", terms[shift.term_id]
+        values = (shift.topic, change, rank[key], term, shift.first, shift.last)
+        rows.append(dict(zip(TOPIC_CHANGES.schema.names, values, strict=True)))
+    return TOPIC_CHANGES.rows(rows)

@@ -17,8 +17,8 @@ from nlpkit.io.edit_files import edits_text, read_edits
 from nlpkit.io.mixture_runs import LDA, MixtureRun
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.renamed_runs import renamed_run
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import EDITABLE, MIXTURES, Run, sha256_of
+from nlpkit.io.table_spec import numbers
 from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line

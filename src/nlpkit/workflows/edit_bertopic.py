@@ -15,8 +15,8 @@ from nlpkit.io.cost import stopwatch
 from nlpkit.io.documents import embedding_matrix, text_hash
 from nlpkit.io.provenance import HasProvenance
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.runs import Run
+from nlpkit.io.table_spec import numbers, strings
 from nlpkit.io.topic_tables import texts_of_run
 from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions

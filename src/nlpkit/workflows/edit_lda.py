@@ -15,8 +15,8 @@ from nlpkit.io.cost import stopwatch
 from nlpkit.io.mixture_runs import LDA, Additions, TopicCorpus, mixture_run
 from nlpkit.io.mixture_tables import read_doc_topic, read_model
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
+from nlpkit.io.table_spec import numbers
 from nlpkit.parameters import Execution
 from nlpkit.topics.debias import debiased_tokens
 from nlpkit.topics.edits import EditPlan, names_after

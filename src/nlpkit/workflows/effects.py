@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import UsageError
 from nlpkit.io.mixture_tables import read_arrays
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run, open_run
+from nlpkit.io.table_spec import numbers
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.report.effect_figure import COLUMNS, draw_effects
 from nlpkit.topics.stm.design import Covariate, Design, fit_design

@@ -12,7 +12,7 @@ from nlpkit import reporting, wording
 from nlpkit.io.cost import stopwatch
 from nlpkit.io.documents import embedding_column
 from nlpkit.io.runs import NewRun, RunTables, new_run
-from nlpkit.io.word_vectors import KIND, write_word2vec
+from nlpkit.io.word_vectors import KIND, NGRAMS, WORDS, write_word2vec
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import CountOptions
 from nlpkit.words.learn import Learned, learn
@@ -162,15 +162,8 @@ def _run(
     seconds: dict[str, float],
 ) -> NewRun:
     vectors = learned.vectors
-    tables = {
-        "words": pa.table(
-            {
-                "word": pa.array(vectors.words, pa.string()),
-                "count": pa.array(vectors.counts, pa.int64()),
-                "embedding": embedding_column(vectors.vectors),
-            }
-        )
-    }
+    embeddings = embedding_column(vectors.vectors)
+    tables = {"words": WORDS.table(word=vectors.words, count=vectors.counts, embedding=embeddings)}
     if learned.documents is not None:
         tables["documents"] = rows.append_column("embedding", embedding_column(learned.documents))
     parameters = {name: value for name, value in asdict(options).items() if value is not None} | {"preprocess": info}
@@ -179,7 +172,7 @@ def _run(
     if vectors.subwords is not None:
         grams = vectors.subwords
         config |= {"shortest": grams.shortest, "longest": grams.longest, "buckets": grams.buckets}
-        model["ngrams"] = pa.table({"bucket": pa.array(grams.ids), "embedding": embedding_column(grams.vectors)})
+        model["ngrams"] = NGRAMS.table(bucket=grams.ids, embedding=embedding_column(grams.vectors))
     results = {
         "documents": rows.num_rows, "words": len(vectors.words), "dimensions": vectors.dimensions, **learned.facts,
         "losses": learned.losses,

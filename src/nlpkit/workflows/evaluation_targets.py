@@ -19,8 +19,8 @@ from nlpkit.io.artifacts import read_footer
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.plain_tables import TABLE_FORMATS, arrow_table, column_names, read_columns, table_format
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run, open_run
+from nlpkit.io.table_spec import numbers
 from nlpkit.io.topic_files import FORMATS, read_topic_file
 from nlpkit.plain import shell_line
 from nlpkit.workflows.corpus import Corpus

@@ -18,8 +18,8 @@ from nlpkit.io.documents import embedding_matrix
 from nlpkit.io.gexf import Edge, Node, write_gexf
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_documents import open_run_documents
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
+from nlpkit.io.table_spec import numbers
 from nlpkit.io.tables import XLSX_ROWS
 from nlpkit.io.topic_exports import R_SCRIPT, write_csv_folder, write_export_manifest, write_json_export, write_workbook
 from nlpkit.io.topic_rows import phi_rows, theta_rows

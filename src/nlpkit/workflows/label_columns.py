@@ -6,8 +6,8 @@ from nlpkit import reporting
 from nlpkit.errors import missing_column
 from nlpkit.evaluation.labels import PROBABILITIES, LabelledPredictions, PredictionTable, labelled_predictions
 from nlpkit.io.read_options import SELECTING
-from nlpkit.io.run_reading import numbers, strings
 from nlpkit.io.selection import select_table
+from nlpkit.io.table_spec import numbers, strings
 from nlpkit.values import python_values
 from nlpkit.workflows.evaluation_targets import TableTarget
 from nlpkit.workflows.reference import EvaluationSettings, TopicTarget

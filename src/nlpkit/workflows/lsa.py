@@ -14,6 +14,7 @@ from nlpkit.io.cost import stopwatch
 from nlpkit.io.documents import embedding_column
 from nlpkit.io.exports import stacked
 from nlpkit.io.runs import RunTables, new_run
+from nlpkit.io.table_spec import Column, TableSpec
 from nlpkit.parameters import Execution
 from nlpkit.types import FloatArray
 from nlpkit.weighting.lsa import Lsa, lsa, pca
@@ -22,6 +23,20 @@ from nlpkit.workflows.tfidf import DocumentTermWeights
 
 TOP_TERMS = 10
 Method = Literal["lsa", "pca"]  # the kind of the run, and the column of the vectors
+COMPONENTS = TableSpec(
+    "components", "A component of lsa or pca, the largest first.",
+    Column("component", pa.int32(), "Its number, from 0."),
+    Column("singular_value", pa.float64(), "Its singular value."),
+    Column("explained_variance_ratio", pa.float64(), "Share of the variance that it explains."),
+    Column("center", pa.float64(), "Of pca, the mean of the documents in it.", always=False),
+    Column("top_terms", pa.list_(pa.string()), "Terms at its upper end."),
+    Column("bottom_terms", pa.list_(pa.string()), "Terms at its lower end."),
+)  # fmt: skip
+TERM_VECTORS = TableSpec(
+    "term_vectors", "A term.",
+    Column("term", pa.string(), "The term."),
+    Column("vector", pa.list_(pa.float32()), "Its vector, a number for each component."),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +65,11 @@ class LatentSpace:
             high, low = order[:TOP_TERMS], order[::-1][:TOP_TERMS]
             tops.append([terms[i] for i in high if column[i] > 0])
             bottoms.append([terms[i] for i in low if column[i] < 0])
-        center = {"center": pa.array(self.decomposition.center)} if self.method == "pca" else {}
-        return pa.table(
-            {
-                "component": pa.array(range(len(tops)), pa.int32()),
-                "singular_value": pa.array(self.decomposition.singular_values),
-                "explained_variance_ratio": pa.array(self.decomposition.explained_variance_ratio),
-                **center,
-                "top_terms": pa.array(tops, pa.list_(pa.string())),
-                "bottom_terms": pa.array(bottoms, pa.list_(pa.string())),
-            }
-        )
+        center = {"center": self.decomposition.center} if self.method == "pca" else {}
+        return COMPONENTS.table(
+            component=range(len(tops)), singular_value=self.decomposition.singular_values, **center, top_terms=tops,
+            explained_variance_ratio=self.decomposition.explained_variance_ratio, bottom_terms=bottoms,
+        )  # fmt: skip
 
     def documents(self) -> pa.Table:
         """Return the documents with their vectors."""
@@ -74,9 +83,7 @@ class LatentSpace:
 
     def tables(self) -> dict[str, pa.Table]:
         """Return documents, components, term_vectors and vocab."""
-        terms = pa.table(
-            {"term": pa.array(self.weights.terms, pa.string()), "vector": _vectors(self.decomposition.terms)}
-        )
+        terms = TERM_VECTORS.table(term=self.weights.terms, vector=_vectors(self.decomposition.terms))
         return {
             "documents": self.documents(),
             "components": self.components(),

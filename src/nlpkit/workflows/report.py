@@ -19,8 +19,8 @@ from nlpkit.io.nlpkit_files import is_comparison
 from nlpkit.io.page_code import read_page_code
 from nlpkit.io.pictures import write_picture
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import MIXTURES, Run
+from nlpkit.io.table_spec import numbers
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.report.options import ReportOptions

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from nlpkit import reporting
 from nlpkit.io.documents import embedding_matrix
-from nlpkit.io.run_reading import numbers
+from nlpkit.io.table_spec import numbers
 from nlpkit.parameters import Execution
 from nlpkit.report.colours import spread_colours
 from nlpkit.topics.map import document_map, share_vectors

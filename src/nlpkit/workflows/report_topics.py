@@ -17,8 +17,8 @@ from nlpkit.errors import InputError, missing_column
 from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_documents import open_run_documents
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
+from nlpkit.io.table_spec import numbers
 from nlpkit.io.topic_tables import read_centroids, texts_of_run
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Uncertainty, mean_score

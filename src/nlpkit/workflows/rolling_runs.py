@@ -18,8 +18,8 @@ from nlpkit.io.footers import step_parameters
 from nlpkit.io.mixture_runs import LDA, Additions, TopicCorpus
 from nlpkit.io.mixture_tables import read_model, with_text_hashes
 from nlpkit.io.rolling_tables import plain_columns, read_rolling_config, read_state, read_texts, text_candidates
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run, open_run
+from nlpkit.io.table_spec import numbers
 from nlpkit.topics.lda.rolling_options import ChangeOptions
 from nlpkit.topics.lda.rolling_plan import RollingState
 from nlpkit.topics.mixtures.token_tables import select_documents

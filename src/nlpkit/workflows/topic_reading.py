@@ -12,8 +12,8 @@ from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_documents import open_run_documents
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
+from nlpkit.io.table_spec import numbers
 from nlpkit.types import FloatArray, LongArray
 
 BESIDE = ("title", "date", "label", "source")  # columns that are shown beside a document

@@ -16,7 +16,6 @@ from nlpkit.io.memberships import read_membership
 from nlpkit.io.mixture_tables import read_model
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.run_documents import open_run_documents
-from nlpkit.io.run_reading import numbers
 from nlpkit.io.runs import Run
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions
@@ -118,8 +117,7 @@ def _is_expected(shares: TopicShares) -> bool:
 def _of_main_topics(shares: TopicShares, execution: Execution) -> tuple[tuple[str, ...], CsrMatrix, LongArray]:
     """Return the terms, their counts (C, V) in the documents of a cell whose main topic it is, and cell · K + topic of each row."""
     K, main = len(shares.labels), shares.run.table("documents", ["id", "topic"])
-    with shares.run.intact():
-        topic = numbers(main, "topic", least=-1, most=K - 1).astype(np.int64)
+    topic = main.column("topic").to_numpy().astype(np.int64)
     classes = np.where((shares.cell_of < 0) | (topic < 0), -1, shares.cell_of * K + topic)
     used, numbered = np.unique(classes, return_inverse=True)
     first = int(len(used) > 0 and used[0] < 0)

@@ -16,15 +16,57 @@ from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.io.dates import FORMAT_KEY, PARTS, calendar, check_format
 from nlpkit.io.memberships import read_membership
 from nlpkit.io.runs import Run
+from nlpkit.io.table_spec import Column, TableSpec
 from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.topics.prevalence import CellSums, share_bounds, sum_cells
 from nlpkit.topics.prevalence_options import PrevalenceOptions
 from nlpkit.topics.trends import LEAST_PERIODS, Differences, Trends, differences, trends
-from nlpkit.types import FloatArray, IntArray, LongArray
+from nlpkit.types import IntArray, LongArray
 from nlpkit.workflows.groups import Groups
 from nlpkit.workflows.topic_tables import labels_of, save_run_table, topic_run
 
+SHARES = TableSpec(
+    "topic_shares_of_cells",
+    "A topic in a period and group, or in all documents; there is a row for each cell, also of those without documents.",
+    Column("topic", pa.int32(), "Number of the topic, -1 for documents without one."),
+    Column("topic_label", pa.string(), "Name of the topic."),
+    Column("documents", pa.int64(), "Documents of the cell.", always=False),
+    Column("count", pa.float64(), "Documents of the topic in the cell; where they count for all their topics, the sum of probabilities."),
+    Column("share", pa.float64(), "Share of the documents of the cell, null where it has none.", gaps=True),
+    Column("low", pa.float64(), "Lower end of its interval.", gaps=True),
+    Column("high", pa.float64(), "Upper end.", gaps=True),
+    is_open=True,
+)  # fmt: skip
+TRENDS = TableSpec(
+    "topic_trends", "How the share of a topic changes over the periods: a logistic regression with periods as units.",
+    Column("topic", pa.int32(), "Number of the topic."),
+    Column("topic_label", pa.string(), "Name of the topic."),
+    Column("share_first", pa.float64(), "Fitted share in the first period.", gaps=True),
+    Column("share_last", pa.float64(), "Fitted share in the last period.", gaps=True),
+    Column("odds_ratio", pa.float64(), "Odds of the topic in a period by those in the one before.", gaps=True),
+    Column("low", pa.float64(), "Lower end of the interval of the odds ratio.", gaps=True),
+    Column("high", pa.float64(), "Upper end.", gaps=True),
+    Column("dispersion", pa.float64(), "Scatter of the periods, 1 for documents drawn independently.", gaps=True),
+    Column("p", pa.float64(), "p-value of the F test.", gaps=True),
+    Column("q", pa.float64(), "False discovery rate over all topics (Benjamini-Hochberg).", gaps=True),
+    Column("change", pa.string(), "rises or falls, where q is small; else empty."),
+)  # fmt: skip
+DIFFERENCES = TableSpec(
+    "topic_differences", "Whether the share of a topic differs between the groups of a column.",
+    Column("by", pa.string(), "The column."),
+    Column("topic", pa.int32(), "Number of the topic."),
+    Column("topic_label", pa.string(), "Name of the topic."),
+    Column("statistic", pa.float64(), "χ², or F where documents count for all their topics.", gaps=True),
+    Column("p", pa.float64(), "Its p-value.", gaps=True),
+    Column("q", pa.float64(), "False discovery rate over all topics of the column.", gaps=True),
+    Column("effect", pa.float64(), "Root of the share of the variance that lies between groups: Cramér's V, or η.", gaps=True),
+    Column("least_expected", pa.float64(), "Documents expected in the smallest group; below 5 p is rough.", gaps=True),
+    Column("lowest", pa.string(), "Group with the smallest share, of those with five documents where there are two."),
+    Column("lowest_share", pa.float64(), "That share.", gaps=True),
+    Column("highest", pa.string(), "Group with the largest share, of the same."),
+    Column("highest_share", pa.float64(), "That share.", gaps=True),
+)  # fmt: skip
 MOST_PERIODS = 20_000
 MOST_ROWS = 5_000_000
 OUTSIDE = "(no topic)"
@@ -98,7 +140,7 @@ class TopicShares(Tabular):
     def overall(self) -> pa.Table:
         """topic (-1: none), topic_label, count, share, low, high of all documents that are in a cell."""
         whole = self.cells.merged(np.zeros(len(self.cells.n), np.int64), 1)
-        return pa.table(self._of_topics(whole))
+        return self._of_topics(whole)
 
     @cached_property
     def counts(self) -> pa.Table:
@@ -114,10 +156,8 @@ class TopicShares(Tabular):
         """
         width = len(self.labels) + 1
         names = self.cell_names(np.repeat(np.arange(len(self.cells.n)), width))
-        documents = pa.array(np.repeat(self.cells.n, width))
-        columns = self._of_topics(self.cells)
-        head = {name: columns.pop(name) for name in ("topic", "topic_label")}
-        return pa.table({**names, **head, "documents": documents, **columns})
+        table = self._of_topics(self.cells, documents=np.repeat(self.cells.n, width))
+        return pa.table({**names, **dict(zip(table.column_names, table.columns, strict=True))})
 
     @cached_property
     def trends(self) -> pa.Table | None:
@@ -134,10 +174,9 @@ class TopicShares(Tabular):
         change = np.where(sure, np.where(tested.last[:K] > tested.first[:K], "rises", "falls"), "")
         values = {
             "share_first": tested.first, "share_last": tested.last, "odds_ratio": tested.odds_ratio, "low": tested.low,
-            "high": tested.high, "dispersion": tested.dispersion, "p": tested.p, "q": tested.q,
+            "high": tested.high, "dispersion": tested.dispersion, "p": tested.p, "q": tested.q, "change": change,
         }  # fmt: skip
-        columns = {name: _nullable(column[:K]) for name, column in values.items()}
-        return pa.table({**self._topics(), **columns, "change": pa.array(change.tolist(), pa.string())})
+        return TRENDS.table(**self._topics(), **{name: column[:K] for name, column in values.items()})
 
     @cached_property
     def differences(self) -> pa.Table | None:
@@ -152,23 +191,10 @@ class TopicShares(Tabular):
             shares, names = cells.shares, np.array(axis.names, object)
             at = np.arange(K)
             low, high = tested.lowest[:K], tested.highest[:K]
-            parts.append(
-                pa.table(
-                    {
-                        "by": pa.array([axis.column] * K, pa.string()),
-                        **self._topics(),
-                        "statistic": _nullable(tested.statistic[:K]),
-                        "p": _nullable(tested.p[:K]),
-                        "q": _nullable(tested.q[:K]),
-                        "effect": _nullable(tested.effect[:K]),
-                        "least_expected": _nullable(tested.least_expected[:K]),
-                        "lowest": pa.array(names[low].tolist(), pa.string()),
-                        "lowest_share": _nullable(shares[low, at]),
-                        "highest": pa.array(names[high].tolist(), pa.string()),
-                        "highest_share": _nullable(shares[high, at]),
-                    }
-                )
-            )
+            values = {name: getattr(tested, name)[:K] for name in ("statistic", "p", "q", "effect", "least_expected")}
+            values |= {"lowest": names[low], "lowest_share": shares[low, at]}
+            values |= {"highest": names[high], "highest_share": shares[high, at]}
+            parts.append(DIFFERENCES.table(by=[axis.column] * K, **self._topics(), **values))
         return pa.concat_tables(parts)
 
     @property
@@ -230,22 +256,17 @@ class TopicShares(Tabular):
         places = zip(self.axes, self._places(), strict=True)
         return {axis.column: pa.array(axis.names, pa.string()).take(pa.array(place[rows])) for axis, place in places}
 
-    def _topics(self) -> dict[str, pa.Array]:
-        K = len(self.labels)
-        return {"topic": pa.array(np.arange(K), pa.int32()), "topic_label": pa.array(self.labels, pa.string())}
+    def _topics(self) -> dict[str, Any]:
+        return {"topic": range(len(self.labels)), "topic_label": self.labels}
 
-    def _of_topics(self, cells: CellSums) -> dict[str, pa.Array]:
+    def _of_topics(self, cells: CellSums, **documents: LongArray) -> pa.Table:
         K, C = len(self.labels), len(cells.n)
         low, high = share_bounds(cells, level=self.options.ci)
         topics = np.tile(np.append(np.arange(K), -1), C)
         labels = pa.array([*self.labels, OUTSIDE], pa.string()).take(pa.array(np.where(topics < 0, K, topics)))
-        numbers = {"share": cells.shares, "low": low, "high": high}
-        return {
-            "topic": pa.array(topics, pa.int32()),
-            "topic_label": labels,
-            "count": pa.array(cells.sums.ravel()),
-            **{name: _nullable(values.ravel()) for name, values in numbers.items()},
-        }
+        numbers = {"count": cells.sums, "share": cells.shares, "low": low, "high": high}
+        flat = {name: values.ravel() for name, values in numbers.items()}
+        return SHARES.table(topic=topics, topic_label=labels, **documents, **flat)
 
 
 def topics(
@@ -390,8 +411,3 @@ def _time_axis(documents: pa.Table, over: str, where: str) -> Axis:
     place = {name: number for number, name in enumerate(every)}
     numbers = np.append(np.array([place[name] for name in names], np.int32), np.int32(-1))
     return Axis("period", every, numbers[part_of])
-
-
-def _nullable(values: FloatArray) -> pa.Array:
-    """Return numbers as a column, null where there is none."""
-    return pa.array(values, pa.float64(), mask=np.isnan(values))
