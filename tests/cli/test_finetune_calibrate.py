@@ -13,16 +13,11 @@ from scipy.special import log_softmax
 
 from nlpkit.finetune.tasks import FinetuneTask, fit_temperature, probabilities
 from tests.cli.conftest import read, run_cli, write_jsonl
-from tests.cli.finetune_data import FIRST, VOCABULARY, base_model, refused, stop_at, tune, without_clocks
+from tests.cli.finetune_data import FIRST, VOCABULARY, refused, stop_at, tune, without_clocks
 from tests.few import few
 
 pytest.importorskip("torch")
 TASK = FinetuneTask("single", ("a", "b", "c"))
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("base") / "model")
 
 
 def noisy(n: int, seed: int, names: tuple[str, ...] = ("no", "yes")) -> list[dict[str, Any]]:

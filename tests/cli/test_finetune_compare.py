@@ -19,13 +19,8 @@ import pytest
 
 from nlpkit.interrupts import Stop, between_steps
 from tests.cli.conftest import files, nlpkit_process, read, run_cli, write_jsonl
-from tests.cli.finetune_data import base_model, rows, stop_at, tune, without_clocks
+from tests.cli.finetune_data import rows, stop_at, tune, without_clocks
 from tests.few import few
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("compare") / "tiny")
 
 
 @pytest.fixture(autouse=True)
@@ -176,6 +171,7 @@ def test_methods_that_do_not_fit_are_left_out(base: Path) -> None:
         (["--export", "x"], "--export"),
         (["--probabilities"], "--probabilities"),
         (["--method", "full,foo"], "'foo'|foo is not known"),
+        (["--method", "lora,full", "--quantize", "int8"], "and --method full adds no trainable weights"),
         (["--shots", "2,2"], "twice"),
     ],
 )

@@ -21,7 +21,7 @@ from nlpkit.finetune.mlm import MlmNetwork
 from nlpkit.finetune.pair_dataset import PairDataset, hold_out
 from nlpkit.io import runs
 from tests.cli.conftest import files, read, run_cli, write_jsonl
-from tests.cli.finetune_data import FIRST, SPORT, base_model, pair_rows, refused, rows, tune
+from tests.cli.finetune_data import FIRST, SPORT, pair_rows, refused, rows, tune
 
 PAIRS = ["--pair-col", "other"]
 OBJECTIVES: dict[str, list[str]] = {
@@ -31,11 +31,6 @@ OBJECTIVES: dict[str, list[str]] = {
     "mnrl": PAIRS,
     "cosine": [*PAIRS, "--label-col", "score"],
 }
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("encoder") / "tiny")
 
 
 def train(*words: Any, base: Path, steps: int | None = 4, code: int = 0) -> Any:

@@ -201,12 +201,6 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(base: Path, monkeypat
     assert not Path("run.checkpoint").exists()
 
 
-def test_dry_run(base: Path) -> None:
-    plan = fit("ipet", "--unlabelled", "left.jsonl", "--dry-run", "--json", base=base).json()["plan"]
-    assert [row["method"] for row in plan] == ["ipet"] * 3 + ["classifier of ipet"]
-    assert plan[0]["trainings"] == 2
-
-
 WRONG = {
     "not toml": "patterns = [",
     "unknown key": PATTERNS + "\n[verbs]\na = 'b'\n",
