@@ -12,13 +12,7 @@ import torch
 
 from nlpkit.finetune.embedder import load_embedder
 from tests.cli.conftest import read, write_jsonl
-from tests.cli.finetune_data import (
-    chances,
-    pair_rows,
-    refused,
-    rows,
-    tune,
-)
+from tests.cli.finetune_data import chances, pair_rows, refused, rows, tune
 from tests.finetune.test_mlm import write_base
 
 METHOD = "adasent(R=1,mlm_head_steps=3)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -32,19 +33,7 @@ from tests.cli.finetune_data import (
 from tests.finetune.tiny import tiny_bert, tiny_t5
 
 pytest.importorskip("torch")
-OF_EACH_FAMILY = (
-    "full",
-    "head",
-    "lora",
-    "prompt",
-    "pfeiffer",
-    "unipelt",
-    "setfit",
-    "adasent",
-    "pet",
-    "petapter",
-    "tfew",
-)
+OF_EACH_FAMILY = shlex.split("full head lora prompt pfeiffer unipelt setfit adasent pet ipet petapter tfew")
 CHEAP = {"setfit": "setfit(R=2)", "adasent": "adasent(mlm_head_steps=3,R=1)", "ipet": "ipet(generations=2)"}
 PATTERNS = 'patterns = ["[text] it is [MASK].", "[MASK] news: [text]"]\n[words]\nsport = "match"\nspace = "planet"\npolitics = "vote"\n'
 OPTIONS = {
@@ -134,10 +123,22 @@ def test_a_method_keeps_the_contract(name: str, bases: Callable[[str], Path], mo
     trainings = {"pet": 1, "petapter": 1, "ipet": 2, "adasent": 2}
     with monkeypatch.context() as patch:
         stop_at(2 if name != "adasent" else 1, patch, cell=trainings.get(name, 0))
-        tune(*words, "--threads", "2", "-o", "two", **how, code=130)
+        told = tune(*words, "--threads", "2", "-o", "two", **how, code=130).err
+    assert "the same command with --resume" in told
+    assert "nothing was written" not in told
     assert not Path("two").exists()
+    assert {path.suffix for path in Path("two.checkpoint").iterdir()} <= {".json", ".safetensors", ".npz"}
+    if "patterns" in kind.uses:
+        Path("p.toml").write_text(PATTERNS.replace('"vote"', '"law"'))
+        assert "politics was ['vote'], now ['law']" in refused(*words, "--resume", "-o", "two", code=3, **how)
+        Path("p.toml").write_text(PATTERNS)
     tune(*words, "--resume", "-o", "two", **how)
     assert without_clocks("run") == without_clocks("two")
+    curves = [list(map(json.loads, Path(f"{run}/curve.jsonl").read_text().splitlines())) for run in ("run", "two")]
+    points = [[(point["step"], point["loss"], point["dev"]) for point in curve] for curve in curves]
+    assert points[0] == points[1]
+    clock = json.loads(Path("two/metrics.json").read_text())["training"]["seconds"]  # of both parts
+    assert clock >= max(point["seconds"] for point in curves[1]) - 1e-3
     assert not Path("two.checkpoint").exists()
 
 

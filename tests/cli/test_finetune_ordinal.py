@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -18,17 +19,7 @@ pytest.importorskip("torch")
 def test_grades_are_learned_scored_and_predicted(method: str, base: Path) -> None:
     write_jsonl(Path("train.jsonl"), graded())
     done = tune(
-        "train.jsonl",
-        *GRADED,
-        "--lr",
-        "0.003",
-        "--probabilities",
-        "-f",
-        "-o",
-        "run",
-        base=base,
-        steps=60,
-        method=method,
+        "train.jsonl", *GRADED, *shlex.split("--lr 0.003 --probabilities -f -o run"), base=base, steps=60, method=method
     )
     assert "3 classes in an order" in done.err
     target = json.loads(Path("run/metrics.json").read_text())["targets"]

@@ -104,8 +104,7 @@ def test_labels_that_are_no_bio_scheme(base: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
-    [(["--class-weight", "balanced"], "keep one"), (["--method", "setfit"], "setfit learns classes")],
+    ("more", "said"), [(["--class-weight", "balanced"], "keep one"), (["--method", "setfit"], "setfit learns classes")]
 )
 def test_options_that_do_not_go_with_it(more: list[str], said: str, base: Path) -> None:
     write_jsonl(Path("t.jsonl"), tagged())
