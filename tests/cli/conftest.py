@@ -378,6 +378,14 @@ def planted_lda(planted: Path) -> Path:
     return run
 
 
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny random sentence model, to be fine-tuned."""
+    from tests.cli.finetune_data import base_model
+
+    return base_model(tmp_path_factory.mktemp("base") / "model")
+
+
 @pytest.fixture
 def own_run(planted_run: Path, tmp_path: Path) -> Path:
     """A copy of the run, for tests that damage it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,60 @@ def pair_rows(n: int = 24) -> list[dict[str, Any]]:
             "kinds": [["different", "same"][i % 2]],
         }
         for i in range(n)
+    ]  # fmt: skip
+
+
+GRADES = ["bad", "ok", "good"]
+GRADED = ["--task", "ordinal", "--order", "bad,ok,good"]
+CODERS = ["--annotators", "anna,ben,chiara"]
+MARKS = {"the": "B-X", "a": "B-Y"}
+PEOPLE = ["coach", "fans", "minister", "team"]
+
+
+def graded(n: int = 60, names: Sequence[Any] = GRADES) -> list[dict[str, Any]]:
+    """The more often `goal` is in a text, the better."""
+    rng = np.random.default_rng(0)
+    marks = rng.integers(0, 3, n)
+    texts = [" ".join(["goal"] * k + list(rng.choice([w for w in VOCABULARY if w != "goal"], 4))) for k in marks]
+    return [
+        {"id": str(i), "text": text, "label": names[k]} for i, (text, k) in enumerate(zip(texts, marks, strict=True))
+    ]
+
+
+def asked(n: int = 48, *, none: bool = False, words: int = 6) -> list[dict[str, Any]]:
+    """Who is in the text? One word of four; with `none` nobody in every fourth text."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for i in range(n):
+        text = list(rng.choice(["orbit", "planet", "law", "stars", "match", "goal"], words))
+        answer = "" if none and i % 4 == 3 else PEOPLE[i % 4]
+        if answer:
+            text[int(rng.integers(0, words))] = answer
+        rows.append({"id": f"q{i}", "text": " ".join(text), "question": "the team", "label": answer})
+    return rows
+
+
+def tagged() -> list[dict[str, Any]]:
+    """Documents of labelled words: `the team` is a span of two words, and so is `a goal`."""
+    texts = [text for texts in TEXTS.values() for text in texts] * 3
+    return [{"id": f"d{i}", "words": t.split(), "label": _tags(t.split())} for i, t in enumerate(texts)]
+
+
+def _tags(words: list[str]) -> list[str]:
+    labels = ["O"] * len(words)
+    for i, word in enumerate(words):
+        if word in MARKS:
+            labels[i] = MARKS[word]
+            if i + 1 < len(words):
+                labels[i + 1] = f"I-{labels[i][2:]}"
+    return labels
+
+
+def coded(disagree: int) -> list[dict[str, Any]]:
+    """Three coders, the third of whom calls every so many-th text space."""
+    return [
+        {**row, "anna": row["label"], "ben": row["label"], "chiara": "space" if disagree and i % disagree == 0 else row["label"]}
+        for i, row in enumerate(rows(2))
     ]  # fmt: skip
 
 

@@ -13,18 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nlpkit.finetune.methods import KINDS
 from nlpkit.io.corpora import DocumentStream, open_documents
 from nlpkit.io.read_options import ReadOptions
 from tests.cli.conftest import files, footer, needs_minilm, read, run_cli, write_jsonl
 from tests.cli.finetune_data import SPORT, TEXTS, VOCABULARY, base_model, chances, pair_rows, refused, rows, tune
 from tests.few import few
 from tests.finetune.tiny import tiny_bert
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("finetune") / "tiny")
 
 
 @pytest.fixture(scope="module")
@@ -147,29 +141,6 @@ def test_the_same_bytes_twice_on_one_and_two_threads(base: Path) -> None:
     assert found[0] == found[2]
     tune("train.jsonl", "--seed", "1", "-q", "-f", "-o", "run", base=base, steps=6)
     assert files(Path("run"))["model/classifier/model.safetensors"] != found[0]["model/classifier/model.safetensors"]
-
-
-OF_EACH_FAMILY = ("head", "lora", "prompt", "pfeiffer", "unipelt", "setfit")  # all are in io/test_finetune_files
-
-
-@pytest.mark.parametrize(
-    "method",
-    [
-        pytest.param(m, marks=() if m in OF_EACH_FAMILY else pytest.mark.slow)
-        for m, kind in KINDS.items()
-        if m != "full" and kind.family not in ("pet", "tfew")
-    ],
-)
-def test_every_method_is_saved_and_comes_back(method: str, base: Path) -> None:
-    fit(rows(), "--probabilities", "-q", base=base, method=method, steps=3)
-    documents = read("run/documents.parquet")
-    seen = set(documents.column("id").to_pylist())
-    predict("run", [row for row in rows() if row["id"] in seen], "--probabilities", "--offline")
-    np.testing.assert_allclose(chances("p.parquet"), chances("run/documents.parquet"), atol=1e-5)
-    assert read("p.parquet").column("prediction").to_pylist() == documents.column("prediction").to_pylist()
-    facts = json.loads(Path("run/metrics.json").read_text())["training"]
-    assert facts["method"] == method
-    assert method in ("setfit", "adasent") or facts["trained_parameters"] < 0.7 * facts["parameters"]
 
 
 def test_auto_takes_setfit_for_few_documents_and_full_for_what_it_cannot(base: Path) -> None:
@@ -472,12 +443,6 @@ def test_methods_that_are_none(method: str, said: str, base: Path) -> None:
 )  # fmt: skip
 def test_options_that_cannot_be(words: list[str], code: int, said: str, base: Path) -> None:
     assert said in denied(rows(), *words, base=base, code=code)
-
-
-@pytest.mark.parametrize("method", ["head", "setfit", "lora,full"])
-def test_a_quantised_base_needs_a_method_that_adds_weights(method: str, base: Path) -> None:
-    error = denied(rows(), "--quantize", "int8", base=base, method=method, code=2)
-    assert f"and --method {method.split(',')[-1]} adds no trainable weights" in error
 
 
 def test_outputs_that_are_there_and_stdout(base: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +12,12 @@ import torch
 
 from nlpkit.finetune.embedder import load_embedder
 from tests.cli.conftest import read, write_jsonl
-from tests.cli.finetune_data import (
-    base_model,
-    chances,
-    pair_rows,
-    refused,
-    rows,
-    stop_at,
-    tune,
-    without_clocks,
-)
+from tests.cli.finetune_data import chances, pair_rows, refused, rows, tune
 from tests.finetune.test_mlm import write_base
 
 METHOD = "adasent(R=1,mlm_head_steps=3)"
 LEFT = ["--unlabelled", "left.jsonl"]
 TRAINING = ["train.jsonl", "--test", "test.jsonl", "--lr", "0.001", "--probabilities", "-q"]
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("adasent") / "tiny")
 
 
 @pytest.fixture(autouse=True)
@@ -80,24 +65,6 @@ def test_without_unlabelled_texts_the_domain_is_that_of_the_training_documents(b
     z = encoder.encode([own[name] for name in ids]).astype(np.float64) @ head["coef"] + head["intercept"]
     e = np.exp(z - z.max(axis=1, keepdims=True))
     np.testing.assert_allclose(chances("run/documents.parquet"), e / e.sum(axis=1, keepdims=True), atol=1e-5)
-
-
-@pytest.mark.parametrize("step", [2, 8])
-def test_an_interrupted_training_goes_on_to_the_same_bytes(
-    step: int, base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Step 2 is of masked words (a new head has 3, then all 3), step 8 of SetFit."""
-    fit(*LEFT, base=base)
-    whole = without_clocks("run")
-    shutil.rmtree("run")
-    with monkeypatch.context() as patch:
-        stop_at(step if step < 4 else step - 6, patch, cell=0 if step < 4 else 2)
-        fit(*LEFT, base=base, code=130)
-    done = [path.name for path in Path("run.checkpoint").glob("*.npz")]
-    assert len(done) == (step == 8)
-    tune(*TRAINING, *LEFT, "--resume", "-o", "run", base=base, method=METHOD, steps=3)
-    assert without_clocks("run") == whole
-    assert not Path("run.checkpoint").exists()
 
 
 def test_an_adapter_of_sentence_vectors_is_added_to_the_weights(base: Path) -> None:

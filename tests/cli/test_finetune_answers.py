@@ -13,29 +13,10 @@ import pytest
 import nlpkit as nk
 from nlpkit.errors import UsageError
 from tests.cli.conftest import read, run_cli, write_jsonl
-from tests.cli.finetune_data import base_model, refused, stop_at, tune, without_clocks
+from tests.cli.finetune_data import asked, refused, tune
 
 pytest.importorskip("torch")
 TASK = ["--task", "answers", "--pair-col", "question"]
-PEOPLE = ["coach", "fans", "minister", "team"]
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("base") / "model")
-
-
-def asked(n: int = 48, *, none: bool = False, words: int = 6) -> list[dict[str, Any]]:
-    """Who is in the text? One word of four; with `none` nobody in every fourth text."""
-    rng = np.random.default_rng(3)
-    rows = []
-    for i in range(n):
-        text = list(rng.choice(["orbit", "planet", "law", "stars", "match", "goal"], words))
-        answer = "" if none and i % 4 == 3 else PEOPLE[i % 4]
-        if answer:
-            text[int(rng.integers(0, words))] = answer
-        rows.append({"id": f"q{i}", "text": " ".join(text), "question": "the team", "label": answer})
-    return rows
 
 
 def scores() -> dict[str, float]:
@@ -125,18 +106,6 @@ def test_long_texts_are_read_in_windows(base: Path) -> None:
     write_jsonl(Path("new.jsonl"), [{"id": "none", "text": "", "question": "the team"}, asked(words=60)[0]])
     run_cli("predict", "run", "new.jsonl", "-o", "p.parquet")
     assert read("p.parquet").column("prediction").to_pylist()[0] == ""
-
-
-def test_the_bytes_on_two_threads_and_after_ctrl_c(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_jsonl(Path("train.jsonl"), asked(words=60))
-    write_jsonl(Path("dev.jsonl"), [{**row, "id": f"d{row['id']}"} for row in asked(8)])
-    more = [*TASK, "--max-tokens", "32", "--overlap", "8", "--dev", "dev.jsonl"]
-    tune("train.jsonl", *more, "-q", "--threads", "2", "-o", "one", base=base, steps=6)
-    with monkeypatch.context() as patch:
-        stop_at(3, patch)
-        tune("train.jsonl", *more, "-o", "two", base=base, steps=6, code=130)
-    tune("train.jsonl", *more, "--resume", "-q", "-o", "two", base=base, steps=6)
-    assert without_clocks("one") == without_clocks("two")
 
 
 def test_starts_of_answers(base: Path) -> None:

@@ -13,16 +13,11 @@ from scipy.special import log_softmax
 
 from nlpkit.finetune.tasks import FinetuneTask, fit_temperature, probabilities
 from tests.cli.conftest import read, run_cli, write_jsonl
-from tests.cli.finetune_data import FIRST, VOCABULARY, base_model, refused, stop_at, tune, without_clocks
+from tests.cli.finetune_data import FIRST, VOCABULARY, refused, tune
 from tests.few import few
 
 pytest.importorskip("torch")
 TASK = FinetuneTask("single", ("a", "b", "c"))
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("base") / "model")
 
 
 def noisy(n: int, seed: int, names: tuple[str, ...] = ("no", "yes")) -> list[dict[str, Any]]:
@@ -73,10 +68,7 @@ def test_the_temperature_of_ordered_classes_changes_no_prediction() -> None:
     np.testing.assert_array_equal(*each)
 
 
-@pytest.mark.parametrize(
-    "method",
-    few(["full", "head", "lora(r=4)", "pfeiffer", "setfit(R=4)"], 2),
-)
+@pytest.mark.parametrize("method", few(["full", "head", "lora(r=4)", "pfeiffer", "setfit(R=4)"], 2))
 def test_probabilities_are_scaled_and_predictions_stay(method: str, base: Path) -> None:
     common = (
         [*write_splits(), "--probabilities", "--patience", "0"]
@@ -122,16 +114,9 @@ def test_transformers_has_the_calibrated_probabilities(base: Path) -> None:
     np.testing.assert_allclose(p.max(axis=1), [row["prediction_prob"] for row in tested[:10]], atol=1e-5)
 
 
-def test_test_documents_do_not_move_the_temperature_and_ctrl_c_neither(
-    base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_test_documents_do_not_move_the_temperature(base: Path) -> None:
     words = [*write_splits(("a", "b", "c")), "--calibrate", "--task", "ordinal", "--order", "a,b,c"]
     tune(*words, "-q", "-o", "one", base=base, steps=12)
-    with monkeypatch.context() as patch:
-        stop_at(6, patch)
-        tune(*words, "--threads", "2", "-o", "two", base=base, steps=12, code=130)
-    tune(*words, "--threads", "2", "--resume", "-q", "-o", "two", base=base, steps=12)
-    assert without_clocks("one") == without_clocks("two")
     write_jsonl(Path("test.jsonl"), noisy(30, 9, ("a", "b", "c")))
     tune(*words, "-q", "-o", "three", base=base, steps=12)
     found = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -21,7 +22,7 @@ from nlpkit.finetune.mlm import MlmNetwork
 from nlpkit.finetune.pair_dataset import PairDataset, hold_out
 from nlpkit.io import runs
 from tests.cli.conftest import files, read, run_cli, write_jsonl
-from tests.cli.finetune_data import FIRST, SPORT, base_model, pair_rows, refused, rows, tune
+from tests.cli.finetune_data import FIRST, SPORT, pair_rows, refused, rows, tune
 
 PAIRS = ["--pair-col", "other"]
 OBJECTIVES: dict[str, list[str]] = {
@@ -31,11 +32,6 @@ OBJECTIVES: dict[str, list[str]] = {
     "mnrl": PAIRS,
     "cosine": [*PAIRS, "--label-col", "score"],
 }
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("encoder") / "tiny")
 
 
 def train(*words: Any, base: Path, steps: int | None = 4, code: int = 0) -> Any:
@@ -61,12 +57,7 @@ def test_every_objective_leaves_an_encoder_that_is_another(objective: str, base:
         "--objective",
         objective,
         *OBJECTIVES[objective],
-        "--lr",
-        "0.01",
-        "--epochs",
-        "4",
-        "-o",
-        "run",
+        *shlex.split("--lr 0.01 --epochs 4 -o run"),
         base=base,
     )
     assert "wrote run/" in done.err
@@ -88,11 +79,7 @@ def test_every_objective_leaves_an_encoder_that_is_another(objective: str, base:
             "new.jsonl",
             "--model",
             model,
-            "--precision",
-            "fp32",
-            "--offline",
-            "-q",
-            "-o",
+            *shlex.split("--precision fp32 --offline -q -o"),
             f"{name}.parquet",
         )
         vectors[name] = np.stack(read(f"{name}.parquet").column("embedding").to_pylist())
@@ -217,12 +204,7 @@ def test_a_dry_run(objective: str, steps: list[int], base: Path, tmp_path: Path)
         "--objective",
         objective,
         *words,
-        "--epochs",
-        "1",
-        "--batch-size",
-        "16",
-        "--dry-run",
-        "--json",
+        *shlex.split("--epochs 1 --batch-size 16 --dry-run --json"),
         base=base,
     ).json()
     assert [row["steps"] for row in plan["plan"]] == steps
@@ -393,18 +375,7 @@ def test_scores_before_do_not_depend_on_those_of_training(
         for i in range(12)
     ]
     write_jsonl(tmp_path / "test.jsonl", test)
-    more = [
-        "--objective",
-        "cosine",
-        "--pair-col",
-        "other",
-        "--label-col",
-        "score",
-        "--test",
-        "test.jsonl",
-        "--dev",
-        "test.jsonl",
-    ]
+    more = shlex.split("--objective cosine --pair-col other --label-col score --test test.jsonl --dev test.jsonl")
     done = train("train.jsonl", *more, "-o", "run", base=base)
     own = SentenceTransformer(str(base), device="cpu")
     a, b = (own.encode([row[name] for row in test], normalize_embeddings=True) for name in ("text", "other"))

@@ -17,16 +17,11 @@ import pytest
 import torch
 
 from tests.cli.conftest import read, run_cli, write_jsonl
-from tests.cli.finetune_data import FIRST, SPACE, SPORT, VOCABULARY, base_model, chances, pair_rows, refused, rows, tune
+from tests.cli.finetune_data import FIRST, SPACE, SPORT, VOCABULARY, chances, pair_rows, refused, rows, tune
 from tests.few import few
 from tests.finetune.tiny import tiny_bert
 
 NAMES = ["politics", "space", "sport"]
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("foreign") / "tiny")
 
 
 @contextmanager

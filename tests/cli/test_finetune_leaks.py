@@ -8,12 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import read, write_jsonl
-from tests.cli.finetune_data import base_model, rows, tune
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("leaks") / "tiny")
+from tests.cli.finetune_data import rows, tune
 
 
 def test_numbers_have_twins_as_well(base: Path) -> None:

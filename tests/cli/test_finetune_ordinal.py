@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.cli.conftest import read, run_cli, write_jsonl
-from tests.cli.finetune_data import FIRST, VOCABULARY, base_model, refused, stop_at, tune, without_clocks
+from tests.cli.finetune_data import FIRST, GRADED, GRADES, graded, refused, tune
 
 pytest.importorskip("torch")
-GRADES = ["bad", "ok", "good"]
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("base") / "model")
-
-
-def graded(n: int = 60, names: list[Any] = GRADES) -> list[dict[str, Any]]:
-    """The more often `goal` is in a text, the better."""
-    rng = np.random.default_rng(0)
-    marks = rng.integers(0, 3, n)
-    texts = [" ".join(["goal"] * k + list(rng.choice([w for w in VOCABULARY if w != "goal"], 4))) for k in marks]
-    return [
-        {"id": str(i), "text": text, "label": names[k]} for i, (text, k) in enumerate(zip(texts, marks, strict=True))
-    ]
-
-
-ORDER = ["--task", "ordinal", "--order", "bad,ok,good"]
 
 
 @pytest.mark.parametrize("method", ["full", "lora(r=4)"])
 def test_grades_are_learned_scored_and_predicted(method: str, base: Path) -> None:
     write_jsonl(Path("train.jsonl"), graded())
     done = tune(
-        "train.jsonl", *ORDER, "--lr", "0.003", "--probabilities", "-f", "-o", "run", base=base, steps=60, method=method
+        "train.jsonl", *GRADED, *shlex.split("--lr 0.003 --probabilities -f -o run"), base=base, steps=60, method=method
     )
     assert "3 classes in an order" in done.err
     target = json.loads(Path("run/metrics.json").read_text())["targets"]
@@ -66,7 +47,7 @@ def test_transformers_gives_the_same_chances(base: Path) -> None:
 
     own = graded()
     write_jsonl(Path("train.jsonl"), own)
-    tune("train.jsonl", *ORDER, "--lr", "0.003", *FIRST, "-q", "-o", "run", base=base, steps=20)
+    tune("train.jsonl", *GRADED, "--lr", "0.003", *FIRST, "-q", "-o", "run", base=base, steps=20)
     model = AutoModelForSequenceClassification.from_pretrained("run/model/transformers")
     assert list(model.config.id2label.values()) == [">bad", ">ok"]
     write_jsonl(Path("new.jsonl"), own[:8])
@@ -93,18 +74,6 @@ def test_numbers_need_no_order_and_methods_are_compared_by_kappa(base: Path) -> 
     assert json.loads(Path("one/manifest.json").read_text())["parameters"]["classes"] == ["1", "2", "10"]
 
 
-def test_the_bytes_after_ctrl_c_and_on_two_threads(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_jsonl(Path("train.jsonl"), graded())
-    write_jsonl(Path("dev.jsonl"), [{**row, "id": f"dev{row['id']}"} for row in graded(20)])
-    more = [*ORDER, "--dev", "dev.jsonl", "--class-weight", "balanced"]
-    tune("train.jsonl", *more, "-q", "--threads", "2", "-o", "one", base=base, steps=6)
-    with monkeypatch.context() as patch:
-        stop_at(3, patch)
-        tune("train.jsonl", *more, "-o", "two", base=base, steps=6, code=130)
-    tune("train.jsonl", *more, "--resume", "-q", "-o", "two", base=base, steps=6)
-    assert without_clocks("one") == without_clocks("two")
-
-
 @pytest.mark.parametrize(
     ("more", "code", "said"),
     [
@@ -112,9 +81,9 @@ def test_the_bytes_after_ctrl_c_and_on_two_threads(base: Path, monkeypatch: pyte
         (["--task", "ordinal"], 2, "--order bad,good,ok"),
         (["--task", "ordinal", "--order", "bad,good"], 2, "leaves out the label 'ok'"),
         (["--task", "ordinal", "--order", "bad,ok,ok,good"], 2, "names 'ok' twice"),
-        ([*ORDER, "--method", "setfit"], 2, "not ordered ones"),
-        ([*ORDER, "--crf"], 2, "--crf is not for 3 classes in an order"),
-        ([*ORDER, "--label-sep", ";"], 2, "needs one label per document, but the column has lists"),
+        ([*GRADED, "--method", "setfit"], 2, "not ordered ones"),
+        ([*GRADED, "--crf"], 2, "--crf is not for 3 classes in an order"),
+        ([*GRADED, "--label-sep", ";"], 2, "needs one label per document, but the column has lists"),
     ],
 )
 def test_what_cannot_be(more: list[str], code: int, said: str, base: Path) -> None:
@@ -124,5 +93,5 @@ def test_what_cannot_be(more: list[str], code: int, said: str, base: Path) -> No
 
 def test_one_grade_is_not_enough(base: Path) -> None:
     write_jsonl(Path("train.jsonl"), [{**row, "label": "ok"} for row in graded()])
-    error = refused("train.jsonl", *ORDER, "-o", "run", base=base, code=3)
+    error = refused("train.jsonl", *GRADED, "-o", "run", base=base, code=3)
     assert "all labelled training documents have the label 'ok'" in error

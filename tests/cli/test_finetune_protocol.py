@@ -17,15 +17,10 @@ import pytest
 import nlpkit as nk
 from nlpkit.errors import InputError
 from tests.cli.conftest import files, nlpkit_process, read, run_cli, write_jsonl
-from tests.cli.finetune_data import base_model, rows, tune
+from tests.cli.finetune_data import rows, tune
 
 TWO = ["--protocol", "majority(samples=2,repeats=2)"]
 TIMED = ("manifest.json", "metrics.json", "curve.jsonl", "costs.parquet")
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("protocol") / "tiny")
 
 
 @pytest.fixture(autouse=True)

@@ -9,16 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import nlpkit as nk
-from nlpkit.errors import InputError
-from nlpkit.finetune.training_options import TrainingOptions
-from tests.cli.conftest import read, run_cli, write_jsonl
-from tests.cli.finetune_data import base_model, chances, rows, tune
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("quantized") / "tiny")
+from tests.cli.conftest import run_cli, write_jsonl
+from tests.cli.finetune_data import chances, rows, tune
 
 
 @pytest.fixture(scope="module")
@@ -77,43 +69,6 @@ def test_the_model_card_says_so(run: Path) -> None:
         assert "trained on a quantised base" in card
         assert "nf4 with double quantisation" in card
         assert said in card
-
-
-@pytest.mark.parametrize("method", ["ia3", "houlsby"])
-def test_other_methods_come_back_as_they_were_trained(method: str, base: Path) -> None:
-    table = write_jsonl(Path("train.jsonl"), rows())
-    tune(table, "--quantize", "int8", "--probabilities", "-q", "-o", "run", base=base, method=method, steps=3)
-    documents = read("run/documents.parquet")
-    seen = set(documents.column("id").to_pylist())
-    write_jsonl(Path("new.jsonl"), [row for row in rows() if row["id"] in seen])
-    run_cli("predict", "run", "new.jsonl", "--probabilities", "--threads", "1", "-q", "-o", "p.parquet")
-    np.testing.assert_allclose(chances("p.parquet"), chances("run/documents.parquet"), atol=1e-5)
-
-
-@pytest.mark.parametrize("quantize", ["nf4", "int8"])
-def test_an_interrupted_training_ends_with_the_same_bytes(quantize: str, base: Path, tmp_path: Path) -> None:
-    corpus = nk.read_corpus(write_jsonl(tmp_path / "train.jsonl", rows(2)))
-    common: dict[str, Any] = {
-        "base": str(base), "method": "lora(r=2)", "quantize": quantize, "training": TrainingOptions(max_steps=5), "device": "cpu",
-    }  # fmt: skip
-    whole = nk.finetune(corpus, **common).save(tmp_path / "whole")
-    interrupted = tmp_path / "cut"
-    with pytest.MonkeyPatch.context() as patch:
-        from nlpkit.interrupts import Stop
-
-        def step(self: Stop, step: int, steps: int) -> None:
-            if step == 3:
-                raise KeyboardInterrupt
-
-        patch.setattr(Stop, "step", step)
-        with pytest.raises(KeyboardInterrupt):
-            nk.finetune(corpus, **common, output=interrupted)
-    other = {**common, "quantize": "int8" if quantize == "nf4" else "nf4"}
-    with pytest.raises(InputError, match="`quantize` was"):
-        nk.finetune(corpus, **other, output=interrupted, resume=True)
-    resumed = nk.finetune(corpus, **common, output=interrupted, resume=True).save(interrupted)
-    weights = "model/peft/adapter_model.safetensors"
-    assert (resumed / weights).read_bytes() == (whole / weights).read_bytes()
 
 
 def test_a_dry_run_counts_fewer_bytes(base: Path) -> None:

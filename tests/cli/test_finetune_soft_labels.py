@@ -12,23 +12,9 @@ import torch
 
 from nlpkit.finetune.tasks import FinetuneTask, Targets, balanced
 from tests.cli.conftest import read, run_cli, write_jsonl
-from tests.cli.finetune_data import base_model, chances, refused, rows, tune, without_clocks
+from tests.cli.finetune_data import CODERS, chances, coded, refused, tune, without_clocks
 
-CODERS = ["--annotators", "anna,ben,chiara"]
 TASK = FinetuneTask("single", ("a", "b", "c"))
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("soft") / "tiny")
-
-
-def coded(disagree: int) -> list[dict[str, Any]]:
-    """Three coders, the third of whom calls every so many-th text space."""
-    return [
-        {**row, "anna": row["label"], "ben": row["label"], "chiara": "space" if disagree and i % disagree == 0 else row["label"]}
-        for i, row in enumerate(rows(2))
-    ]  # fmt: skip
 
 
 def fit(*words: Any, base: Path, method: str, run: str, **options: Any) -> Any:

@@ -12,39 +12,15 @@ import pytest
 
 from nlpkit.finetune.crf import breaks_bio
 from tests.cli.conftest import run_cli, write_jsonl
-from tests.cli.finetune_data import TEXTS, VOCABULARY, base_model, refused, stop_at, tune, without_clocks
+from tests.cli.finetune_data import VOCABULARY, refused, tagged, tune
 from tests.few import few
 from tests.finetune.tiny import tiny_bert
 
 pytest.importorskip("torch")
-MARKS = {"the": "B-X", "a": "B-Y"}
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base_model(tmp_path_factory.mktemp("base") / "model")
-
-
-def labelled(words: list[str]) -> list[str]:
-    """`the team` is a span of two words, and so is `a goal`."""
-    labels = ["O"] * len(words)
-    for i, word in enumerate(words):
-        if word in MARKS:
-            labels[i] = MARKS[word]
-            if i + 1 < len(words):
-                labels[i + 1] = f"I-{labels[i][2:]}"
-    return labels
-
-
-def documents() -> list[dict[str, Any]]:
-    texts = [text for texts in TEXTS.values() for text in texts] * 3
-    return [{"id": f"d{i}", "words": t.split(), "label": labelled(t.split())} for i, t in enumerate(texts)]
 
 
 def predictions(model: str) -> list[Any]:
-    write_jsonl(
-        Path("new.jsonl"), [*documents()[:6], {"id": "none", "words": []}, {"id": "long", "words": ["the"] * 99}]
-    )
+    write_jsonl(Path("new.jsonl"), [*tagged()[:6], {"id": "none", "words": []}, {"id": "long", "words": ["the"] * 99}])
     run_cli("predict", model, "new.jsonl", "--threads", "1", "-f", "-o", "p.parquet")
     return pq.read_table("p.parquet").select(["prediction", "prediction_prob"]).to_pylist()
 
@@ -58,7 +34,7 @@ def predictions(model: str) -> list[Any]:
     ids=["full", "head", "lora", "pfeiffer", "qlora"],
 )
 def test_a_crf_is_trained_kept_and_read_again(method: str, words: list[str], base: Path) -> None:
-    write_jsonl(Path("train.jsonl"), documents())
+    write_jsonl(Path("train.jsonl"), tagged())
     tune("train.jsonl", "--crf", "--lr", "0.003", *words, "-q", "-f", "-o", "run", base=base, steps=20, method=method)
     (folder,) = (p for p in Path("run/model").iterdir() if p.is_dir())
     assert (folder / "crf.safetensors").is_file()
@@ -85,7 +61,7 @@ def test_a_crf_is_trained_kept_and_read_again(method: str, words: list[str], bas
 def test_it_learns_spans_and_transformers_reads_the_scores_of_words(base: Path) -> None:
     from transformers import AutoModelForTokenClassification
 
-    write_jsonl(Path("train.jsonl"), documents())
+    write_jsonl(Path("train.jsonl"), tagged())
     tune("train.jsonl", "--crf", "--lr", "0.003", "-q", "-o", "run", base=base, steps=80)
     scores = json.loads(Path("run/metrics.json").read_text())["targets"][0]["metrics"]
     assert scores["span_f1"]["value"] > 0.9
@@ -95,20 +71,8 @@ def test_it_learns_spans_and_transformers_reads_the_scores_of_words(base: Path) 
     assert list(model.config.id2label.values()) == ["B-X", "B-Y", "I-X", "I-Y", "O"]
 
 
-def test_the_bytes_are_the_same_on_two_threads_and_after_ctrl_c(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_jsonl(Path("train.jsonl"), documents())
-    tune("train.jsonl", "--crf", "-q", "-o", "one", base=base, steps=6)
-    tune("train.jsonl", "--crf", "-q", "--threads", "2", "-o", "two", base=base, steps=6)
-    with monkeypatch.context() as patch:
-        stop_at(3, patch)
-        tune("train.jsonl", "--crf", "-o", "three", base=base, steps=6, code=130)
-    tune("train.jsonl", "--crf", "--resume", "-q", "-o", "three", base=base, steps=6)
-    assert without_clocks("one") == without_clocks("two") == without_clocks("three")
-    assert "model/transformers/crf.safetensors" in without_clocks("one")
-
-
 def test_a_crf_on_a_quantised_base_is_in_the_merged_model_too(base: Path) -> None:
-    write_jsonl(Path("train.jsonl"), documents())
+    write_jsonl(Path("train.jsonl"), tagged())
     words = ["--crf", "--lr", "0.003", "--quantize", "nf4", "--merge", "-q", "-o", "run"]
     tune("train.jsonl", *words, base=base, steps=10, method="lora(r=2)")
     low, merged = predictions("run"), predictions("run/model/merged")
@@ -120,31 +84,30 @@ def test_a_crf_on_a_quantised_base_is_in_the_merged_model_too(base: Path) -> Non
 
 
 def test_a_damaged_crf_is_told(base: Path) -> None:
-    write_jsonl(Path("train.jsonl"), documents())
+    write_jsonl(Path("train.jsonl"), tagged())
     tune("train.jsonl", "--crf", "-q", "-o", "run", base=base)
     folder = Path("run/model/transformers")
-    write_jsonl(Path("new.jsonl"), documents()[:2])
+    write_jsonl(Path("new.jsonl"), tagged()[:2])
     (folder / "crf.safetensors").write_bytes(b"no weights")
     error = run_cli("predict", folder, "new.jsonl", "-o", "p.parquet", code=3).error()
     assert "crf.safetensors is damaged or missing" in error
 
 
 def test_labels_that_are_no_bio_scheme(base: Path) -> None:
-    own = documents()
+    own = tagged()
     own[0]["label"] = ["I-X", *own[0]["label"][1:]]
     error = refused(write_jsonl(Path("t.jsonl"), own), "--crf", "-o", "run", base=base, code=3)
     assert "document d0, word 1: the label 'I-X' at the start does not follow the BIO scheme" in error
-    own = [{**row, "label": [label[0] for label in row["label"]]} for row in documents()]
+    own = [{**row, "label": [label[0] for label in row["label"]]} for row in tagged()]
     done = tune(write_jsonl(Path("t.jsonl"), own), "--crf", "-o", "run", base=base)
     assert "labels do not follow the BIO scheme (such as 'B')" in done.err
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
-    [(["--class-weight", "balanced"], "keep one"), (["--method", "setfit"], "setfit learns classes")],
+    ("more", "said"), [(["--class-weight", "balanced"], "keep one"), (["--method", "setfit"], "setfit learns classes")]
 )
 def test_options_that_do_not_go_with_it(more: list[str], said: str, base: Path) -> None:
-    write_jsonl(Path("t.jsonl"), documents())
+    write_jsonl(Path("t.jsonl"), tagged())
     assert said in refused("t.jsonl", "--crf", *more, "-o", "run", base=base, code=2, method=None)
 
 
@@ -155,7 +118,7 @@ def test_it_is_for_words(base: Path) -> None:
 
 def test_words_that_the_tokenizer_makes_nothing_of(tmp_path: Path) -> None:
     base = tiny_bert(tmp_path / "bert", words=VOCABULARY)
-    own = documents()
+    own = tagged()
     for row in own[::2]:
         row["words"], row["label"] = ["\u200b", *row["words"]], ["B-X", "I-X", *row["label"][1:]]
     write_jsonl(Path("train.jsonl"), own)

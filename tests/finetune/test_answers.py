@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch.nn import functional
 
+from nlpkit.embed.tokenizers import load_tokenizer
 from nlpkit.errors import InputError
 from nlpkit.finetune.answers import (
     MISSING,
@@ -25,7 +26,6 @@ from nlpkit.finetune.answers import (
 from nlpkit.finetune.inputs import Frame, Inputs, encode_answers
 from nlpkit.finetune.predictions import predictions_of
 from nlpkit.finetune.tasks import FinetuneTask, Targets
-from nlpkit.finetune.tokenizers import load_tokenizer
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
 

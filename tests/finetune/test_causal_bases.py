@@ -23,7 +23,6 @@ from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.training_options import TrainingOptions
 from nlpkit.io.finetune_files import TunedConfig, load_tuned_network, read_config, save_network
-from nlpkit.io.finetuned import FORMATS
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_gpt2
 from tests.refusals import refuses
@@ -164,7 +163,7 @@ def test_they_are_trained_saved_and_loaded(bases: dict[str, Path], kind: str, me
         assert curve[-1].loss < curve[0].loss
         if method in ("full", "lora"):
             assert fitted.outputs.argmax(axis=1).tolist() == (rows[16:] % 2).tolist()
-        form = FORMATS[network.method.kind.family]
+        form = network.method.kind.folder
         config = TunedConfig(
             form, COLOURS, method, str(bases[kind]), weights_fingerprint(bases[kind]), network.max_tokens, {}, "0"
         )

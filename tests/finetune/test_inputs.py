@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.embed.engines import quiet
+from nlpkit.embed.tokenizers import load_tokenizer
 from nlpkit.finetune.inputs import (
     Frame,
     Inputs,
@@ -27,7 +28,6 @@ from nlpkit.finetune.inputs import (
     spread,
     word_windows,
 )
-from nlpkit.finetune.tokenizers import load_tokenizer
 from tests.finetune.tiny import tiny_bert
 from tests.refusals import refuses
 from tests.strategies import repeatable

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.embed.pooling import mean_of_tokens
+from nlpkit.architectures.pooling import mean_of_tokens
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.frozen import FrozenBodyObjective
 from nlpkit.finetune.inputs import encode
@@ -18,7 +18,7 @@ from nlpkit.finetune.methods import KINDS as METHODS
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.network import ClassifierObjective, load_network
 from nlpkit.finetune.tasks import FinetuneTask, Targets
-from nlpkit.finetune.training_options import POOLED, TrainingOptions
+from nlpkit.finetune.training_options import TrainingOptions
 from tests.finetune.eight import KINDS, batch, build, one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert, tiny_sentence_model
 from tests.refusals import refuses
@@ -80,7 +80,7 @@ def test_it_is_taken_for_sentence_encoders_with_mean_pooling(base: Path, tmp_pat
         pooling_of(plain, "mean", "single")
 
 
-@pytest.mark.parametrize("name", [name for name, kind in METHODS.items() if kind.family in POOLED])
+@pytest.mark.parametrize("name", [name for name, kind in METHODS.items() if "pooling" in kind.uses])
 def test_every_method_trains_the_head_and_none_the_pooler(name: str, base: Path) -> None:
     spelled = {"prefix": "prefix(length=4)", "prompt": "prompt(length=4)"}.get(name, name)
     network = load_network(base, TASK, parse_method(spelled), seed=3, device=CPU, pooling="mean")

@@ -25,7 +25,6 @@ from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.trained import Trained
 from nlpkit.finetune.training_options import TrainingOptions
 from nlpkit.io.finetune_files import TunedConfig, load_tuned_network, save_network
-from nlpkit.io.finetuned import FORMATS
 from nlpkit.io.foreign_files import foreign_task, load_foreign
 from tests.few import few
 from tests.finetune.eight import one_thread  # noqa: F401
@@ -74,7 +73,7 @@ def fitted(base: Path, method: str, task: FinetuneTask) -> tuple[Trained, Any, T
         )  # fmt: skip
     network = found.network
     assert network is not None
-    form = FORMATS[network.method.kind.family]
+    form = network.method.kind.folder
     config = TunedConfig(form, task, method, str(base), weights_fingerprint(base), network.max_tokens, {}, "0")
     return found, text_inputs.inputs(network), config
 

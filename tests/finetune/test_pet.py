@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.insert import insert
-from nlpkit.finetune.methods import parse_method
+from nlpkit.finetune.methods import ADAPTERS, parse_method
 from nlpkit.finetune.pattern_training import (
     PatternObjective,
     ensemble_scores,
@@ -26,7 +26,6 @@ from nlpkit.finetune.pattern_training import (
 )
 from nlpkit.finetune.patterns import Patterns, Verbalizer, fill_pattern, verbalizers_of
 from nlpkit.finetune.pet import fit_patterns
-from nlpkit.finetune.pet_options import ADAPTERS
 from nlpkit.finetune.tasks import FinetuneTask, SoftTargets, Targets
 from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.train import Schedule, State, batches

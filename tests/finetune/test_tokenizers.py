@@ -12,7 +12,7 @@ import pytest
 
 from nlpkit.embed import tokens
 from nlpkit.embed.layout import read_layout
-from nlpkit.finetune.tokenizers import load_tokenizer
+from nlpkit.embed.tokenizers import load_tokenizer
 from tests.few import few
 from tests.finetune.tiny import tiny_sentence_model
 

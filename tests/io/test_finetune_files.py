@@ -36,7 +36,6 @@ from nlpkit.io.finetune_files import (
     save_network,
     write_config,
 )
-from nlpkit.io.finetuned import FORMATS
 from nlpkit.io.foreign_files import foreign_task, load_foreign
 from tests.finetune.eight import build, one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
@@ -64,7 +63,7 @@ def tuned(base: Path, method: str, task: FinetuneTask = SINGLE) -> tuple[Network
         for parameter in network.trained.values():
             parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.1)
     config = TunedConfig(
-        FORMATS[own.kind.family], task, own.spelling, str(base), weights_fingerprint(base), network.max_tokens, {}, "0"
+        own.kind.folder, task, own.spelling, str(base), weights_fingerprint(base), network.max_tokens, {}, "0"
     )
     return network, config
 

@@ -16,11 +16,11 @@ import torch
 
 from nlpkit.classify.active import select
 from nlpkit.embed.attention import attention_maps, load_attending
+from nlpkit.embed.tokenizers import load_tokenizer
 from nlpkit.errors import UsageError
 from nlpkit.finetune.answers import MISSING, NONE, span_of
 from nlpkit.finetune.architectures import describe
 from nlpkit.finetune.inputs import encode_answers, encode_words, frame_of
-from nlpkit.finetune.tokenizers import load_tokenizer
 from nlpkit.metrics.spans import span_counts, statistic
 from tests.cli.conftest import read, run_cli, write_jsonl
 from tests.cli.finetune_data import base_model, chances, refused, rows, tune

@@ -15,9 +15,10 @@ import pytest
 from scipy import sparse
 
 from nlpkit.kernels import poisson_lasso
+from nlpkit.metrics.sclop import pairwise_sclop, prune_topics
 from nlpkit.metrics.stm_scores import frex_exclusivity, semantic_coherence
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
-from nlpkit.topics.lda.prototype import choose_prototype, pairwise_sclop, prune_topics
+from nlpkit.topics.lda.prototype import choose_prototype
 from nlpkit.topics.lda.rolling import fit_rolling
 from nlpkit.topics.lda.rolling_options import RollingOptions
 from nlpkit.topics.lda.similarity import cosine, jaccard, jensen_shannon, rank_biased_overlap

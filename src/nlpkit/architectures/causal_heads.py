@@ -17,7 +17,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.models.mamba.modeling_mamba import MambaModel, MambaPreTrainedModel
 
 from nlpkit.architectures.mamba import with_scan
-from nlpkit.embed.pooling import mean_of_tokens
+from nlpkit.architectures.pooling import mean_of_tokens
 
 
 class CausalClassifier:

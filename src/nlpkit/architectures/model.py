@@ -32,10 +32,10 @@ from nlpkit.architectures.elmo import BilmLayer, CharacterCNN, LayerWeights
 from nlpkit.architectures.encoder import NORMS, SelfAttention, TransformerBlock
 from nlpkit.architectures.feedforward import WordsBefore
 from nlpkit.architectures.hymba import HymbaBlock, MetaTokens, SSMHeads
+from nlpkit.architectures.pooling import mean_of_tokens
 from nlpkit.architectures.positions import Positions
 from nlpkit.architectures.recurrent import CELLS, RecurrentBlock
 from nlpkit.architectures.s4 import S4, S4Block
-from nlpkit.embed.pooling import mean_of_tokens
 
 MODEL_TYPE = "nlpkit"
 ATTENDING = ("tokenformer", "hymba")

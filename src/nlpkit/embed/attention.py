@@ -83,7 +83,7 @@ def load_attending(folder: Path) -> tuple[Any, Any]:
     from transformers import AutoModel
 
     from nlpkit.embed.engines import quiet
-    from nlpkit.finetune.tokenizers import load_tokenizer, transformer_folder
+    from nlpkit.embed.tokenizers import load_tokenizer, transformer_folder
 
     place = transformer_folder(folder)
     with quiet():

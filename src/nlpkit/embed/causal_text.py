@@ -34,7 +34,7 @@ class CausalText:
 
         from nlpkit.architectures.model import MODEL_TYPE, register
         from nlpkit.embed.engines import quiet
-        from nlpkit.finetune.tokenizers import load_tokenizer
+        from nlpkit.embed.tokenizers import load_tokenizer
 
         register()
         self.name = name
@@ -79,7 +79,7 @@ class CausalText:
         from transformers import GenerationConfig
 
         from nlpkit.embed.engines import quiet
-        from nlpkit.finetune.network import seeded
+        from nlpkit.embed.hardware import seeded
 
         prompt = self._ids(options.prompt)
         window = self._window()

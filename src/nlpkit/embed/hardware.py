@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -92,3 +94,11 @@ def free_gpu_memory(device: str) -> None:
         torch.cuda.empty_cache()
     elif device.startswith("mps"):
         torch.mps.empty_cache()
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Let what draws from torch's own generator draw from this seed, and leave the generator as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield

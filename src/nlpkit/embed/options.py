@@ -116,7 +116,7 @@ class EncoderOptions:
 
     def static_sample(self) -> int | None:
         """Return the number of texts that a static encoder is tuned on, None where `engine` is another. Raises UsageError."""
-        from nlpkit.finetune.methods import parse_options
+        from nlpkit.named_options import parse_options
 
         if not self.engine.lower().startswith("static"):
             return None

@@ -39,12 +39,6 @@ def read_modes(config: Mapping[str, Any]) -> tuple[str, ...]:
     return modes
 
 
-def mean_of_tokens(hidden: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean (B, H) of the vectors (B, T, H) where mask is 1; it may have places more in front, of keys that have no vectors."""
-    seen = mask[:, -hidden.shape[1] :, None].to(hidden.dtype)
-    return (hidden * seen).sum(1) / seen.sum(1)
-
-
 def pool(hidden: Tensor, lengths: Tensor | None, modes: Sequence[str]) -> Tensor:
     """Pool token vectors into document vectors.
 

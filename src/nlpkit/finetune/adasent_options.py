@@ -24,8 +24,9 @@ def of_setfit(options: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if key not in _DOMAIN}
 
 
-def check_options(options: Mapping[str, Any]) -> None:
-    """Raise UsageError for options of the domain's masked words that cannot be."""
+def check_options(name: str, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for options of the domain's masked words, or of SetFit, that cannot be."""
+    setfit.check_options(name, of_setfit(options))
     if options["adapter"] not in ADAPTERS:
         raise UsageError(
             f"adasent(adapter={options['adapter']}): the adapter has to be one of {', '.join(ADAPTERS)}",

@@ -11,9 +11,11 @@ attention with C for queries, B for keys and x for values (Dao & Gu 2024, §3), 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
+from nlpkit.embed.tokenizers import declared_max_tokens
 from nlpkit.errors import UsageError
 
 Fused = Literal["", "blocks", "heads"]
@@ -83,123 +85,79 @@ class Architecture:
 
 @dataclass(frozen=True)
 class _Family:
+    """A kind of model: the name of its list of layers, and the parts of one, named inside of it; see `Architecture`."""
+
     layer_list: str
-    attention: str
-    qkv: tuple[str, str, str]
-    attention_dense: str
-    attention_out: str
-    attention_norm: str | None
-    ffn: str
-    ffn_up: str
-    ffn_down: str
-    ffn_out: str
-    ffn_norm: str | None
+    parts: Layer
     fused: Fused = ""
-    kind: Attention = "interface"
-    ffn_takes_residual: bool = True
+    attention: Attention = "interface"
+    ffn_takes_residual: bool = False
 
 
-def _bert_like(q: str, k: str, v: str, fused: Fused = "", kind: Attention = "interface") -> _Family:
-    return _Family(
-        layer_list="encoder.layer",
-        attention="attention.self",
-        qkv=(f"attention.self.{q}", f"attention.self.{k}", f"attention.self.{v}"),
-        attention_dense="attention.output.dense",
-        attention_out="attention.output.dropout",
-        attention_norm="attention.output.LayerNorm",
-        ffn="output",
-        ffn_up="intermediate.dense",
-        ffn_down="output.dense",
-        ffn_out="output.dropout",
-        ffn_norm="output.LayerNorm",
-        fused=fused,
-        kind=kind,
-    )
+def _parts(
+    attention: str,
+    qkv: tuple[str, str, str],
+    dense: str,
+    out: str,
+    norm: str | None,
+    ffn: tuple[str, str, str, str],
+    ffn_norm: str | None,
+) -> Layer:
+    """Return the names of a layer's parts. qkv: query, key, value; ffn: the module that sees x, up, down, out."""
+    return Layer("", attention, *qkv, dense, out, norm, *ffn, ffn_norm)
 
 
+def _bert_like(q: str, k: str, v: str, fused: Fused = "", attention: Attention = "interface") -> _Family:
+    qkv = (f"attention.self.{q}", f"attention.self.{k}", f"attention.self.{v}")
+    out, norm = "attention.output.dropout", "attention.output.LayerNorm"
+    parts = _parts("attention.self", qkv, "attention.output.dense", out, norm, _BERT_FFN, "output.LayerNorm")
+    return _Family("encoder.layer", parts, fused, attention, ffn_takes_residual=True)
+
+
+_BERT_FFN = ("output", "intermediate.dense", "output.dense", "output.dropout")
+_MPNET = _parts(
+    "attention.attn", ("attention.attn.q", "attention.attn.k", "attention.attn.v"), "attention.attn.o", "attention.dropout",
+    "attention.LayerNorm", _BERT_FFN, "output.LayerNorm",
+)  # fmt: skip
+_DISTILBERT = _parts(
+    "attention", ("attention.q_lin", "attention.k_lin", "attention.v_lin"), "attention.out_lin", "attention.out_lin", "sa_layer_norm",
+    ("ffn", "ffn.lin1", "ffn.lin2", "ffn.dropout"), "output_layer_norm",
+)  # fmt: skip
+_MODERNBERT = _parts(
+    "attn",
+    ("attn.Wqkv", "attn.Wqkv", "attn.Wqkv"),
+    "attn.Wo",
+    "attn.out_drop",
+    None,
+    ("mlp", "mlp.Wi", "mlp.Wo", "mlp.Wo"),
+    None,
+)
+_GPT2 = _parts(
+    "attn",
+    ("attn.c_attn", "attn.c_attn", "attn.c_attn"),
+    "attn.c_proj",
+    "attn.resid_dropout",
+    None,
+    ("mlp", "mlp.c_fc", "mlp.c_proj", "mlp.dropout"),
+    None,
+)
+_MAMBA = _parts(
+    "mixer", ("mixer.x_proj", "mixer.x_proj", "mixer.in_proj"), "mixer.out_proj", "mixer", None,
+    ("mixer", "mixer.in_proj", "mixer.out_proj", "mixer"), None,
+)  # fmt: skip
 _FAMILIES = {
     "bert": _bert_like("query", "key", "value"),
     "roberta": _bert_like("query", "key", "value"),
     "xlm-roberta": _bert_like("query", "key", "value"),
-    "distilbert": _Family(
-        layer_list="transformer.layer",
-        attention="attention",
-        qkv=("attention.q_lin", "attention.k_lin", "attention.v_lin"),
-        attention_dense="attention.out_lin",
-        attention_out="attention.out_lin",
-        attention_norm="sa_layer_norm",
-        ffn="ffn",
-        ffn_up="ffn.lin1",
-        ffn_down="ffn.lin2",
-        ffn_out="ffn.dropout",
-        ffn_norm="output_layer_norm",
-        ffn_takes_residual=False,
-    ),
-    "deberta": _bert_like("in_proj", "in_proj", "in_proj", fused="heads", kind="softmax"),
-    "deberta-v2": _bert_like("query_proj", "key_proj", "value_proj", kind="softmax"),
-    "mpnet": _Family(
-        layer_list="encoder.layer",
-        attention="attention.attn",
-        qkv=("attention.attn.q", "attention.attn.k", "attention.attn.v"),
-        attention_dense="attention.attn.o",
-        attention_out="attention.dropout",
-        attention_norm="attention.LayerNorm",
-        ffn="output",
-        ffn_up="intermediate.dense",
-        ffn_down="output.dense",
-        ffn_out="output.dropout",
-        ffn_norm="output.LayerNorm",
-        kind="softmax",
-    ),
-    "modernbert": _Family(
-        layer_list="layers",
-        attention="attn",
-        qkv=("attn.Wqkv", "attn.Wqkv", "attn.Wqkv"),
-        attention_dense="attn.Wo",
-        attention_out="attn.out_drop",
-        attention_norm=None,
-        ffn="mlp",
-        ffn_up="mlp.Wi",
-        ffn_down="mlp.Wo",
-        ffn_out="mlp.Wo",
-        ffn_norm=None,
-        fused="blocks",
-        ffn_takes_residual=False,
-    ),
+    "distilbert": _Family("transformer.layer", _DISTILBERT),
+    "deberta": _bert_like("in_proj", "in_proj", "in_proj", "heads", "softmax"),
+    "deberta-v2": _bert_like("query_proj", "key_proj", "value_proj", attention="softmax"),
+    "mpnet": _Family("encoder.layer", _MPNET, attention="softmax", ffn_takes_residual=True),
+    "modernbert": _Family("layers", _MODERNBERT, "blocks"),
+    "gpt2": _Family("h", _GPT2, "blocks"),
+    "mamba": _Family("layers", _MAMBA, attention=""),
 }
-MODEL_TYPES = tuple(_FAMILIES)  # encoders
-_FAMILIES |= {
-    "gpt2": _Family(
-        layer_list="h",
-        attention="attn",
-        qkv=("attn.c_attn", "attn.c_attn", "attn.c_attn"),
-        attention_dense="attn.c_proj",
-        attention_out="attn.resid_dropout",
-        attention_norm=None,
-        ffn="mlp",
-        ffn_up="mlp.c_fc",
-        ffn_down="mlp.c_proj",
-        ffn_out="mlp.dropout",
-        ffn_norm=None,
-        fused="blocks",
-        ffn_takes_residual=False,
-    ),
-    "mamba": _Family(
-        layer_list="layers",
-        attention="mixer",
-        qkv=("mixer.x_proj", "mixer.x_proj", "mixer.in_proj"),
-        attention_dense="mixer.out_proj",
-        attention_out="mixer",
-        attention_norm=None,
-        ffn="mixer",
-        ffn_up="mixer.in_proj",
-        ffn_down="mixer.out_proj",
-        ffn_out="mixer",
-        ffn_norm=None,
-        kind="",
-        ffn_takes_residual=False,
-    ),
-}
+MODEL_TYPES = tuple(_FAMILIES)[:-2]  # encoders
 LAYERED = tuple(_FAMILIES)  # kinds whose layers are known
 _SHIFTED = {  # places are counted from behind those of padding
     "roberta", "xlm-roberta", "mpnet", "camembert", "data2vec-text", "esm", "ibert", "lilt", "longformer", "luke", "markuplm",
@@ -224,7 +182,8 @@ def describe(model: Any) -> Architecture:
     encoder = _encoder(model)
     body = model.get_submodule(encoder.rstrip(".")) if encoder else model
     count = len(body.get_submodule(family.layer_list))
-    layers = tuple(_layer(f"{encoder}{family.layer_list}.{index}", family) for index in range(count))
+    layers = tuple(_layer(f"{encoder}{family.layer_list}.{index}", family.parts) for index in range(count))
+    parts = family.parts
     head = head_parameters(model)
     return Architecture(
         model_type=model_type,
@@ -235,10 +194,14 @@ def describe(model: Any) -> Architecture:
         head=head,
         head_modules=_head_modules(head, encoder),
         fused=family.fused,
-        attention=family.kind,
+        attention=family.attention,
         ffn_takes_residual=family.ffn_takes_residual,
         targets=dict(
-            zip(PARTS, (*family.qkv, family.attention_dense, family.ffn_up, family.ffn_down), strict=True),
+            zip(
+                PARTS,
+                (parts.query, parts.key, parts.value, parts.attention_dense, parts.ffn_up, parts.ffn_down),
+                strict=True,
+            )
         ),
         layer_list=family.layer_list,
     )
@@ -259,24 +222,10 @@ def without_head(architecture: Architecture) -> Architecture:
     return replace(architecture, head=(), head_modules=())
 
 
-def _layer(name: str, family: _Family) -> Layer:
-    q, k, v = family.qkv
-    norms = [None if norm is None else f"{name}.{norm}" for norm in (family.attention_norm, family.ffn_norm)]
-    return Layer(
-        whole=name,
-        attention=f"{name}.{family.attention}",
-        query=f"{name}.{q}",
-        key=f"{name}.{k}",
-        value=f"{name}.{v}",
-        attention_dense=f"{name}.{family.attention_dense}",
-        attention_out=f"{name}.{family.attention_out}",
-        attention_norm=norms[0],
-        ffn=f"{name}.{family.ffn}",
-        ffn_up=f"{name}.{family.ffn_up}",
-        ffn_down=f"{name}.{family.ffn_down}",
-        ffn_out=f"{name}.{family.ffn_out}",
-        ffn_norm=norms[1],
-    )
+def _layer(name: str, parts: Layer) -> Layer:
+    """Return the parts of a layer with the name of the layer before each."""
+    inside = {part: None if inner is None else f"{name}.{inner}" for part, inner in asdict(parts).items()}
+    return Layer(**{**inside, "whole": name})  # type: ignore[arg-type]
 
 
 def head_parameters(model: Any) -> tuple[str, ...]:
@@ -310,3 +259,34 @@ def _head_modules(names: tuple[str, ...], encoder: str) -> tuple[str, ...]:
         for name in names
     ]
     return tuple(dict.fromkeys(modules))
+
+
+def check_padding(model: Any, tokenizer: Any) -> None:
+    """Raise UsageError for a model of another kind than MODEL_TYPES whose texts are not padded at their end, as is done here.
+
+    A causal classifier finds the end of a text by the attention mask, so its texts can be padded with any token: where the tokenizer
+    has none for it, with the one that ends a text, which tokenizer and config.json then say.
+    """
+    from nlpkit.architectures.causal_heads import is_causal_classifier
+
+    kind = model.config.model_type
+    if is_causal_classifier(model):
+        if tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:
+            tokenizer.pad_token = tokenizer.eos_token
+        if tokenizer.pad_token_id is not None:
+            tokenizer.padding_side, model.config.pad_token_id = "right", tokenizer.pad_token_id
+    if kind not in MODEL_TYPES and (tokenizer.pad_token_id is None or tokenizer.padding_side != "right"):
+        raise UsageError(
+            f"the base is of type '{kind}', which cannot read texts padded at the end; choose another `base`",
+            parameter="base",
+        )
+
+
+def window_of(folder: Path, model: Any, wanted: int | None) -> int:
+    """Return the tokens of a text the network sees. Raises UsageError when it cannot see as many."""
+    positions = positions_of(model.config)
+    if wanted is not None:
+        if wanted > positions:
+            raise UsageError(f"`max_tokens={wanted}`: this model takes up to {positions} tokens of a text")
+        return wanted
+    return min(declared_max_tokens(folder, usual=512), positions)

@@ -27,16 +27,17 @@ from torch.nn import functional
 
 from nlpkit.embed.encoder import encodable
 from nlpkit.embed.engines import quiet
+from nlpkit.embed.hardware import seeded
+from nlpkit.embed.tokenizers import load_tokenizer
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
 from nlpkit.finetune.architectures import positions_of
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Inputs, frame_of
-from nlpkit.finetune.methods import Method, Value
-from nlpkit.finetune.network import seeded
+from nlpkit.finetune.methods import Method
 from nlpkit.finetune.objective import EveryParameter
 from nlpkit.finetune.peft_methods import DEFAULTS
-from nlpkit.finetune.tokenizers import load_tokenizer
 from nlpkit.finetune.weights import load_whole
+from nlpkit.named_options import Value
 from nlpkit.types import FloatArray, LongArray
 
 METHODS = ("full", "lora")

@@ -13,7 +13,6 @@ from torch import Tensor
 from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.finetune.embedder import Embedder, EmbedderTexts, cut_of, embed_all
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.methods import Value
 from nlpkit.finetune.sentence_losses import (
     cosine_loss,
     mnrl_loss,
@@ -23,6 +22,7 @@ from nlpkit.finetune.sentence_losses import (
     triplet_loss,
 )
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, train
+from nlpkit.named_options import Value
 from nlpkit.types import Float32Array, IntArray, LongArray
 
 EncoderName = Literal["sbert-softmax", "triplet", "mnrl", "cosine"]

@@ -22,6 +22,8 @@ _START = 8.0  # seconds until libraries are loaded
 _LIBRARIES = 600  # MB
 _TOKENS_OF_A_CHARACTER = 1.35 / 6
 _WINDOW = 256
+# What a method trains → share of the parameters that are trained, and passes of a text, as in `Load`; 0: one for each document
+COSTS = {"all": (1.0, 3.0), "some": (0.01, 2.0), "head": (0.01, 0.0)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +105,15 @@ def _load(
     method: Method, size: int | None, trainings: int, n: int, tested: int, dataset: FinetuneDataset, training: TrainingOptions
 ) -> Load:  # fmt: skip
     schedule = training.schedule(method, n, len(dataset.labels.names))
-    setfit, head = method.kind.family == "setfit", method.name == "head"
     texts, steps = min(schedule.batch, n), schedule.steps(n)
-    if setfit:
+    if method.kind.family == "setfit":
         R, most = int(method.options["R"]), int(method.options["max_pairs"])
         pairs = min(2 * R * n, most or 2 * R * n)
         epochs = training.epochs or int(method.options["epochs"])
         texts, steps = min(2 * schedule.batch, n), replace(schedule, epochs=epochs).steps(pairs)
-    whole = setfit or method.name == "full"
-    passes = 3.0 if whole else n / (steps * texts) if head else 2.0  # of a head the body is run once
+    share, passes = COSTS[method.kind.trains]
+    passes = passes or n / (steps * texts)
     shown = "" if size is None else str(size)
-    share = 1.0 if whole else 0.01
     return Load(method.spelling, shown, trainings, n, steps, texts, tested, share, passes, by_total=dataset.by_total)
 
 
@@ -121,23 +121,12 @@ def _domain_load(
     method: Method, size: int | None, trainings: int, n: int, dataset: FinetuneDataset, training: TrainingOptions
 ) -> Load:
     """Return the training of AdaSent on masked words, a new head's included."""
-    batch, adapted = int(method.options["mlm_batch"]), method.options["adapter"] != "full"
+    batch = int(method.options["mlm_batch"])
     steps = int(method.options["mlm_epochs"]) * math.ceil(n / batch)
     steps = min(steps, training.max_steps or steps) + int(method.options["mlm_head_steps"])
-    share, passes = (0.01, 2.0) if adapted else (1.0, 3.0)
-    shown = "" if size is None else str(size)
-    return Load(
-        f"domain of {method.spelling}",
-        shown,
-        trainings,
-        n,
-        steps,
-        min(batch, n),
-        0,
-        share,
-        passes,
-        by_total=dataset.by_total,
-    )
+    costs = COSTS["all" if method.options["adapter"] == "full" else "some"]
+    name, shown = f"domain of {method.spelling}", "" if size is None else str(size)
+    return Load(name, shown, trainings, n, steps, min(batch, n), 0, *costs, by_total=dataset.by_total)
 
 
 def _pattern_loads(
@@ -145,35 +134,21 @@ def _pattern_loads(
     patterns: int, unlabelled: int,
 ) -> list[Load]:  # fmt: skip
     """Return the trainings of all patterns, in each generation, and of the classifier that learns from them."""
-    shown, adapted = "" if shots is None else str(shots), method.name == "petapter"
-    left = 0 if adapted else unlabelled
+    shown = "" if shots is None else str(shots)
+    left = unlabelled if "unlabelled" in method.kind.uses else 0
     growth, generations = int(method.options.get("growth", 1)), int(method.options.get("generations", 1))
     beside = 1 + int(method.options["partners"]) if left and method.options["alpha"] else 1
     loads = []
     for generation in range(generations):
         size = min(n * growth**generation, n + left)
         schedule = training.schedule(method, size)
-        texts, trained = beside * min(schedule.batch, size), 0.01 if adapted else 1.0
-        loads.append(Load(
-            method.spelling, shown, trainings * patterns, size, schedule.steps(size), texts, tested + left, trained,
-            2.0 if adapted else 3.0,
-        ))  # fmt: skip
+        texts, costs = beside * min(schedule.batch, size), COSTS[method.kind.trains]
+        steps = schedule.steps(size)
+        loads.append(Load(method.spelling, shown, trainings * patterns, size, steps, texts, tested + left, *costs))
     if left:
-        schedule = training.schedule(method, left)
-        texts = min(schedule.batch, left)
-        loads.append(
-            Load(
-                f"classifier of {method.spelling}",
-                shown,
-                trainings,
-                left,
-                schedule.steps(left),
-                texts,
-                tested,
-                1.0,
-                3.0,
-            )
-        )
+        name, schedule = f"classifier of {method.spelling}", training.schedule(method, left)
+        texts, steps = min(schedule.batch, left), schedule.steps(left)
+        loads.append(Load(name, shown, trainings, left, steps, texts, tested, *COSTS["all"]))
     return loads
 
 
@@ -184,9 +159,8 @@ def loads_of_encoder(
     if name == "static":  # each text is embedded once
         return [Load(name, "", 1, n, n, 1, n_test, 0.0, 1.0)]
     texts = columns * min(schedule.batch, n)
-    loads = [
-        Load(name, "", 1, n, schedule.steps(n), texts, n_test, *((0.01, 2.0) if adapted else (1.0, 3.0)), 2.0 * columns)
-    ]
+    costs = COSTS["some" if adapted else "all"]
+    loads = [Load(name, "", 1, n, schedule.steps(n), texts, n_test, *costs, 2.0 * columns)]
     if head_steps:  # fewer for a model that has such a head
         loads.append(Load(f"head of {name}", "", 1, n, head_steps, texts, 0, 0.5, 1.0))
     return loads

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from nlpkit.embed.pooling import mean_of_tokens
+from nlpkit.architectures.pooling import mean_of_tokens
 from nlpkit.finetune.architectures import MODEL_TYPES
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Inputs
@@ -108,7 +108,7 @@ def objective_of(
     Of kinds of models that are not in the table of architectures it is not known which states the head reads: their bodies are run.
     """
     if (
-        network.method.name == "head"
+        network.method.kind.trains == "head"
         and network.task.kind != "answer"
         and network.model.config.model_type in MODEL_TYPES
     ):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -15,7 +15,8 @@ from nlpkit.embed.encoder import encodable
 from nlpkit.errors import UsageError
 from nlpkit.types import IntArray, LongArray
 
-_CHUNK = 1024
+TEXTS_AT_ONCE = 1024  # that a tokenizer reads in one call, on all threads
+NO_MARK = -1  # of a token that is no own word of its window, or not of its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,37 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """One example, as it is laid out.
+
+    first, second: token ids without special ones; second is None where an example is one text.
+    tokens: before the cut; cut: how many of them it took.
+
+    Of a window also: document: the text it is of. marks: of each token (T,) the own word, or (T, 2) its characters.
+    n_words: own words, also those without a token.
+    """
+
+    first: list[int]
+    second: list[int] | None
+    tokens: int
+    cut: int
+    document: int = 0
+    marks: IntArray | None = None
+    n_words: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Inputs:
     """Token ids of n examples, end to end.
 
     flat, types: (Σ lengths,) int32; types is None where the network has none
     starts (n + 1,), lengths (n,) int64: special tokens included
-    counts, cut (n,) int64: tokens before the cut, without special ones, and how many of them the cut took
-    words: of each example the own word (index) of every token, -1 for others; None where examples are not words; see `encode_words`
+    counts, cut (n,) int64: tokens of each before the cut, without special ones, and how many of them it took
+
+    Examples that are windows of texts have the following, others None.
+
+    documents (n,): the text of each. words: the own word of every token, NO_MARK for others; n_words (n,): how many own words each has
+    offsets: characters (T, 2) of every token of the text, NO_MARK for others
     """
 
     flat: IntArray
@@ -52,11 +77,9 @@ class Inputs:
     cut: LongArray
     frame: Frame
     words: tuple[IntArray, ...] | None = None
-    n_words: LongArray | None = None  # (n,) own words of each example, also those without a token
-    documents: LongArray | None = None  # (n,) of windows: the document that each is of
-    offsets: tuple[IntArray, ...] | None = (
-        None  # of windows: characters (T, 2) of each token of the text, -1 for all others
-    )
+    n_words: LongArray | None = None
+    documents: LongArray | None = None
+    offsets: tuple[IntArray, ...] | None = None
 
     def batch(self, rows: LongArray, device: torch.device) -> dict[str, Tensor]:
         """Return what the network takes for some rows (B,), each padded to the longest of them (T): int64 (B, T)."""
@@ -100,21 +123,19 @@ def encode(
 
     Of a pair the longer text is cut until both fit.
     """
-    others: Iterable[list[int]] = ([] for _ in texts) if seconds is None else _ids(tokenizer, seconds)
     room = max_tokens - frame.single - (len(frame.between) if seconds is not None else 0)
     _check_room(room, max_tokens)
+    if seconds is None:
+        return lay_out((Row(a[:room], None, len(a), max(0, len(a) - room)) for a in _ids(tokenizer, texts)), frame)
+    pairs = zip(_ids(tokenizer, texts), _ids(tokenizer, seconds), strict=True)
+    return lay_out((cut_pair(a, b, room) for a, b in pairs), frame)
 
-    def rows() -> Iterator[tuple[list[int], list[int] | None, int, int]]:
-        for a, b in zip(_ids(tokenizer, texts), others, strict=True):
-            keep_a, keep_b = share_room(len(a), len(b), room)
-            yield (
-                a[:keep_a],
-                (None if seconds is None else b[:keep_b]),
-                len(a) + len(b),
-                len(a) + len(b) - keep_a - keep_b,
-            )
 
-    return lay_out(rows(), frame)
+def cut_pair(a: list[int], b: list[int], room: int) -> Row:
+    """Return a pair of texts of which at most `room` tokens are kept."""
+    keep_a, keep_b = share_room(len(a), len(b), room)
+    tokens = len(a) + len(b)
+    return Row(a[:keep_a], b[:keep_b], tokens, tokens - keep_a - keep_b)
 
 
 def encode_context(
@@ -125,21 +146,18 @@ def encode_context(
     The target is cut last: what it leaves goes to both sides alike, of which the text nearest to the target is kept. Of networks
     with types, the context has the second.
     """
-    gaps = 2 * len(frame.between)
-    room = max_tokens - frame.single - gaps
+    room = max_tokens - frame.single - 2 * len(frame.between)
     _check_room(room, max_tokens)
+    parts = zip(_ids(tokenizer, texts), _ids(tokenizer, before), _ids(tokenizer, after), strict=True)
+    return lay_out((_cut_context(*part, room, frame.between) for part in parts), frame)
 
-    def rows() -> Iterator[tuple[list[int], list[int] | None, int, int]]:
-        for target, left, right in zip(
-            _ids(tokenizer, texts), _ids(tokenizer, before), _ids(tokenizer, after), strict=True
-        ):
-            keep = min(len(target), room)
-            keep_l, keep_r = share_room(len(left), len(right), room - keep)
-            context = [*left[len(left) - keep_l :], *frame.between, *right[:keep_r]]
-            n = len(target) + len(left) + len(right)
-            yield target[:keep], context, n, n - keep - keep_l - keep_r
 
-    return lay_out(rows(), frame)
+def _cut_context(target: list[int], left: list[int], right: list[int], room: int, between: Sequence[int]) -> Row:
+    keep = min(len(target), room)
+    keep_left, keep_right = share_room(len(left), len(right), room - keep)
+    context = [*left[len(left) - keep_left :], *between, *right[:keep_right]]
+    tokens = len(target) + len(left) + len(right)
+    return Row(target[:keep], context, tokens, tokens - keep - keep_left - keep_right)
 
 
 def encode_words(
@@ -147,40 +165,28 @@ def encode_words(
 ) -> Inputs:
     """Return texts that are lists of words as inputs: as many windows of a text as it takes, each of which has words of its own.
 
-    `words` gives for each token of a window the number of its word among the window's own, -1 where the word is another window's;
+    `words` gives for each token of a window the number of its word among the window's own, NO_MARK where the word is another window's;
     `n_words` how many these are. The words of a text are those of its windows, in their order. Words that the tokenizer makes
     nothing of have no token.
 
     Args:
         overlap: tokens that two windows in a row have in common, at most half a window. The first half of these is the earlier one's.
     """
-    backend = tokenizer.backend_tokenizer
     room = max_tokens - frame.single
     _check_room(room, max_tokens)
-    words: list[IntArray] = []
-    documents: list[int] = []
-    counts: list[int] = []
-
-    def rows() -> Iterator[tuple[list[int], list[int] | None, int, int]]:
-        d = 0
-        for start in range(0, len(texts), _CHUNK):
-            chunk = [[encodable(word) for word in text] for text in texts[start : start + _CHUNK]]
-            for encoding in backend.encode_batch(chunk, is_pretokenized=True, add_special_tokens=False):
-                of_token = np.array([-1 if w is None else w for w in encoding.word_ids], np.int32)
-                for at, first, end in word_windows(of_token, len(texts[d]), room, overlap):
-                    inside = of_token[at : at + room]
-                    numbers = np.where((inside >= first) & (inside < end), inside - first, -1)
-                    edges = np.full(len(frame.before), -1, np.int32), np.full(len(frame.after), -1, np.int32)
-                    words.append(np.concatenate([edges[0], numbers, edges[1]]).astype(np.int32))
-                    documents.append(d)
-                    counts.append(end - first)
-                    yield encoding.ids[at : at + room], None, len(inside), 0
-                d += 1
-
-    inputs = lay_out(rows(), frame)
-    return replace(
-        inputs, words=tuple(words), n_words=np.array(counts, np.int64), documents=np.array(documents, np.int64)
+    encodings = _encodings(tokenizer, texts, words=True)
+    rows = (
+        row for d, encoding in enumerate(encodings) for row in _rows_of_words(encoding, len(texts[d]), d, room, overlap)
     )
+    return lay_out(rows, frame, "words")
+
+
+def _rows_of_words(encoding: Any, n_words: int, document: int, room: int, overlap: int) -> Iterator[Row]:
+    words = np.array([NO_MARK if word is None else word for word in encoding.word_ids], np.int32)
+    for start, first, end in word_windows(words, n_words, room, overlap):
+        inside = words[start : start + room]
+        marks = np.where((inside >= first) & (inside < end), inside - first, NO_MARK)
+        yield Row(encoding.ids[start : start + room], None, len(inside), 0, document, marks, end - first)
 
 
 def word_windows(words: IntArray, n_words: int, room: int, overlap: int) -> list[tuple[int, int, int]]:
@@ -221,34 +227,24 @@ def encode_answers(
     """
     room = max_tokens - frame.single - len(frame.between)
     _check_room(room - 1, max_tokens)
-    documents: list[int] = []
-    offsets: list[IntArray] = []
-    edges = len(frame.before), len(frame.after)
+    encoded = zip(_ids(tokenizer, questions), _encodings(tokenizer, texts), strict=True)
+    rows = (
+        row
+        for d, (question, encoding) in enumerate(encoded)
+        for row in _rows_of_answers(question, encoding, d, room, overlap)
+    )
+    return lay_out(rows, frame, "offsets")
 
-    def rows() -> Iterator[tuple[list[int], list[int] | None, int, int]]:
-        d = 0
-        for start in range(0, len(texts), _CHUNK):
-            chunk = [encodable(text) for text in texts[start : start + _CHUNK]]
-            question_ids = _ids(tokenizer, questions[start : start + _CHUNK])
-            for question, encoding in zip(
-                question_ids, tokenizer.backend_tokenizer.encode_batch(chunk, add_special_tokens=False), strict=True
-            ):
-                kept = question[: room // 2]
-                width = room - len(kept)
-                step = width - min(overlap, width // 2)
-                for at in range(0, max(1, len(encoding.ids) - width + step), step):
-                    part = slice(at, at + width)
-                    before = edges[0] + len(kept) + len(frame.between)
-                    of_window = np.array(encoding.offsets[part], np.int32).reshape(-1, 2)
-                    around = np.full((before, 2), -1, np.int32), np.full((edges[1], 2), -1, np.int32)
-                    offsets.append(np.concatenate([around[0], of_window, around[1]]))
-                    documents.append(d)
-                    cut = len(question) - len(kept) if not at else 0
-                    yield kept, encoding.ids[part], len(question) + len(of_window), cut
-                d += 1
 
-    inputs = lay_out(rows(), frame)
-    return replace(inputs, documents=np.array(documents, np.int64), offsets=tuple(offsets))
+def _rows_of_answers(question: list[int], encoding: Any, document: int, room: int, overlap: int) -> Iterator[Row]:
+    kept = question[: room // 2]
+    width = room - len(kept)
+    step = width - min(overlap, width // 2)
+    for start in range(0, max(1, len(encoding.ids) - width + step), step):
+        window = slice(start, start + width)
+        marks = np.array(encoding.offsets[window], np.int32).reshape(-1, 2)
+        cut = 0 if start else len(question) - len(kept)
+        yield Row(kept, encoding.ids[window], len(question) + len(marks), cut, document, marks)
 
 
 def first_tokens(words: IntArray) -> LongArray:
@@ -293,31 +289,47 @@ def share_room(a: int, b: int, room: int) -> tuple[int, int]:
 
 def _ids(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[int]]:
     backend = tokenizer.backend_tokenizer
-    for start in range(0, len(texts), _CHUNK):
-        chunk = [encodable(text) for text in texts[start : start + _CHUNK]]
+    for start in range(0, len(texts), TEXTS_AT_ONCE):
+        chunk = [encodable(text) for text in texts[start : start + TEXTS_AT_ONCE]]
         for encoding in backend.encode_batch_fast(chunk, add_special_tokens=False):
             yield encoding.ids
 
 
-def lay_out(rows: Iterable[tuple[list[int], list[int] | None, int, int]], frame: Frame) -> Inputs:
-    """Return texts and pairs as inputs, from the ids of each, how many tokens there were, and how many of them the cut took."""
+def _encodings(tokenizer: Any, texts: Sequence[Any], *, words: bool = False) -> Iterator[Any]:
+    """Yield texts, or lists of words, as `tokenizers` encodes them: with the word and the characters of each token."""
+    for start in range(0, len(texts), TEXTS_AT_ONCE):
+        chunk = texts[start : start + TEXTS_AT_ONCE]
+        plain = [[encodable(word) for word in text] if words else encodable(text) for text in chunk]
+        yield from tokenizer.backend_tokenizer.encode_batch(plain, is_pretokenized=words, add_special_tokens=False)
+
+
+def lay_out(rows: Iterable[Row], frame: Frame, marked: Literal["words", "offsets"] | None = None) -> Inputs:
+    """Return examples as inputs. marked: what the marks of windows are; None: examples are no windows."""
     flat, types = array("i"), array("i")
-    lengths, counts, cuts = [], [], []
-    for first, second, count, cut in rows:
-        whole = [*frame.before, *first]
-        if second is not None:
-            whole += frame.between
-        n_first = len(whole)
-        whole += [*(second or []), *frame.after]
-        if not whole:  # a text without a token, of a tokenizer without special ones
-            whole, n_first = [frame.pad], 1
-        if second is None:
-            n_first = len(whole)
-        flat.extend(whole)
-        types.extend([0] * n_first + [1] * (len(whole) - n_first))
-        lengths.append(len(whole))
-        counts.append(count)
-        cuts.append(cut)
+    lengths, counts, cuts, documents, n_words = [], [], [], [], []
+    marks: list[IntArray] = []
+    for row in rows:
+        ids = [*frame.before, *row.first]
+        if row.second is not None:
+            ids += frame.between
+        n_first = len(ids)
+        ids += [*(row.second or []), *frame.after]
+        if row.marks is not None:
+            start = len(frame.before) if row.second is None else n_first
+            around = np.full((len(ids), *row.marks.shape[1:]), NO_MARK, np.int32)
+            around[start : start + len(row.marks)] = row.marks
+            marks.append(around)
+        if not ids:  # a text without a token, of a tokenizer without special ones
+            ids, n_first = [frame.pad], 1
+        if row.second is None:
+            n_first = len(ids)
+        flat.extend(ids)
+        types.extend([0] * n_first + [1] * (len(ids) - n_first))
+        lengths.append(len(ids))
+        counts.append(row.tokens)
+        cuts.append(row.cut)
+        documents.append(row.document)
+        n_words.append(row.n_words)
     sizes = np.array(lengths, np.int64)
     return Inputs(
         np.frombuffer(flat, np.intc) if flat else np.zeros(0, np.int32),
@@ -327,4 +339,8 @@ def lay_out(rows: Iterable[tuple[list[int], list[int] | None, int, int]], frame:
         np.array(counts, np.int64),
         np.array(cuts, np.int64),
         frame,
+        words=tuple(marks) if marked == "words" else None,
+        n_words=np.array(n_words, np.int64) if marked == "words" else None,
+        documents=np.array(documents, np.int64) if marked else None,
+        offsets=tuple(marks) if marked == "offsets" else None,
     )

@@ -12,12 +12,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nlpkit.architectures.pooling import mean_of_tokens
 from nlpkit.embed.layout import read_json
-from nlpkit.embed.pooling import mean_of_tokens, read_modes
+from nlpkit.embed.pooling import read_modes
+from nlpkit.embed.tokenizers import transformer_folder
 from nlpkit.errors import MissingError, UsageError, unknown_value
 from nlpkit.finetune.architectures import MODEL_TYPES
 from nlpkit.finetune.tasks import TaskKind
-from nlpkit.finetune.tokenizers import transformer_folder
 
 POOLINGS = ("auto", "mean", "transformers")
 

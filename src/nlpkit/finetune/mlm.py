@@ -20,7 +20,9 @@ from torch.nn import functional
 
 from nlpkit.embed.encoder import encodable
 from nlpkit.embed.engines import quiet
+from nlpkit.embed.hardware import seeded
 from nlpkit.embed.models import weight_files
+from nlpkit.embed.tokenizers import declared_max_tokens, load_tokenizer, transformer_folder
 from nlpkit.embed.tokens import iterate_ids
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
 from nlpkit.finetune.architectures import positions_of
@@ -28,14 +30,11 @@ from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, Inputs, frame_of
 from nlpkit.finetune.masking import NO_TARGET, mask_tokens
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.network import seeded
 from nlpkit.finetune.peft_methods import apply_peft
-from nlpkit.finetune.tokenizers import declared_max_tokens, load_tokenizer, transformer_folder
 from nlpkit.finetune.word_head import WordHead
 from nlpkit.types import LongArray
 
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta", "distilbert", "deberta", "deberta-v2", "mpnet", "modernbert")
-MERGED = ("lora", "dora", "ia3")  # methods whose updates can be added to the weights of an encoder
 USUAL_TOKENS = 256  # of a window, where the folder of the model does not say
 _MASKS, _DEV_MASKS = 17, 19  # so that no two draws of one seed are the same
 
@@ -146,7 +145,7 @@ def load_mlm(
     Args:
         path: a folder of transformers or sentence-transformers, checked by `find_model`.
         seed: of the weights transformers makes up. max_tokens: of a window, special ones included; None: as the folder says.
-            method: one of MERGED, whose updates of a frozen body are trained, with the head; None: all is trained.
+            method: one of `methods.MERGED`, whose updates of a frozen body are trained, with the head; None: all is trained.
 
     Raises:
         MissingError: files that do not make a model. UsageError: a kind of model that has no such head, a tokenizer without a mask,
@@ -197,7 +196,7 @@ def load_mlm(
     window = _window(path, model.config, max_tokens)
     mask_id, frame = int(tokenizer.mask_token_id), frame_of(tokenizer, typed=False)
     adapted = None
-    if method is not None and method.name in MERGED:
+    if method is not None and method.kind.merges:
         adapted = apply_peft(getattr(model, model.base_model_prefix), method.name, method.options, seed=seed)
         trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
     model.to(device).eval()

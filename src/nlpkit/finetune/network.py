@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from nlpkit.embed.hardware import seeded
+from nlpkit.embed.tokenizers import load_tokenizer, transformer_folder
 from nlpkit.errors import UsageError
 from nlpkit.finetune.answers import answer_outputs
-from nlpkit.finetune.architectures import head_parameters, positions_of
+from nlpkit.finetune.architectures import check_padding, head_parameters, positions_of, window_of
 from nlpkit.finetune.crf import LinearChainCRF, bio_bars
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.first_token import read_first_token
@@ -25,7 +26,6 @@ from nlpkit.finetune.methods import Method
 from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.quantized import quantize
 from nlpkit.finetune.tasks import FinetuneTask, SoftTargets, Targets
-from nlpkit.finetune.tokenizers import check_padding, load_tokenizer, transformer_folder, window_of
 from nlpkit.metrics.spans import are_bio
 from nlpkit.types import FloatArray, LongArray
 
@@ -61,7 +61,7 @@ class Network:
     def mode(self, train: bool) -> None:
         """Put the network into training, or out of it; of `head` the body stays out of it."""
         self.model.train(train)
-        if train and self.method.name == "head":
+        if train and self.method.kind.trains == "head":
             self.model.eval()
             for name, module in self.model.named_modules():
                 if any(p in self.heads for p in (f"{name}.weight", f"{name}.bias")):
@@ -338,14 +338,6 @@ def _sparse_embeddings(model: Any) -> None:
     words = model.get_input_embeddings()
     if isinstance(words, torch.nn.Embedding) and words.num_embeddings >= _SPARSE_ROWS:
         words.sparse = True
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Let what draws from torch's own generator draw from this seed, and leave the generator as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)
-        yield
 
 
 def output_layer(model: torch.nn.Module, n_outputs: int) -> Any:

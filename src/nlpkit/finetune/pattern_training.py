@@ -13,7 +13,7 @@ from scipy.special import softmax
 from torch import Tensor, nn
 
 from nlpkit.errors import UsageError
-from nlpkit.finetune.methods import Method
+from nlpkit.finetune.methods import KINDS, Method
 from nlpkit.finetune.mlm import MlmNetwork, MlmObjective, load_mlm
 from nlpkit.finetune.patterns import Gaps, Verbalizer, gap_logits
 from nlpkit.finetune.pet_options import adapter_options
@@ -88,7 +88,7 @@ def load_pattern_network(
     if method.name != "petapter":
         return PatternNetwork(mlm, mlm.trained)
     options, name = adapter_options(method.options), str(method.options["adapter"])
-    if name in ("lora", "dora", "ia3"):
+    if KINDS[name].family == "peft":
         from nlpkit.finetune.peft_methods import apply_peft
 
         adapters = apply_peft(mlm.model, name, options, seed=seed, head=False).to(device)

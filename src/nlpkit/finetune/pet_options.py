@@ -21,9 +21,6 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 WEIGHTS = ("accuracy", "uniform")
 # of petapter: learned with the adapters from new weights, as published, or from those of the base; or the base's own, not learned
 HEADS = ("new", "base", "frozen")
-ADAPTERS = (
-    "lora", "dora", "ia3", "pfeiffer", "houlsby", "parallel", "compacter", "compacter++", "mam", "unipelt",
-)  # fmt: skip
 
 
 def adapter_options(options: Mapping[str, Any]) -> dict[str, Any]:

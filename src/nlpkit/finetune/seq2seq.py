@@ -23,15 +23,15 @@ import torch
 from torch import Tensor
 
 from nlpkit.embed.engines import quiet
+from nlpkit.embed.hardware import seeded
+from nlpkit.embed.tokenizers import load_tokenizer
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.architectures import positions_of
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, frame_of
-from nlpkit.finetune.network import seeded
 from nlpkit.finetune.objective import EveryParameter
 from nlpkit.finetune.patterns import MASK, Gaps, Patterns, fill_pattern
 from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.tokenizers import load_tokenizer
 from nlpkit.finetune.weights import load_whole
 from nlpkit.types import FloatArray, LongArray
 

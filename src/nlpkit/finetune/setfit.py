@@ -220,7 +220,7 @@ def train_setfit(
         UsageError: an option that cannot be. InputError: no two documents that differ in their labels.
     """
     values = {**DEFAULTS["setfit"], **options}
-    check_options(values)
+    check_options("setfit", values)
     rows = np.asarray(rows, np.int64)
     read, unit = _distinct(embedder, [texts[row] for row in rows.tolist()])
     sampler = PairSampler(labels, rows, R=int(values["R"]), most=int(values["max_pairs"]) or None, seed=seed)
@@ -259,7 +259,7 @@ def _distinct(embedder: Embedder, texts: Sequence[str]) -> tuple[EmbedderTexts, 
     return embedder.read(list(number)), unit
 
 
-def check_options(values: Mapping[str, Any]) -> None:
+def check_options(_name: str, values: Mapping[str, Any]) -> None:
     """Raise UsageError when all options together are not such as `train_setfit` takes."""
     unknown = next((name for name in values if name not in DEFAULTS["setfit"]), None)
     if unknown is not None:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from nlpkit.embed.hardware import seeded
+from nlpkit.embed.tokenizers import declared_max_tokens, load_tokenizer, transformer_folder
 from nlpkit.errors import UsageError
 from nlpkit.finetune.architectures import positions_of
 from nlpkit.finetune.engine import Engine, autocast_if_supported
 from nlpkit.finetune.inputs import Frame, Inputs, encode, frame_of
-from nlpkit.finetune.network import seeded
-from nlpkit.finetune.tokenizers import declared_max_tokens, load_tokenizer, transformer_folder
 from nlpkit.finetune.weights import load_whole
 from nlpkit.metrics.bertscore import greedy_scores, inverse_frequencies
 from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray

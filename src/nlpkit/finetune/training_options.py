@@ -23,7 +23,6 @@ LEAST_STEPS, MOST_EPOCHS, EPOCHS, BATCH_SIZE, WARMUP, WEIGHT_DECAY = 200, 50, 3,
 TFEW_STEPS, TFEW_BATCH, TFEW_WARMUP = 1000, 8, 0.06
 MANY_CLASSES_RATE = 2e-3  # of the head
 MEAN_RATE, MEAN_MANY_CLASSES_RATE = 2e-3, 5e-3  # of a head on the mean of the tokens, a single layer
-POOLED = ("full", "head", "peft", "adapter")  # families of methods whose networks have a new head
 
 
 @options
@@ -141,7 +140,7 @@ class TrainingOptions(ScheduleOptions):
         setfit = kind.family == "setfit"
         steps = max(1, math.ceil(n / batch))
         head_rate = kind.head_rate
-        if kind.family in POOLED and not (method.name == "head" and self.lr is not None):  # which is its rate
+        if "pooling" in kind.uses and not (kind.trains == "head" and self.lr is not None):  # which is its rate
             if self.pooling == "mean":
                 head_rate = MEAN_MANY_CLASSES_RATE if classes > batch else max(MEAN_RATE, head_rate or kind.rate)
             elif classes > batch:

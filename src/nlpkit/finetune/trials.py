@@ -314,11 +314,7 @@ def _facts(config: TrialConfig, dataset: FinetuneDataset, trained: Trained, n_tr
         "documents_cut": trained.cut[0],
         "tokens_unseen": round(trained.cut[1], 6),
         **({"setfit": dict(trained.model.counts)} if trained.model is not None else {}),
-        **(
-            {"tfew" if config.method.name == "tfew" else "pet": dict(trained.patterns)}
-            if trained.patterns is not None
-            else {}
-        ),
+        **({config.method.kind.family: dict(trained.patterns)} if trained.patterns is not None else {}),
         **({"domain": dict(trained.domain)} if trained.domain is not None else {}),
         **({"layer_weights": of_layers} if of_layers is not None else {}),
     }

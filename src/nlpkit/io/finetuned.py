@@ -38,10 +38,6 @@ from nlpkit.io.runs import open_run
 from nlpkit.plain import shell_line
 from nlpkit.version import __version__
 
-FORMATS = {
-    "full": "transformers", "head": "adapter", "peft": "peft", "adapter": "adapter", "setfit": "setfit", "pet": "patterns", "tfew": "peft",
-}  # fmt: skip
-
 
 def base_name(files: ModelFiles) -> str:
     """Return the reference by which a model is found again: its name, or the absolute path of a folder."""
@@ -63,7 +59,7 @@ class ModelFolder:
     def __call__(self, method: Method, trained: Trained, task: FinetuneTask, *, keep: bool) -> int:
         """Write a model, for good with `keep`, else to see how large it is; return the bytes of its weights."""
         family = method.kind.family
-        form = "transformers" if family == "pet" and trained.ensemble is None else FORMATS[family]
+        form = "transformers" if family == "pet" and trained.ensemble is None else method.kind.folder
         pooled = trained.network is not None and is_mean(trained.network.model)
         config = TunedConfig(
             CLASSIFIER if pooled and form == "transformers" else form, task, method.spelling, base_name(self.files),

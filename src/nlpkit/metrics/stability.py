@@ -11,6 +11,7 @@ import numpy as np
 
 from nlpkit.errors import UsageError
 from nlpkit.metrics.distinctness import RBO_P, average_jaccard_matrix, jaccard_matrix, rbo_matrix
+from nlpkit.metrics.sclop import pairwise_sclop
 from nlpkit.types import NO_TOPIC, FloatArray, IntArray
 
 StabilityMeasure: TypeAlias = Literal["jaccard", "rbo", "average-jaccard"]
@@ -53,7 +54,7 @@ def compare_models(models: Sequence[IntArray], *, measure: StabilityMeasure = "j
     "average-jaccard" this is agr(S_x, S_y) of Greene, O'Callaghan & Cunningham (2014), section 3.1, and the mean over the
     pairs with a first, reference model their stability. Each of the three measures has a best matching of its own.
 
-    S-CLOP (Rieger et al. 2024; `topics.lda.prototype`) is the share of topics of both models that complete linkage pairs
+    S-CLOP (Rieger et al. 2024; `metrics.sclop`) is the share of topics of both models that complete linkage pairs
     with one of the other model alone: what it counts is whether partners are closest, not how alike they are. Here it takes
     similarities of top words by `measure`; where the counts of the runs are at hand, `choose_prototype` has it from those,
     as ldaPrototype does. Topics are sorted by their words first, so that their order cannot decide between equals.
@@ -164,8 +165,6 @@ def _matches(
 
 def _sclop(models: Sequence[IntArray], similar: Callable[[IntArray, IntArray], FloatArray]) -> FloatArray:
     """Return S-CLOP of each pair of models (R, R), pair by pair: the similarities of all topics at once could be large."""
-    from nlpkit.topics.lda.prototype import pairwise_sclop
-
     ordered = [model[np.lexsort(model.T[::-1])] if model.shape[1] else model for model in models]
     within = [similar(model, model) for model in ordered]
     for matrix in within:

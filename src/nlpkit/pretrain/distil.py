@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from nlpkit.embed.tokenizers import load_tokenizer
 from nlpkit.errors import MissingError, UsageError
 from nlpkit.finetune.architectures import positions_of
 from nlpkit.finetune.engine import autocast_if_supported
 from nlpkit.finetune.masking import NO_TARGET
 from nlpkit.finetune.mlm import MODEL_TYPES, MlmNetwork, MlmObjective
 from nlpkit.finetune.objective import EveryParameter
-from nlpkit.finetune.tokenizers import load_tokenizer
 from nlpkit.finetune.weights import load_whole
 from nlpkit.pretrain.causal import ClmObjective
 from nlpkit.types import LongArray

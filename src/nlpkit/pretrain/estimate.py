@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from nlpkit.embed.hardware import seeded
 from nlpkit.finetune.engine import DTYPES, PART_COST, RUN_TOKENS, Engine, cheapest_parts
 from nlpkit.finetune.mlm import MlmNetwork
-from nlpkit.finetune.network import seeded
 from nlpkit.finetune.train import Schedule, batches
 from nlpkit.pretrain.training import SHARE, Lesson, Sequences, new_objective
 from nlpkit.types import LongArray

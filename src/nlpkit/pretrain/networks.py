@@ -12,11 +12,11 @@ from nlpkit.architectures.choices import Choices
 from nlpkit.architectures.elmo import spelling
 from nlpkit.architectures.mamba import with_scan
 from nlpkit.architectures.model import SequenceConfig, SequenceLM, register
+from nlpkit.embed.hardware import seeded
 from nlpkit.errors import UsageError
 from nlpkit.finetune.inputs import frame_of
-from nlpkit.finetune.methods import Value
 from nlpkit.finetune.mlm import MlmNetwork
-from nlpkit.finetune.network import seeded
+from nlpkit.named_options import Value
 from nlpkit.pretrain.electra import new_electra
 from nlpkit.pretrain.options import SIZES
 from nlpkit.pretrain.pairs import PAIRED

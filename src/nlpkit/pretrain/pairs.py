@@ -19,7 +19,7 @@ from torch.nn import functional
 from nlpkit.embed.encoder import encodable
 from nlpkit.errors import InputError
 from nlpkit.finetune.engine import Engine, autocast_if_supported
-from nlpkit.finetune.inputs import Inputs, lay_out, share_room
+from nlpkit.finetune.inputs import Inputs, Row, cut_pair, lay_out
 from nlpkit.finetune.masking import NO_TARGET
 from nlpkit.finetune.mlm import MlmNetwork, MlmObjective
 from nlpkit.text.sentences import sentence_spans
@@ -106,7 +106,7 @@ def draw_pairs(
         at = 1 + int(share * (len(chunks[i]) - 1))
         return list(chain(*chunks[i][:at])), list(chain(*chunks[i][at:]))
 
-    rows: list[tuple[list[int], list[int] | None, int, int]] = []
+    rows: list[Row] = []
     for i in range(n):
         a, b = halves(i, cuts[i])
         if labels[i] == OTHER and task == "sop":
@@ -114,8 +114,7 @@ def draw_pairs(
         elif labels[i] == OTHER:
             j = int(others[i] * (n - (last[i] - first[i])))
             b = halves(j if j < first[i] else j + int(last[i] - first[i]), places[i])[1]
-        keep_a, keep_b = share_room(len(a), len(b), room)
-        rows.append((a[:keep_a], b[:keep_b], len(a) + len(b), len(a) + len(b) - keep_a - keep_b))
+        rows.append(cut_pair(a, b, room))
     return lay_out(rows, frame), labels
 
 

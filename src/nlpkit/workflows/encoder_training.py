@@ -18,7 +18,7 @@ from nlpkit.embed.models import ModelFiles, weights_fingerprint
 from nlpkit.finetune.encoder_options import TrainEncoderOptions
 from nlpkit.finetune.encoders import Scorer, train_on_pairs
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.methods import Method, Value
+from nlpkit.finetune.methods import Method
 from nlpkit.finetune.options import HeldOutOptions
 from nlpkit.finetune.pair_dataset import PairDataset
 from nlpkit.finetune.train import LogPoint, Outcome, Schedule, train
@@ -29,6 +29,7 @@ from nlpkit.io.atomic import naming
 from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetuned import base_name
 from nlpkit.io.provenance import Provenance
+from nlpkit.named_options import Value
 from nlpkit.parameters import Execution
 from nlpkit.types import FloatArray
 

@@ -18,8 +18,7 @@ from nlpkit.finetune.comparison import Draw
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.dataset_checks import check_sequences, note_dataset, warn_small_classes
 from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.methods import KINDS as METHODS
-from nlpkit.finetune.methods import Method
+from nlpkit.finetune.methods import Method, check_use
 from nlpkit.finetune.options import DatasetOptions, FinetuneOptions
 from nlpkit.finetune.patterns import Patterns
 from nlpkit.finetune.protocol import TOTALS
@@ -27,7 +26,7 @@ from nlpkit.finetune.scores import check_bounds
 from nlpkit.finetune.seq2seq import is_seq2seq
 from nlpkit.finetune.tasks import CLASSES, ONE_CLASS
 from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.training_options import POOLED, HardwareOptions, TrainingOptions
+from nlpkit.finetune.training_options import HardwareOptions, TrainingOptions
 from nlpkit.finetune.trials import TrialRunner
 from nlpkit.io.atomic import check_target
 from nlpkit.io.cost import stopwatch
@@ -173,20 +172,13 @@ def prepare(
     uncertainty, rules = Uncertainty(options.level(), execution.seed), gates or GateRules()
     methods, sizes = options.methods(), dataset_options.sizes()
     compares = options.compares(dataset_options)
-    if several is not None and several != compares:
-        raise UsageError(
-            "several methods, numbers of documents or a `protocol` are for compare_methods"
-            if compares
-            else "compare_methods needs several methods or numbers of documents; for one, use finetune",
-            parameter="method",
-        )
+    _check_number(several, compares=compares)
     _check_outputs(options, compares=compares)
     options.quantization()
     if methods is not None:
-        _check_method(options, methods[0])
-        _check_quantized(options, methods)
+        _check_written(options, methods)
     check_held_out_files(dataset_options)
-    patterns = _patterns_of(options, dataset_options, methods)
+    patterns = _patterns_of(options, dataset_options, methods or [])
     device, precision = hardware.chosen()
     corpus = as_corpus(data)
     seconds: dict[str, float] = {}
@@ -195,53 +187,29 @@ def prepare(
     files = find_base(options.base, verify=execution.verify, offline=hardware.offline)
     if methods is None:
         methods = [suited_method(dataset, sizes)]
-        _check_method(options, methods[0])
-        _check_quantized(options, methods)
+        _check_written(options, methods)
     methods = suited_methods(
         dataset, methods, patterns, dataset_options, seq2seq=is_seq2seq(files.path), compares=compares
     )
-    if training.pooling != "auto" and all(method.kind.family not in POOLED for method in methods):
-        raise UsageError(
-            f"`pooling` needs a method with a new head, and {methods[0].name} has none; leave it out",
-            parameter="pooling",
-        )
+    if training.pooling != "auto":
+        check_use("pooling", methods)
     training = training.on(files.path, dataset.kind)
     septs = [sept_folder(str(method.options["sept"])) for method in methods if method.options.get("sept")]
-    unlabelled = None
     if patterns is not None:
-        only_tfew = all(method.name == "tfew" or method.kind.family != "pet" for method in methods)
+        one_gap = any("patterns" in method.kind.uses and not method.kind.decoder for method in methods)
         patterns.check(
-            pairs=dataset.second is not None, labels=dataset.names, masks=(0, 1) if only_tfew else (1, math.inf)
+            pairs=dataset.second is not None, labels=dataset.names, masks=(1, math.inf) if one_gap else (0, 1)
         )
+    unlabelled = None
     if dataset_options.unlabelled is not None:
         with stopwatch(seconds, "read"):
             unlabelled, infos = read_unlabelled(corpus, dataset_options)
         provenance.inputs += infos
         _note_unlabelled(dataset, unlabelled)
-    if training.head_lr is not None and all(method.kind.family == "setfit" for method in methods):
-        raise UsageError(
-            "`head_lr` is for networks; for setfit, use setfit(head=differentiable,head_rate=0.01)", parameter="head_lr"
-        )
-    if protocol is not None and dataset.kind not in ("single", "multi"):
-        raise UsageError(
-            f"`protocol` votes among classes, but the task is {dataset.describe_task()}", parameter="protocol"
-        )
-    check_bounds(rules.bounds, dataset)
-    _refuse_unused(options, dataset_options, training, dataset)
-    if options.crf:
-        check_sequences(dataset)
-        dataset.crf = True
-    has_dev = len(dataset.dev) > 0
-    training.check_patience(dev=has_dev)
-    if training.calibrate and not has_dev:
-        raise UsageError(
-            "`calibrate` needs dev documents; name them with `dev`, or in `split`",
-            parameter="calibrate",
-        )
-    if training.calibrate and patterns is not None:
-        raise UsageError("`calibrate` does not work for methods with patterns; leave it out", parameter="calibrate")
-    if has_dev and not training.calibrate and any(method.kind.family == "setfit" for method in methods):
-        reporting.note("setfit does not stop early, so its dev documents are not used")
+    if training.head_lr is not None:
+        check_use("head_lr", methods)
+    _check_task(options, dataset_options, training, rules, dataset)
+    _check_dev(training, methods, patterns, dev=len(dataset.dev) > 0)
     note_dataset(dataset.drawn(sizes[0], seed=execution.seed))
     warn_small_classes(dataset, sizes, seed=execution.seed)
     warn_unknown_tokens(files, dataset.texts)
@@ -249,6 +217,17 @@ def prepare(
         options, dataset_options, training, execution, device, precision, dataset, provenance, files, methods, sizes,
         asdict(corpus.options), uncertainty, rules, patterns, unlabelled, seconds, [weights_fingerprint(folder) for folder in septs],
     )  # fmt: skip
+
+
+def _check_number(several: bool | None, *, compares: bool) -> None:
+    """Raise UsageError for one method where several are compared, and for several where one is trained."""
+    if several is not None and several != compares:
+        raise UsageError(
+            "several methods, numbers of documents or a `protocol` are for compare_methods"
+            if compares
+            else "compare_methods needs several methods or numbers of documents; for one, use finetune",
+            parameter="method",
+        )
 
 
 def _check_outputs(options: FinetuneOptions, *, compares: bool) -> None:
@@ -272,36 +251,24 @@ def _check_outputs(options: FinetuneOptions, *, compares: bool) -> None:
     check_target(options.export, force=False, directory=True)
 
 
-def _check_method(options: FinetuneOptions, method: Method) -> None:
-    """Raise UsageError for models that a method does not make."""
-    if options.merge and method.name not in ("lora", "dora"):
+def _check_written(options: FinetuneOptions, methods: Sequence[Method]) -> None:
+    """Raise UsageError for a model that a method does not write, or a base that it cannot be added to."""
+    asked = {"merge": options.merge, "export": options.export is not None, "quantize": options.quantize}
+    for name, value in asked.items():
+        if value:
+            check_use(name, methods, value, each=True)
+
+
+def _check_task(
+    options: FinetuneOptions, dataset_options: DatasetOptions, training: TrainingOptions, rules: GateRules,
+    dataset: FinetuneDataset,
+) -> None:  # fmt: skip
+    """Raise UsageError for options that this task has no use for, InputError for labels that no CRF can learn."""
+    if options.protocol is not None and dataset.kind not in ("single", "multi"):
         raise UsageError(
-            "`merge` adds the updates of lora or dora to the weights; it goes with `method=lora` or dora",
-            parameter="merge",
+            f"`protocol` votes among classes, but the task is {dataset.describe_task()}", parameter="protocol"
         )
-    if options.export is not None and method.kind.family != "setfit":
-        raise UsageError(
-            "`export` writes a folder for the setfit library; for other methods, the library loads model/ directly",
-            parameter="export",
-        )
-
-
-def _check_quantized(options: FinetuneOptions, methods: Sequence[Method]) -> None:
-    """Raise UsageError for methods that train or need the weights of a base that is to be quantised."""
-    adding = [name for name, kind in METHODS.items() if kind.family in ("peft", "adapter")]
-    wrong = [method.name for method in methods if method.name not in adding]
-    if options.quantize is not None and wrong:
-        raise UsageError(
-            f"`quantize={options.quantize}` freezes the base, and `method={wrong[0]}` adds no trainable weights; "
-            f"use one of {', '.join(adding)}",
-            parameter="quantize",
-        )
-
-
-def _refuse_unused(
-    options: FinetuneOptions, dataset_options: DatasetOptions, training: TrainingOptions, dataset: FinetuneDataset
-) -> None:
-    """Raise UsageError for options that this task has no use for."""
+    check_bounds(rules.bounds, dataset)
     uses = {
         "class_weight": (training.balanced, (*CLASSES, "tokens")),
         "label_sep": (dataset_options.label_sep is not None, ("multi",)),
@@ -319,17 +286,33 @@ def _refuse_unused(
             raise UsageError(
                 f"`{name}` is not for {dataset.describe_task()}; leave it out, or see `task`", parameter=name
             )
+    if options.crf:
+        check_sequences(dataset)
+        dataset.crf = True
+
+
+def _check_dev(training: TrainingOptions, methods: Sequence[Method], patterns: Patterns | None, *, dev: bool) -> None:
+    """Raise UsageError for options that need dev documents, and note where these are of no use."""
+    training.check_patience(dev=dev)
+    if training.calibrate and not dev:
+        raise UsageError(
+            "`calibrate` needs dev documents; name them with `dev`, or in `split`",
+            parameter="calibrate",
+        )
+    if training.calibrate and patterns is not None:
+        raise UsageError("`calibrate` does not work for methods with patterns; leave it out", parameter="calibrate")
+    if dev and not training.calibrate and any("dev" not in method.kind.uses for method in methods):
+        reporting.note("setfit does not stop early, so its dev documents are not used")
 
 
 def _patterns_of(
-    options: FinetuneOptions, dataset_options: DatasetOptions, methods: Sequence[Method] | None
+    options: FinetuneOptions, dataset_options: DatasetOptions, methods: Sequence[Method]
 ) -> Patterns | None:
     """Return the patterns of PET and its kin. Raises UsageError for patterns and unlabelled texts that no method reads."""
-    names = {method.name for method in methods or ()}
-    if options.patterns is not None and not names & {"pet", "ipet", "petapter", "tfew"}:
-        raise UsageError("`patterns` is for `method=pet`, ipet, petapter and tfew; leave it out", parameter="patterns")
-    if dataset_options.unlabelled is not None and not names & {"pet", "ipet", "adasent"}:
-        raise UsageError("`unlabelled` is for `method=pet`, ipet and adasent; leave it out", parameter="unlabelled")
+    if options.patterns is not None:
+        check_use("patterns", methods)
+    if dataset_options.unlabelled is not None:
+        check_use("unlabelled", methods)
     if isinstance(options.patterns, str | Path):
         return read_patterns(Path(options.patterns))
     return None if options.patterns is None else patterns_of(options.patterns)

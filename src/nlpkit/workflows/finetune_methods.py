@@ -8,7 +8,7 @@ from nlpkit import reporting
 from nlpkit.classify.kinds import FEW
 from nlpkit.errors import UsageError
 from nlpkit.finetune.dataset import FinetuneDataset
-from nlpkit.finetune.methods import Method, parse_method
+from nlpkit.finetune.methods import Material, Method, parse_method
 from nlpkit.finetune.options import DatasetOptions
 from nlpkit.finetune.patterns import Patterns
 from nlpkit.finetune.tasks import CLASSES
@@ -20,7 +20,11 @@ def suited_methods(
     compares: bool,
 ) -> list[Method]:  # fmt: skip
     """Return the methods that can learn the task, and note the others. Raises UsageError where there is one method, or none is left."""
-    problems = {m.spelling: _problem(dataset, m, patterns, options, seq2seq=seq2seq) for m in methods}
+    material = Material(
+        dataset.kind, dataset.plain, dataset.labels.shares is not None, dataset.context is not None,
+        None if patterns is None else len(patterns.texts), options.unlabelled is not None, seq2seq,
+    )  # fmt: skip
+    problems = {method.spelling: method.refuses(material) for method in methods}
     left_out = dict.fromkeys(problem for problem in problems.values() if problem)
     suited = [method for method in methods if not problems[method.spelling]]
     for problem in left_out:
@@ -28,29 +32,6 @@ def suited_methods(
             raise UsageError(f"{problem}; use another `method`", parameter="method")
         reporting.note(f"{problem}: left out")
     return suited
-
-
-def _problem(
-    dataset: FinetuneDataset, method: Method, patterns: Patterns | None, options: DatasetOptions, *, seq2seq: bool
-) -> str:
-    """Return why a method cannot learn the task with this base, "" where it can."""
-    if seq2seq != (method.name == "tfew"):
-        has = "has a decoder, which only tfew trains" if seq2seq else "has no decoder, and tfew needs one, such as T5's"
-        return f"{method.name}: the base {has}"
-    if method.kind.family == "setfit" and not dataset.plain:
-        return f"{method.name} learns classes from one text a document, not ordered ones, numbers, words, answers, pairs or context"
-    soft = dataset.labels.shares is not None
-    if soft and (method.kind.family in ("pet", "tfew") or method.options.get("head") == "differentiable"):
-        return f"{method.spelling} learns one label a document, and `annotators` make soft labels"
-    if method.kind.family not in ("pet", "tfew"):
-        return ""
-    if dataset.kind != "single" or dataset.context is not None:
-        return f"{method.name} learns one class for each text or pair, not several labels, numbers, words or context"
-    if patterns is None:
-        return f"{method.name} needs patterns that the texts are put into, and `patterns` names no file"
-    if method.name == "ipet" and (options.unlabelled is None or len(patterns.texts) < 2):
-        return "ipet needs texts without labels (`unlabelled`) and two or more patterns, whose models label them for each other"
-    return ""
 
 
 def suited_method(dataset: FinetuneDataset, sizes: Sequence[int | None]) -> Method:

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, missing_extra
-from nlpkit.finetune.methods import Value, parse_options
 from nlpkit.finetune.training_options import HardwareOptions, ScheduleOptions
 from nlpkit.interrupts import between_steps
 from nlpkit.io.atomic import naming
@@ -22,6 +21,7 @@ from nlpkit.io.finetune_checkpoints import Checkpoint
 from nlpkit.io.finetune_tables import curve_lines
 from nlpkit.io.provenance import Provenance
 from nlpkit.io.runs import RunTables, new_run
+from nlpkit.named_options import Value, parse_options
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.pretrain.options import OBJECTIVES, PretrainOptions
 from nlpkit.version import __version__
@@ -323,7 +323,7 @@ def _taught_by(job: PretrainJob, network: Any, device: Any) -> Any:
 def save_model(network: Any, pooling: str, folder: Path) -> None:
     """Write a network twice: with its head for transformers, and its body with a pooling for sentence-transformers."""
     from nlpkit.embed.engines import quiet
-    from nlpkit.finetune.network import seeded
+    from nlpkit.embed.hardware import seeded
     from nlpkit.pretrain.networks import embedding_body
 
     model = network.model.cpu()

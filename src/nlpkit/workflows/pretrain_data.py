@@ -11,9 +11,9 @@ import numpy as np
 
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError, MissingError, UsageError, first_line, missing_column
-from nlpkit.finetune.methods import Value
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.runs import open_run
+from nlpkit.named_options import Value
 from nlpkit.pretrain.options import TYPES, PretrainOptions, TokenizerOptions
 from nlpkit.values import python_values
 from nlpkit.workflows.corpus import no_documents
@@ -106,7 +106,7 @@ def split_texts(documents: Any, share: float, seed: int) -> tuple[Any, Any]:
 
 def tokenizer_of(options: PretrainOptions, texts: list[str], window: int, *, verify: bool) -> Any:
     """Return the tokenizer of a folder, or one trained on the texts. Raises UsageError, InputError, MissingError."""
-    from nlpkit.finetune.tokenizers import load_tokenizer
+    from nlpkit.embed.tokenizers import load_tokenizer
     from nlpkit.pretrain.subwords import train_subwords
 
     if options.tokenizer in TYPES and not Path(options.tokenizer).is_dir():

@@ -19,8 +19,7 @@ from nlpkit.finetune.causal import check_causal, check_method
 from nlpkit.finetune.encoder_options import TrainEncoderOptions
 from nlpkit.finetune.encoders import ADAPTED_RATE, OPTIONS, PLANS, check_options
 from nlpkit.finetune.estimate import estimate, loads_of_encoder
-from nlpkit.finetune.methods import Method, Value, parse_method, parse_options
-from nlpkit.finetune.mlm import MERGED
+from nlpkit.finetune.methods import MERGED, Method, parse_method
 from nlpkit.finetune.options import HeldOutOptions
 from nlpkit.finetune.pair_dataset import check_classes
 from nlpkit.finetune.train import LogPoint
@@ -31,6 +30,7 @@ from nlpkit.io.finetune_tables import curve_lines
 from nlpkit.io.model_cards import write_encoder_cards
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.runs import RunTables, new_run, open_run
+from nlpkit.named_options import Value, parse_options
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.version import __version__
 from nlpkit.workflows.base_models import SAMPLE, find_base, warn_unknown_tokens

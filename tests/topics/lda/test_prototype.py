@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
+from nlpkit.metrics.sclop import pairwise_sclop, prune_topics
 from nlpkit.topics.lda.prototype import (
     choose_prototype,
-    pairwise_sclop,
-    prune_topics,
     replicate,
     run_prototype,
     run_seeds,

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit.embed.engines import quiet
-from nlpkit.errors import MissingError, UsageError, first_line
-from nlpkit.finetune.architectures import MODEL_TYPES, positions_of
+from nlpkit.errors import MissingError, first_line
 
 NO_END = 1e9  # transformers writes a larger number for a tokenizer that takes texts of any length
 
@@ -22,37 +21,6 @@ def transformer_folder(folder: Path) -> Path:
     if not listed or not str(listed[0].get("type", "")).endswith("Transformer"):
         raise MissingError(f"{folder}: its first module is not a transformer, so there is nothing to fine-tune")
     return folder / str(listed[0].get("path", ""))
-
-
-def check_padding(model: Any, tokenizer: Any) -> None:
-    """Raise UsageError for a model of another kind than MODEL_TYPES whose texts are not padded at their end, as is done here.
-
-    A causal classifier finds the end of a text by the attention mask, so its texts can be padded with any token: where the tokenizer
-    has none for it, with the one that ends a text, which tokenizer and config.json then say.
-    """
-    from nlpkit.architectures.causal_heads import is_causal_classifier
-
-    kind = model.config.model_type
-    if is_causal_classifier(model):
-        if tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:
-            tokenizer.pad_token = tokenizer.eos_token
-        if tokenizer.pad_token_id is not None:
-            tokenizer.padding_side, model.config.pad_token_id = "right", tokenizer.pad_token_id
-    if kind not in MODEL_TYPES and (tokenizer.pad_token_id is None or tokenizer.padding_side != "right"):
-        raise UsageError(
-            f"the base is of type '{kind}', which cannot read texts padded at the end; choose another `base`",
-            parameter="base",
-        )
-
-
-def window_of(folder: Path, model: Any, wanted: int | None) -> int:
-    """Return the tokens of a text the network sees. Raises UsageError when it cannot see as many."""
-    positions = positions_of(model.config)
-    if wanted is not None:
-        if wanted > positions:
-            raise UsageError(f"`max_tokens={wanted}`: this model takes up to {positions} tokens of a text")
-        return wanted
-    return min(declared_max_tokens(folder, usual=512), positions)
 
 
 def declared_max_tokens(folder: Path, *, usual: int) -> int:
