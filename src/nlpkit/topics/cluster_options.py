@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import TABLE_WRITTEN, WRITTEN, Param, names_in, options
-from nlpkit.topics.options import NumberOfTopics
-from nlpkit.topics.similar_options import VECTORS
+from nlpkit.topics.number import NumberOfTopics
+
+VECTORS = ("embedding", "tfidf")
 
 LINKAGES = ("ward", "average", "complete", "single")
 _LINKAGE = tuple(f"method={name}" for name in LINKAGES)

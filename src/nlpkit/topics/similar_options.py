@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import READ, Param, options
-
-VECTORS = ("embedding", "tfidf")
+from nlpkit.topics.cluster_options import VECTORS
 
 
 @options
