@@ -25,10 +25,10 @@ from nlpkit.text.options import DocumentTextOptions
 from nlpkit.text.rows import RowOptions
 from nlpkit.text.text_features import parse_bins
 from nlpkit.workflows.corpus import Corpus, read_corpus
-from nlpkit.workflows.model import Predictions
+from nlpkit.workflows.passes import Pass
 from nlpkit.workflows.predict_options import PredictOptions
 
-Open = Callable[[Corpus], AbstractContextManager[Predictions]]
+Open = Callable[[Corpus], AbstractContextManager[Pass]]
 
 # command → its records of options by name; a model is a path that must be given
 RECORDS: dict[str, dict[str, Any]] = {
@@ -125,8 +125,6 @@ class MapJob:
 
         prepared: of `prepare`, where it was called before. scan: of all documents, where they have been read before.
         """
-        from nlpkit.workflows.predict import write_predictions
-
         read = self.read if shard is None else replace(self.read, shard=shard)
         corpus = replace(read_corpus(*self.inputs, options=read, beside=target), scan=scan)
         if self.command == "preprocess":
@@ -144,7 +142,7 @@ class MapJob:
         opened = prepared or self.prepare()
         assert opened is not None
         with opened(corpus) as predictions:
-            summary = write_predictions(predictions, target, force=force)
+            summary = predictions.save(target, force=force)
         if read.shard is None:
             return summary
         return {"rows": parquet_shape(Path(target))[0], "dropped": len(predictions.dropped)}
