@@ -129,7 +129,7 @@ def test_a_run_is_saved_predicts_and_explains(tmp_path: Path) -> None:
         new, options=PredictOptions(explain=("x",))
     ) as predictions:
         rows = [row for batch in predictions.batches() for row in batch.to_pylist()]
-        summary = predictions.summary()
+        summary = predictions.maker.summary()
     assert rows[0]["prediction"] == labels[0]
     assert summary["without_known_words"] == 1
     pushed = [word["term"] for word in summary["explained"]["x"][0]["words"]]

@@ -93,7 +93,7 @@ def test_gates_and_explanations() -> None:
     data = nk.Corpus.from_texts(["a telescope and a goal"], ids=["x"])
     with result.classifier.predict_batches(data, options=nk_options(explain=("x",))) as predictions:
         list(predictions.batches())
-    words = {w["term"] for w in predictions.explanations["x"][0]["words"]}
+    words = {w["term"] for w in predictions.maker.explanations["x"][0]["words"]}
     assert {"telescope", "goal"} <= words
     with (
         pytest.raises(InputError),
