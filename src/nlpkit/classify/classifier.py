@@ -12,7 +12,7 @@ from nlpkit.classify.calibration import Calibrator, fit_calibrator
 from nlpkit.classify.costs import Costs, least_cost
 from nlpkit.classify.features import Features
 from nlpkit.classify.fit import balanced_weights, fit_model, fit_multilabel
-from nlpkit.classify.kinds import ModelOptions
+from nlpkit.classify.kinds import KINDS, ModelOptions
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.model import LinearModel, Model
 from nlpkit.classify.ordinal import median_class
@@ -75,7 +75,7 @@ class TextClassifier:
             assert probabilities is not None
             costs = np.array(self.costs)[np.ix_(self.present, self.present)]
             codes = self.present[least_cost(probabilities, costs)]
-        elif self.model.kind == "ordinal" and probabilities is not None:
+        elif KINDS[self.model.kind].task == "ordinal" and probabilities is not None:
             codes = self.present[median_class(probabilities)]
         for threshold, scores in self._scores(decision) if len(best) else ():
             j = self.names.index(threshold.label)

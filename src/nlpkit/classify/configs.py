@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.features import VectorizerOptions
-from nlpkit.classify.kinds import KINDS, ModelOptions
+from nlpkit.classify.kinds import KINDS, ModelOptions, kinds_with
 from nlpkit.classify.options import ClassifierOptions
 from nlpkit.classify.prepared import ClassifierConfig
 from nlpkit.classify.search import Search
@@ -18,13 +18,9 @@ from nlpkit.weighting.options import WeightOptions
 from nlpkit.weighting.schemes import Scheme
 from nlpkit.weighting.selection import FeatureSelection
 
-COUNTS = ("nb", "bernoulli-nb", "complement-nb")
-DENSE = ("knn", "centroid", "mlp", "kan")
-HIDDEN = {"mlp": 128, "kan": 16, "lstm": 64, "cnn": 64}  # nodes, where `hidden` is not given
-OF_TASK = {"regression": "ridge", "ordinal": "ordinal"}  # the one model of the tasks that have no choice
-LINEAR = ("logreg", "svm", *OF_TASK.values())
-# words of a single document help these, and cost the others (tests/benchmarks/bench_classify.py)
-KEEP_RARE = ("complement-nb", "svm")
+OF_TASK = {
+    kind.task: name for name, kind in KINDS.items() if kind.task != "classes"
+}  # the one model of a task without a choice
 PLAIN = Scheme("raw", "none", "none")
 SUBLINEAR = Scheme("log", "smooth", "l2")  # (1 + ln tf) · (ln((1 + M) / (1 + df)) + 1), of length 1
 PAIRS = (1, 2)
@@ -39,7 +35,7 @@ def seen_features(options: ClassifierOptions) -> str:
     """Return what the classifier sees: words, embedding, columns or rules."""
     if options.rules is not None:
         return "rules"
-    return options.on or ("embedding" if options.model in DENSE else "words")
+    return options.on or ("embedding" if options.model in kinds_with("dense") else "words")
 
 
 def config_of(
@@ -58,7 +54,8 @@ def config_of(
         return _rules_config(options, weights, changed_words=changed_words)
     _refuse_by_task(options)
     auto = options.model == "auto"
-    kind = OF_TASK.get(options.task) or ("logreg" if auto else options.model)
+    name = OF_TASK.get(options.task) or ("logreg" if auto else options.model)
+    kind = KINDS[name]
     usual = ClassifierOptions()
     sees, table = (
         seen_features(options),
@@ -81,44 +78,44 @@ def config_of(
             raise UsageError(f"`scheme` and the other weights: each {why}", parameter="scheme")
         if changed_words:
             raise UsageError(f"options for words: this model uses {noun}; leave them out, or use `on=words`")
-        if kind in COUNTS:
+        if kind.counts:
             able = "logreg, svm, knn, centroid, mlp or kan" if sees == "embedding" else "logreg or svm"
-            raise UsageError(f"`model={kind}` counts words and cannot use {noun}; use {able}", parameter="model")
-        if sees == "columns" and kind not in LINEAR:
-            raise UsageError(f"`on=columns`: {kind} only uses embeddings; use logreg or svm", parameter="on")
-    if kind not in COUNTS:
+            raise UsageError(f"`model={name}` counts words and cannot use {noun}; use {able}", parameter="model")
+        if sees == "columns" and not kind.penalty:
+            raise UsageError(f"`on=columns`: {name} only uses embeddings; use logreg or svm", parameter="on")
+    if not kind.counts:
         naive_bayes = {
             "alpha": options.values("alpha") != usual.values("alpha"),
             "priors": options.priors != usual.priors,
         }
         _refuse(naive_bayes, "belongs to Naive Bayes; leave it out")
-    if kind not in LINEAR:
+    if not kind.penalty:
         linear = {"cost": options.values("cost") != usual.values("cost"), **table}
         _refuse(linear, "belongs to logreg and svm; leave it out")
-    if not KINDS[kind].balanced:
-        balanced = ", ".join(name for name, k in KINDS.items() if k.balanced)
+    if not kind.balanced:
+        balanced = ", ".join(kinds_with("balanced"))
         _refuse({"class_weight": options.class_weight != usual.class_weight}, f"belongs to {balanced}; leave it out")
-    if kind != "knn":
+    if name != "knn":
         _refuse({"neighbors": options.neighbors != usual.neighbors}, "belongs to knn; leave it out")
-    if kind not in HIDDEN:
-        _refuse({"hidden": options.hidden}, f"belongs to {', '.join(HIDDEN)}; leave it out")
-    if KINDS[kind].ordered:
+    if not kind.hidden:
+        _refuse({"hidden": options.hidden}, f"belongs to {', '.join(kinds_with('hidden'))}; leave it out")
+    if kind.ordered:
         if sees != "words":
-            raise UsageError(f"`on={sees}`: {kind} reads words in their order; leave it out", parameter="on")
+            raise UsageError(f"`on={sees}`: {name} reads words in their order; leave it out", parameter="on")
         _refuse(
-            {"select": options.select}, f"is about counts of words, and {kind} reads them in their order; leave it out"
+            {"select": options.select}, f"is about counts of words, and {name} reads them in their order; leave it out"
         )
         if weights != WeightOptions():
             raise UsageError(
-                f"`scheme` and the other weights: {kind} reads words in their order; leave it out", parameter="scheme"
+                f"`scheme` and the other weights: {name} reads words in their order; leave it out", parameter="scheme"
             )
-    if kind == "kan" and sees != "embedding":
+    if name == "kan" and sees != "embedding":
         raise UsageError(
             f"`on={sees}`: kan has a spline for each feature and only uses embeddings; use mlp", parameter="on"
         )
-    vectorizer = None if sees != "words" else _vectorizer_options(options, weights, words, kind)
+    vectorizer = None if sees != "words" else _vectorizer_options(options, weights, words, name)
     has_hand = options.hand_features is not None
-    search = _search(options, kind)
+    search = _search(options, name)
     if auto and search is not None:
         raise UsageError(
             "`model=auto` compares several classifiers; name one, such as `model=logreg`, to tune its `cost`",
@@ -127,15 +124,15 @@ def config_of(
     wanted = parse_thresholds(options.threshold)
     if options.costs is not None:
         _refuse({"threshold": wanted}, "and `costs` each say when a class is predicted; keep one")
-        if not KINDS[kind].probabilities and options.calibration is None:
+        if not kind.probabilities and options.calibration is None:
             raise UsageError(
-                f"`costs` need probabilities, and {kind} has none; add `calibrate=sigmoid`", parameter="costs"
+                f"`costs` need probabilities, and {name} has none; add `calibrate=sigmoid`", parameter="costs"
             )
-    model = model_options(options, kind)
+    model = model_options(options, name)
     if model.C is None and weights != WeightOptions():  # other features than those that the rule was made on
         model = replace(model, C=1.0)
     return ClassifierConfig(
-        kind, model, vectorizer, None, has_hand, options.calibration, search, wanted,
+        name, model, vectorizer, None, has_hand, options.calibration, search, wanted,
         bool(options.feature_columns),
     )  # fmt: skip
 
@@ -147,7 +144,7 @@ def _refuse_by_task(options: ClassifierOptions) -> None:
         _refuse({"order": options.order}, "is of the labels of `task=ordinal`; leave it out, or give `task=ordinal`")
     if task not in OF_TASK:
         return
-    why = f"is of classes without an order; `task={task}` is fitted by {KINDS[OF_TASK[task]].name}: leave it out"
+    why = f"is of classes without an order; `task={task}` is fitted by {KINDS[OF_TASK[task]].title}: leave it out"
     _refuse({"model": options.model != usual.model}, why)
     _refuse(
         {"threshold": options.threshold, "calibrate": options.calibrate != usual.calibrate},
@@ -177,7 +174,7 @@ def _rules_config(options: ClassifierOptions, weights: WeightOptions, *, changed
 
 def _search(options: ClassifierOptions, kind: str) -> Search | None:
     """Return the parameter to search for, None where one value was named."""
-    name = "alpha" if kind in COUNTS else "cost"
+    name = "alpha" if KINDS[kind].counts else "cost"
     values = options.values(name)
     return Search(name, values) if len(values) > 1 else None
 
@@ -190,7 +187,7 @@ def model_options(options: ClassifierOptions, kind: str) -> ModelOptions:
     by_size = options.cost is None and kind in ("logreg", "ordinal") and seen_features(options) == "words"
     return ModelOptions(
         kind=kind, alpha=options.values("alpha")[0], priors=options.class_priors(), C=None if by_size else options.values("cost")[0],
-        balanced=balanced, k=options.neighbors, hidden=options.hidden or HIDDEN.get(kind, 1),
+        balanced=balanced, k=options.neighbors, hidden=options.hidden or KINDS[kind].hidden or 1,
     )  # fmt: skip
 
 
@@ -206,7 +203,7 @@ def _vectorizer_options(
     scheme = (
         weights.weighting()
         if weights != WeightOptions()
-        else (PLAIN if kind in COUNTS or KINDS[kind].ordered else SUBLINEAR)
+        else (PLAIN if KINDS[kind].counts or KINDS[kind].ordered else SUBLINEAR)
     )
     selection = FeatureSelection.parse(options.select)
     if selection is None:
@@ -233,9 +230,9 @@ def candidates(
         scheme = base.vectorizer.scheme
 
         def add(name: str, kind: str, ngrams: tuple[int, int] | None = None, C: float | None = None) -> None:
-            if (base.hand or base.columns) and kind not in LINEAR:
+            if (base.hand or base.columns) and not KINDS[kind].penalty:
                 return
-            config = _variant(base, name, kind, ngrams=ngrams, scheme=PLAIN if kind.endswith("nb") else scheme)
+            config = _variant(base, name, kind, ngrams=ngrams, scheme=PLAIN if KINDS[kind].counts else scheme)
             configs.append(config if C is None else replace(config, model=replace(config.model, C=C)))
 
         add("nb", "nb")
@@ -279,7 +276,7 @@ def bounded(config: ClassifierConfig, least_train: int) -> ClassifierConfig:
     if config.vectorizer is None or config.vectorizer.bounds.min_df is not None:
         return config
     bounds = config.vectorizer.bounds
-    rare = config.model.kind in KEEP_RARE and (config.ngrams or bounds.ngrams) == (1, 1)
+    rare = KINDS[config.model.kind].rare and (config.ngrams or bounds.ngrams) == (1, 1)
     least = 1 if rare or least_train < MIN_DF_AUTO_FROM else 2
     return replace(config, vectorizer=replace(config.vectorizer, bounds=replace(bounds, min_df=least)))
 

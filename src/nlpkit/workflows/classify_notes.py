@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from nlpkit import reporting, wording
 from nlpkit.classify.classifier import Fitted, TextClassifier
-from nlpkit.classify.configs import LINEAR
 from nlpkit.classify.dataset import LabelledDataset
+from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.predicted import Predicted
 from nlpkit.classify.splits import TEST, TRAIN
 from nlpkit.io.classifier_tables import (
@@ -117,7 +117,7 @@ def title_of(dataset: LabelledDataset, name: str, classifier: TextClassifier, C:
     n, labels = len(dataset.train), dataset.labels
     what = "" if labels.numbers is not None else f", {len(labels.names):,} {'ordered ' if labels.scale else ''}classes"
     where = f"cross-validation in {dataset.n_folds} folds" if dataset.n_folds else "on test documents"
-    penalty = f", cost {C:g}" if name in LINEAR else ""
+    penalty = f", cost {C:g}" if name in KINDS and KINDS[name].penalty else ""
     return f"{name} ({sees}{what}, {wording.counted(n, 'training document')}{penalty}), {where}"
 
 

@@ -55,8 +55,8 @@ class WordMeanMaker(ColumnMaker):
                 self._counts["docs"] += len(rows)
                 self._counts["without_words"] += int((~rows.any(axis=1)).sum())
                 self._counts["dim"] = rows.shape[1]
-                vectors = unit_rows(rows) if self._normalize else rows
-                yield batch, {"embedding": embedding_column(vectors, self._options.dtype)}
+                column = embedding_column(unit_rows(rows) if self._normalize else rows, self._options.dtype)
+                yield batch, {"embedding": column}
 
     def finish(self) -> None:
         """Warn of documents without a vector."""
