@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,9 +25,9 @@ from nlpkit.io.documents import token_table
 from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.provenance import Provenance
 from nlpkit.parallel import ahead
-from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.token_settings import differences, learned_bounds
 from nlpkit.types import BoolArray, IntArray
+from nlpkit.workflows.classify_job import ClassificationData, Job, classifier_preprocessing
 from nlpkit.workflows.corpus import Corpus, no_documents
 from nlpkit.workflows.embeddings import embedded_by
 from nlpkit.workflows.feature_columns import check_feature_columns
@@ -43,33 +43,7 @@ from nlpkit.workflows.labelled import (
     stacked,
 )
 from nlpkit.workflows.soft_labels import check_coders, with_soft_labels
-from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import refuse_token_options
-
-if TYPE_CHECKING:
-    from nlpkit.workflows.classify_job import Job
-
-
-@dataclass(slots=True)
-class ClassificationData:
-    """Labelled documents in every form that a model may want. encoder: what made their embeddings, None where nothing says so."""
-
-    dataset: LabelledDataset
-    provenance: Provenance
-    sources: FeatureSources
-    encoder: dict[str, Any] | None
-
-
-def classifier_preprocessing(tokens: ClassifierTextOptions) -> PreprocessOptions:
-    """Return the settings that token options of a classifier come to; raises as `preprocess_options`."""
-    if tokens.entities:
-        raise UsageError(
-            "`entities` adds a column that no classifier uses; leave it out, or use it with nlpkit preprocess",
-            parameter="entities",
-        )
-    if tokens.tokenizer != "auto":
-        return preprocess_options(tokens)
-    return preprocess_options(replace(tokens, tokenizer="sklearn" if tokens.adapts else "words"))
 
 
 def read_classification_data(job: Job, corpus: Corpus, test: Corpus | None) -> ClassificationData:

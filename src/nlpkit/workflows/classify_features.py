@@ -13,8 +13,7 @@ from nlpkit.classify.columns import CategoryColumn, ColumnCounts, ColumnFeatures
 from nlpkit.workflows.feature_columns import note_missing
 
 if TYPE_CHECKING:
-    from nlpkit.workflows.classify_data import ClassificationData
-    from nlpkit.workflows.classify_job import Job
+    from nlpkit.workflows.classify_job import ClassificationData, Job
 
 MANY = 0.5  # categories for a document, from which a column is more like ids
 

@@ -13,20 +13,22 @@ from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.decision_options import check_wanted
 from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, ClassifierTextOptions, SplitOptions
-from nlpkit.classify.prepared import ClassifierConfig
+from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.classify.rule_list import RuleList
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.gates import GateRules
 from nlpkit.evaluation.options import GateOptions
 from nlpkit.io.costs import read_costs
+from nlpkit.io.provenance import Provenance
 from nlpkit.io.rule_files import read_rule_list
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.score_files import read_gates
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution
+from nlpkit.text.options import PreprocessOptions
 from nlpkit.weighting.options import WeightOptions
-from nlpkit.workflows.classify_data import ClassificationData, classifier_preprocessing
+from nlpkit.workflows.token_options import preprocess_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,16 @@ class ClassifyOptions:
     weights: WeightOptions
     encoder: EncoderOptions
     report: ClassifierReportOptions
+
+
+@dataclass(slots=True)
+class ClassificationData:
+    """Labelled documents in every form that a model may want. encoder: what made their embeddings, None where nothing says so."""
+
+    dataset: LabelledDataset
+    provenance: Provenance
+    sources: FeatureSources
+    encoder: dict[str, Any] | None
 
 
 @dataclass(slots=True)
@@ -126,3 +138,15 @@ def prepare(chosen: ClassifyOptions, gates: GateOptions, execution: Execution, f
         raise UsageError("`learning_curve` needs documents to score on: `test` or `split`", parameter="learning_curve")
     check_encoder(encoder.encoder, verify=execution.verify)
     return Job(chosen, execution, folds, bounds, config, rules, costs)
+
+
+def classifier_preprocessing(tokens: ClassifierTextOptions) -> PreprocessOptions:
+    """Return the settings that token options of a classifier come to; raises as `preprocess_options`."""
+    if tokens.entities:
+        raise UsageError(
+            "`entities` adds a column that no classifier uses; leave it out, or use it with nlpkit preprocess",
+            parameter="entities",
+        )
+    if tokens.tokenizer != "auto":
+        return preprocess_options(tokens)
+    return preprocess_options(replace(tokens, tokenizer="sklearn" if tokens.adapts else "words"))

@@ -75,7 +75,7 @@ def classify_cli(
         raise MissingFileError(f"--predict {missing_path(predict)}")
     if run.dry_run:
         from nlpkit.classify.configs import sees_embeddings
-        from nlpkit.workflows.classify_data import classifier_preprocessing
+        from nlpkit.workflows.classify_job import classifier_preprocessing
 
         embedder = encoder if sees_embeddings(classifier) else None
         dry_run(
