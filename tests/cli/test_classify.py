@@ -12,8 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nlpkit.classify.kinds import KINDS
-from nlpkit.classify.options import MODELS
 from nlpkit.io.artifacts import read_footer, write_table
 from tests.cli.conftest import NEWS, planted_rows, run_cli, write_embedded, write_jsonl
 from tests.embed.conftest import write_model
@@ -137,20 +135,6 @@ def test_shown_on_stdout_and_told_on_stderr(tmp_path: Path) -> None:
     assert one["targets"][0]["metrics"]["macro_f1"]["value"] > 0.9
     markdown = run_cli("classify", "t.jsonl", "--model", "nb", "--force", "--markdown", "-q", "-o", "run").out
     assert "| metric |" in markdown
-
-
-@pytest.mark.parametrize("model", ["nb", "bernoulli-nb", "complement-nb", "logreg", "svm"])
-def test_every_model_on_words_learns(model: str, tmp_path: Path) -> None:
-    write_jsonl(tmp_path / "t.jsonl", rows())
-    run_cli("classify", "t.jsonl", "--model", model, "--cv", "3", "-q", "-o", "run")
-    assert metrics("run")["accuracy"] > 0.9
-    write_jsonl(
-        tmp_path / "new.jsonl", [{"id": "a", "text": "the rocket and the planet"}, {"id": "b", "text": "the law"}]
-    )
-    run_cli("predict", "run", "new.jsonl", "-q", "-o", "p.parquet")
-    found = pq.read_table("p.parquet")
-    assert found.column("prediction").to_pylist() == ["space", "politics"]
-    assert found.column_names == ["id", "text", "prediction", "prediction_prob"]
 
 
 def test_the_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
@@ -469,13 +453,6 @@ def test_tokens_of_preprocess_are_used(tmp_path: Path) -> None:
     assert pq.read_table("p.parquet").column("prediction").to_pylist() == [row["label"] for row in rows()]
     error = run_cli("classify", "docs.parquet", "--model", "nb", "--ngrams", "1,2", "-o", "r2", code=2).error()
     assert error.startswith("error: --ngrams: the documents of docs.parquet already have tokens, which")
-
-
-def test_every_kind_of_model_has_its_name() -> None:
-    of_classes = [
-        kind for kind, about in KINDS.items() if about.task == "classes" and kind != "rules"
-    ]  # rules come from a file
-    assert (*of_classes, "auto") == MODELS
 
 
 def test_broken_runs(trained: Path, tmp_path: Path) -> None:

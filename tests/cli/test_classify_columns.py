@@ -119,8 +119,6 @@ def test_columns_that_are_the_label_or_ids_are_warned_of(tmp_path: Path) -> None
             2,
             "the column divides training and test documents; leave it out",
         ),
-        (["--feature-cols", "author", "--model", "nb"], 2, "--feature-cols belongs to logreg and svm"),
-        (["--feature-cols", "author", "--model", "knn"], 2, "--feature-cols goes with words or stands alone"),
         (["--on", "columns"], 2, "needs feature columns; name them with"),
         (
             ["--on", "columns", "--feature-cols", "author", "--select", "chi2:5"],
