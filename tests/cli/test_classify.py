@@ -493,18 +493,20 @@ def test_auto_with_pairs_of_words_predicts_with_them(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "train.jsonl", found[:80])
     write_jsonl(tmp_path / "test.jsonl", found[80:])
     done = run_cli(
-        "classify",
-        "train.jsonl",
-        "--test",
-        "test.jsonl",
-        "--model",
-        "auto",
-        "--budget",
-        "1000",
-        "--twins",
-        "0",
-        "-o",
-        "run",
+        *[
+            "classify",
+            "train.jsonl",
+            "--test",
+            "test.jsonl",
+            "--model",
+            "auto",
+            "--budget",
+            "1000",
+            "--twins",
+            "0",
+            "-o",
+            "run",
+        ]
     )
     report = json.loads(Path("run/metrics.json").read_text())
     assert "words and pairs" in next(c["name"] for c in report["candidates"] if c["chosen"])
@@ -637,22 +639,8 @@ def test_probabilities_of_a_model_that_has_none_are_refused(tmp_path: Path) -> N
     table = pq.read_table("p.parquet")
     assert table["prediction_prob"].null_count == 0
     assert all(sum(row.values()) == pytest.approx(1) for row in table["probabilities"].to_pylist())
-    auto = (
-        "classify",
-        "train.jsonl",
-        "--model",
-        "auto",
-        "--cv",
-        "2",
-        "--budget",
-        "1000",
-        "--twins",
-        "0",
-        "-q",
-        "-o",
-        "auto",
-    )
-    run_cli(*auto, "--probabilities")
+    auto = ("classify", "train.jsonl", "--model", "auto", "--cv", "2", "--budget", "1000", "--twins", "0")
+    run_cli(*auto, "--probabilities", "-q", "-o", "auto")
     names = [c["name"] for c in json.loads(Path("auto/metrics.json").read_text())["candidates"]]
     assert names
     assert not any("svm" in name for name in names)

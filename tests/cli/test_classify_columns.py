@@ -136,21 +136,8 @@ def test_refusals(words: list[str], code: int, says: str, tmp_path: Path) -> Non
 
 def test_auto_compares_models_on_columns_alone(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "t.jsonl", rows())
-    run_cli(
-        "classify",
-        "t.jsonl",
-        "--model",
-        "auto",
-        "--on",
-        "columns",
-        "--feature-cols",
-        "author",
-        "--cv",
-        "3",
-        "-q",
-        "-o",
-        "run",
-    )
+    by = ("--model", "auto", "--on", "columns", "--feature-cols", "author", "--cv", "3")
+    run_cli("classify", "t.jsonl", *by, "-q", "-o", "run")
     assert [one["name"] for one in json.loads(Path("run/metrics.json").read_text())["candidates"]] == [
         "svm",
         "logreg",

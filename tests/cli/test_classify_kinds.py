@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
-from nlpkit.classify.kinds import KINDS, resolve_name
+from nlpkit.classify.kinds import KINDS
 from nlpkit.errors import InputError
-from tests.cli.conftest import WORDS, files, planted_rows, run_cli, write_embedded, write_jsonl
+from tests.cli.conftest import WORDS, files, planted_rows, run_cli, write_embedded
 from tests.refusals import refuses
 
 TORCH = importlib.util.find_spec("torch") is not None
@@ -43,15 +43,6 @@ def corpus(rows: list[dict[str, Any]], folder: Path) -> nk.Corpus:
 def options(kind: str) -> dict[str, Any]:
     task = KINDS[kind].task
     return {"model": kind} if task == "classes" else {"task": task}
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_what_is_named_is_there(name: str) -> None:
-    kind = KINDS[name]
-    if name not in LEARNED and kind.learned:
-        pytest.skip("needs torch")
-    assert all(callable(resolve_name(made)) for made in (kind.fit, kind.fit_labels, f"{kind.model}") if made)
-    assert hasattr(resolve_name(kind.model), "restored")
 
 
 @pytest.mark.parametrize("name", LEARNED)
@@ -126,17 +117,3 @@ def test_nothing_to_learn_from(name: str, tmp_path: Path) -> None:
     for rows in (empty, letters, [{**row, "label": "a"} for row in found]):
         with pytest.raises(InputError):
             nk.cross_validate(corpus(rows, tmp_path), folds=2, model=name, **QUICK)
-
-
-@pytest.mark.skipif(not TORCH, reason="needs torch")
-@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.ordered])
-def test_words_in_their_order(name: str, tmp_path: Path) -> None:
-    """The same words are in both classes, in another order."""
-    ends = ("not bad but good", "not good but bad")
-    found = [{"id": str(i), "text": f"scene {i // 2 % 7}x {ends[i % 2]}", "label": "ab"[i % 2]} for i in range(48)]
-    write_jsonl(tmp_path / "t.jsonl", found)
-    run_cli("classify", "t.jsonl", "--model", name, "--hidden", "24", *QUICK_WORDS, "--cv", "2", "-o", "run")
-    write_jsonl(tmp_path / "new.jsonl", [{"id": str(i), "text": text} for i, text in enumerate([*ends, "", "zzzz"])])
-    done = run_cli("predict", "run", "new.jsonl", "-o", "p.parquet")
-    assert "2 documents hold no word that run knows: they get the class of a text without words" in done.err
-    assert pq.read_table("p.parquet").column("prediction").to_pylist()[:2] == ["a", "b"]

@@ -111,19 +111,8 @@ def test_whole_numbers_train_where_fractions_are_tested(reviews: str, tmp_path: 
     write_jsonl(tmp_path / "test.jsonl", rated(40, seed=2))
     rows = [{**row, "score": round(row["score"])} for row in rated()]
     write_jsonl(tmp_path / "whole.jsonl", rows)
-    run_cli(
-        "classify",
-        "whole.jsonl",
-        "--test",
-        "test.jsonl",
-        "--label-col",
-        "score",
-        "--task",
-        "regression",
-        "-q",
-        "-o",
-        "run",
-    )
+    task = ("--label-col", "score", "--task", "regression")
+    run_cli("classify", "whole.jsonl", "--test", "test.jsonl", *task, "-q", "-o", "run")
     assert metrics("run")[0]["metrics"]["r2"]["value"] > 0.7
 
 

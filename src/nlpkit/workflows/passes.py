@@ -171,14 +171,14 @@ class Pass:
                     for batch in spool:
                         sink.write(batch)
         warn_dropped(self, write_dropped(target, self.dropped, self.block()))
-        return self._told()
+        return self._reported()
 
     def run(self) -> dict[str, Any]:
         """Read the documents for what the maker tells of them, and keep none; return the summary."""
         for _ in self._read():
             pass
         warn_dropped(self, None)
-        return self._told()
+        return self._reported()
 
     def first(self, most: int | None) -> tuple[pa.Table, int]:
         """Return the first documents with their columns, all of them for None, and how many there are; none is written."""
@@ -192,7 +192,7 @@ class Pass:
         self.maker.report()
         return pa.Table.from_batches(kept), total
 
-    def _told(self) -> dict[str, Any]:
+    def _reported(self) -> dict[str, Any]:
         self.maker.report()
         return self.maker.summary()
 
