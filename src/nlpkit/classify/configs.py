@@ -21,6 +21,14 @@ from nlpkit.weighting.selection import FeatureSelection
 OF_TASK = {
     kind.task: name for name, kind in KINDS.items() if kind.task != "classes"
 }  # the one model of a task without a choice
+# options that belong to the kinds with an ability, and whose they are
+BELONGS = (
+    ("counts", ("alpha", "priors"), "Naive Bayes"),
+    ("penalty", ("cost", "hand_features", "feature_cols"), "logreg and svm"),
+    ("balanced", ("class_weight",), ", ".join(kinds_with("balanced"))),
+    ("votes", ("neighbors",), "knn"),
+    ("hidden", ("hidden",), ", ".join(kinds_with("hidden"))),
+)
 PLAIN = Scheme("raw", "none", "none")
 SUBLINEAR = Scheme("log", "smooth", "l2")  # (1 + ln tf) · (ln((1 + M) / (1 + df)) + 1), of length 1
 PAIRS = (1, 2)
@@ -56,11 +64,7 @@ def config_of(
     auto = options.model == "auto"
     name = OF_TASK.get(options.task) or ("logreg" if auto else options.model)
     kind = KINDS[name]
-    usual = ClassifierOptions()
-    sees, table = (
-        seen_features(options),
-        {"hand_features": options.hand_features, "feature_cols": options.feature_columns},
-    )
+    sees, table = seen_features(options), _changed(options, "hand_features", "feature_cols")
     if sees != "words":
         noun = "embeddings" if sees == "embedding" else "columns"
         why = f"is about words, and this model sees {noun}; leave it out, or use `on=words`"
@@ -83,22 +87,9 @@ def config_of(
             raise UsageError(f"`model={name}` counts words and cannot use {noun}; use {able}", parameter="model")
         if sees == "columns" and not kind.penalty:
             raise UsageError(f"`on=columns`: {name} only uses embeddings; use logreg or svm", parameter="on")
-    if not kind.counts:
-        naive_bayes = {
-            "alpha": options.values("alpha") != usual.values("alpha"),
-            "priors": options.priors != usual.priors,
-        }
-        _refuse(naive_bayes, "belongs to Naive Bayes; leave it out")
-    if not kind.penalty:
-        linear = {"cost": options.values("cost") != usual.values("cost"), **table}
-        _refuse(linear, "belongs to logreg and svm; leave it out")
-    if not kind.balanced:
-        balanced = ", ".join(kinds_with("balanced"))
-        _refuse({"class_weight": options.class_weight != usual.class_weight}, f"belongs to {balanced}; leave it out")
-    if name != "knn":
-        _refuse({"neighbors": options.neighbors != usual.neighbors}, "belongs to knn; leave it out")
-    if not kind.hidden:
-        _refuse({"hidden": options.hidden}, f"belongs to {', '.join(kinds_with('hidden'))}; leave it out")
+    for ability, names, whose in BELONGS:
+        if not getattr(kind, ability):
+            _refuse(_changed(options, *names), f"belongs to {whose}; leave it out")
     if kind.ordered:
         if sees != "words":
             raise UsageError(f"`on={sees}`: {name} reads words in their order; leave it out", parameter="on")
@@ -139,32 +130,26 @@ def config_of(
 
 def _refuse_by_task(options: ClassifierOptions) -> None:
     """Raise UsageError for an option that labels of this kind have no use for."""
-    usual, task = ClassifierOptions(), options.task
+    task = options.task
     if task != "ordinal":
         _refuse({"order": options.order}, "is of the labels of `task=ordinal`; leave it out, or give `task=ordinal`")
     if task not in OF_TASK:
         return
     why = f"is of classes without an order; `task={task}` is fitted by {KINDS[OF_TASK[task]].title}: leave it out"
-    _refuse({"model": options.model != usual.model}, why)
-    _refuse(
-        {"threshold": options.threshold, "calibrate": options.calibrate != usual.calibrate},
-        f"is of classes without an order; leave it out with `task={task}`",
-    )
+    _refuse(_changed(options, "model"), why)
+    why = f"is of classes without an order; leave it out with `task={task}`"
+    _refuse(_changed(options, "threshold", "calibrate"), why)
     if task == "regression":
-        of_classes = {
-            "class_weight": options.class_weight != usual.class_weight, "costs": options.costs is not None, "select": options.select,
-        }  # fmt: skip
-        _refuse(of_classes, "is about classes, and `task=regression` predicts numbers; leave it out")
+        _refuse(
+            _changed(options, "class_weight", "costs", "select"),
+            "is about classes, and `task=regression` predicts numbers; leave it out",
+        )
 
 
 def _rules_config(options: ClassifierOptions, weights: WeightOptions, *, changed_words: bool) -> ClassifierConfig:
     """Return the configuration of hand-written rules. Raises UsageError for an option about a model that learns."""
-    usual, why = ClassifierOptions(), "is about a classifier that learns, and `rules` are written; leave it out"
-    changed = {f.name: getattr(options, f.name) != getattr(usual, f.name) for f in fields(options) if f.name != "rules"}
-    changed |= {
-        name: options.values(name) != usual.values(name) for name in ("cost", "alpha")
-    }  # texts on the command line
-    _refuse(changed, why)
+    why = "is about a classifier that learns, and `rules` are written; leave it out"
+    _refuse(_changed(options, *(f.name for f in fields(options) if f.name != "rules")), why)
     if weights != WeightOptions():
         raise UsageError(f"`scheme` and the other weights: each {why}", parameter="scheme")
     if changed_words:
@@ -279,6 +264,15 @@ def bounded(config: ClassifierConfig, least_train: int) -> ClassifierConfig:
     rare = KINDS[config.model.kind].rare and (config.ngrams or bounds.ngrams) == (1, 1)
     least = 1 if rare or least_train < MIN_DF_AUTO_FROM else 2
     return replace(config, vectorizer=replace(config.vectorizer, bounds=replace(bounds, min_df=least)))
+
+
+def _changed(options: ClassifierOptions, *names: str) -> dict[str, bool]:
+    """Return which options are not as usual; numbers may be texts, as on the command line."""
+    usual = ClassifierOptions()
+    changed = {name: getattr(options, name) != getattr(usual, name) for name in names}
+    numbers = {name: options.values(name) != usual.values(name) for name in ("cost", "alpha") if name in changed}
+    columns = {"feature_cols": bool(options.feature_columns)} if "feature_cols" in changed else {}
+    return changed | numbers | columns
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:

@@ -27,7 +27,8 @@ class ClassifierKind:
     documents have one label. Both take what they name of the keywords of `fit.fit_model`. model: has `restored(config, arrays)`.
     probabilities: has them without calibration; balanced: classes can be weighed; soft: learns shares of classes; learned: from training
     documents; task: what labels it is for; ordered: it reads words in their order (`word_networks.WordRows`); counts: it counts words and
-    has α in the place of a penalty; priors: it has class priors; penalty: it has C; dense: it sees embeddings unless it is told; hidden:
+    has α in the place of a penalty; priors: it has class priors; penalty: it has C; dense: it sees embeddings unless it is told;
+    votes: neighbours vote; hidden:
     units where none are given, 0 for none; rare: words of a single document help it (tests/benchmarks/bench_classify.py).
     """
 
@@ -45,6 +46,7 @@ class ClassifierKind:
     priors: bool = False
     penalty: bool = False
     dense: bool = False
+    votes: bool = False
     hidden: int = 0
     rare: bool = False
 
@@ -87,7 +89,7 @@ KINDS: dict[str, ClassifierKind] = {
     ),
     "knn": ClassifierKind(
         "k nearest documents by cosine", "nlpkit.classify.neighbours:fit_nearest", "nlpkit.classify.neighbours:fit_label_nearest",
-        "nlpkit.classify.neighbours:NeighboursModel", dense=True,
+        "nlpkit.classify.neighbours:NeighboursModel", dense=True, votes=True,
     ),
     "centroid": ClassifierKind(
         "nearest mean of a class", "nlpkit.classify.neighbours:fit_centroids", probabilities=False, dense=True
