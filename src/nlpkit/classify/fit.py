@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from inspect import signature
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
 
-from nlpkit.classify.kinds import KINDS, ModelOptions, resolve_name
+from nlpkit.classify.kinds import KINDS, ModelOptions
 from nlpkit.classify.model import Array, Features, LinearModel, Model, checked_features
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.types import BoolArray, FloatArray, IntArray

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nlpkit.errors import UsageError
 
@@ -20,7 +19,7 @@ LINEAR = "nlpkit.classify.model:LinearModel"
 
 @dataclass(frozen=True, slots=True)
 class ClassifierKind:
-    """A kind of classifier, declared here alone; functions and classes are named, and loaded when they are called (`resolve_name`).
+    """A kind of classifier, declared here alone; functions and classes are named, and loaded when they are called.
 
     title: its name in words. fit: returns the model of (X, y, J); "" where `classifier._fit_model` does. fit_labels: that of labels
     (X, Y) of which all vary, for a linear model; for others (X, Y, which vary (J,), the scores of those that do not (J,)); "" where
@@ -116,12 +115,6 @@ KINDS: dict[str, ClassifierKind] = {
 def kinds_with(ability: str, task: str | None = None) -> tuple[str, ...]:
     """Return the names of the kinds that have an ability of `ClassifierKind`, of one task, None for all."""
     return tuple(name for name, kind in KINDS.items() if getattr(kind, ability) and task in (None, kind.task))
-
-
-def resolve_name(name: str) -> Any:
-    """Return what `module:name` is."""
-    module, attribute = name.split(":")
-    return getattr(import_module(module), attribute)
 
 
 @dataclass(frozen=True, slots=True)

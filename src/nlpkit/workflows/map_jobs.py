@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from nlpkit.classify.sentiment_options import SentimentOptions, SentimentTextOptions
@@ -28,6 +29,12 @@ from nlpkit.workflows.corpus import Corpus, read_corpus
 from nlpkit.workflows.passes import Pass
 from nlpkit.workflows.predict_options import PredictOptions
 
+# command → what opens its pass over a corpus
+PASSES = {
+    "features": "nlpkit.workflows.features:text_feature_batches",
+    "sentiment": "nlpkit.workflows.sentiment:sentiment_batches",
+    "zero-shot": "nlpkit.workflows.zero_shot:zero_shot_batches",
+}
 Open = Callable[[Corpus], AbstractContextManager[Pass]]
 
 # command → its records of options by name; a model is a path that must be given
@@ -93,18 +100,8 @@ class MapJob:
                 return partial(
                     load(values["model"], execution).predict_batches, options=values["options"], execution=execution
                 )
-            case "features":
-                from nlpkit.workflows.features import text_feature_batches
-
-                return partial(text_feature_batches, execution=execution, **values)
-            case "sentiment":
-                from nlpkit.workflows.sentiment import sentiment_batches
-
-                return partial(sentiment_batches, execution=execution, **values)
-            case "zero-shot":
-                from nlpkit.workflows.zero_shot import zero_shot_batches
-
-                return partial(zero_shot_batches, execution=execution, **values)
+            case "features" | "sentiment" | "zero-shot":
+                return partial(resolve_name(PASSES[self.command]), execution=execution, **values)
             case "spell":
                 from nlpkit.workflows.spelling import corrections
 
