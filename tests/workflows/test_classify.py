@@ -124,8 +124,6 @@ def nk_options(**settings: Any) -> Any:
         (lambda: SentimentOptions().names, "lexicon"),
         (lambda: nk.train_classifier(corpus(), cv=3), "cv"),
         (lambda: nk.cross_validate(corpus(), split="fold"), "test"),
-        (lambda: nk.cross_validate(corpus(), model="nb", cost=2), "cost"),
-        (lambda: nk.cross_validate(corpus(), model="svm", probabilities=True), "probabilities"),
     ],
 )
 def test_options_that_cannot_be_are_refused_by_name(make: Any, parameter: str) -> None:

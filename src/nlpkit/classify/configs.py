@@ -34,11 +34,6 @@ SUBLINEAR = Scheme("log", "smooth", "l2")  # (1 + ln tf) · (ln((1 + M) / (1 + d
 PAIRS = (1, 2)
 
 
-def sees_embeddings(options: ClassifierOptions) -> bool:
-    """Whether the classifier sees the embedding of a text rather than its words."""
-    return seen_features(options) == "embedding"
-
-
 def seen_features(options: ClassifierOptions) -> str:
     """Return what the classifier sees: words, embedding, columns or rules."""
     if options.rules is not None:
