@@ -36,10 +36,6 @@ def documents(kind: str, per_topic: int = 12) -> list[dict[str, Any]]:
     return found
 
 
-def corpus(rows: list[dict[str, Any]], folder: Path) -> nk.Corpus:
-    return nk.read_corpus(write_embedded(folder / "rows.parquet", rows))
-
-
 def options(kind: str) -> dict[str, Any]:
     task = KINDS[kind].task
     return {"model": kind} if task == "classes" else {"task": task}
@@ -75,7 +71,7 @@ def test_a_run_learns_and_predicts_as_in_training_on_any_number_of_threads(name:
 
 @pytest.mark.parametrize("name", LEARNED)
 def test_it_refuses_what_it_has_no_use_for(name: str, tmp_path: Path) -> None:
-    kind, data = KINDS[name], corpus(documents(name, 4), tmp_path)
+    kind, data = KINDS[name], nk.read_corpus(write_embedded(tmp_path / "rows.parquet", documents(name, 4)))
     for option, (ability, value) in OPTIONS.items():
         able = getattr(kind, ability) and (option != "annotators" or kind.task == "classes")
         if not able:
@@ -97,7 +93,7 @@ def test_several_labels_or_a_refusal(name: str, tmp_path: Path) -> None:
     for row in found:
         if "old" in row["label"]:
             row |= {"text": f"{row['text']} ancient ancient", "embedding": [*row["embedding"][:-1], 1.0]}
-    data = corpus(found, tmp_path)
+    data = nk.read_corpus(write_embedded(tmp_path / "rows.parquet", found))
     if not KINDS[name].multi_label:
         with refuses("model"):
             nk.cross_validate(data, folds=2, model=name, **QUICK)
@@ -115,5 +111,6 @@ def test_nothing_to_learn_from(name: str, tmp_path: Path) -> None:
     vector = found[0]["embedding"]
     empty, letters = ([{**row, "text": text, "embedding": vector} for row in found] for text in (" ", "a"))
     for rows in (empty, letters, [{**row, "label": "a"} for row in found]):
+        data = nk.read_corpus(write_embedded(tmp_path / "rows.parquet", rows))
         with pytest.raises(InputError):
-            nk.cross_validate(corpus(rows, tmp_path), folds=2, model=name, **QUICK)
+            nk.cross_validate(data, folds=2, model=name, **QUICK)

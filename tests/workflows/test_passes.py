@@ -10,8 +10,6 @@ import pyarrow as pa
 import pytest
 
 import nlpkit as nk
-from nlpkit.errors import InputError
-from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.spool import spool_in
 from nlpkit.workflows.passes import ColumnMaker, Pass, WithColumns
 
@@ -20,9 +18,6 @@ class Lengths(ColumnMaker):
     """Characters of each text, and of all together."""
 
     command, replaces, total = "lengths", ("n",), 0
-
-    def __init__(self, stream: DocumentStream) -> None:
-        super().__init__("lengths", stream, None)
 
     def columns(self) -> Iterator[WithColumns]:
         for batch in self.stream:
@@ -44,19 +39,9 @@ class Lengths(ColumnMaker):
 def test_columns_are_added_counted_and_written(spooled: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     table = pa.table({"id": ["a", "b"], "text": ["one", "three"], "n": [0, 0]})
     with nk.Corpus.from_frame(table).open() as stream, spool_in(None) as spool:
-        made = Pass(Lengths(stream), spool if spooled else None)
+        made = Pass(Lengths("lengths", stream, None), spool if spooled else None)
         assert made.save(str(tmp_path / "n.parquet")) == {"documents": 2}
         assert made.block()["parameters"] == {"total": 8}
     written = nk.read_corpus(tmp_path / "n.parquet").table()
     assert (written.column("n").to_pylist(), written.column("total").to_pylist()) == ([3, 5], [8, 8])
     assert "the column 'n' of the input is replaced" in caplog.messages
-
-
-def test_no_documents_and_ids_that_none_has() -> None:
-    table = pa.table({"id": ["a"], "text": ["one"]})
-    for rows, explain in ((table.slice(1), ()), (table, ("b",))):
-        with nk.Corpus.from_frame(rows).open() as stream:
-            maker = Lengths(stream)
-            maker.explain = explain
-            with pytest.raises(InputError):
-                Pass(maker).run()
