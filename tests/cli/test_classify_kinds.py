@@ -19,7 +19,7 @@ from tests.refusals import refuses
 TORCH = importlib.util.find_spec("torch") is not None
 LEARNED = [name for name, kind in KINDS.items() if kind.learned and (TORCH or name not in ("kan", "lstm", "cnn"))]
 OF_CLASSES = [name for name in LEARNED if KINDS[name].task == "classes"]
-QUICK = {"near_duplicates": 0, "ci": 0}
+QUICK: dict[str, Any] = {"near_duplicates": 0, "ci": 0}
 QUICK_WORDS = ("--near-duplicates", "0", "--ci", "0", "-q")
 OPTIONS: dict[str, tuple[str, Any]] = {  # the ability of kinds that have it, and a value
     "alpha": ("counts", 2.0), "priors": ("counts", "uniform"), "cost": ("penalty", 2.0), "hand_features": ("penalty", "all"),
@@ -99,7 +99,7 @@ def test_several_labels_or_a_refusal(name: str, tmp_path: Path) -> None:
             nk.cross_validate(data, folds=2, model=name, **QUICK)
         return
     result = nk.cross_validate(data, folds=2, model=name, **QUICK)
-    assert result.evaluation["micro_f1"].value > 0.6
+    assert (result.evaluation["micro_f1"].value or 0) > 0.6
     result.classifier.save(tmp_path / "run")
     again = nk.load(tmp_path / "run").predict(data)
     assert again.column("prediction").to_pylist() == result.classifier.predict(data).column("prediction").to_pylist()
