@@ -53,9 +53,9 @@ def warn(message: str, *, always: bool = False) -> None:
 
 
 def progress(label: str, total: int | None, *, percent: bool = False) -> AbstractContextManager[Update]:
-    """Return a context whose value takes the amount done of a total, or of 100 where it is in per cent."""
+    """Return a context whose value takes the amount done of a total, or of 100 where it is in per cent; a label "" shows nothing."""
     show = _show.get()
-    return nullcontext(_silent) if show is None else show(label, total, percent)
+    return nullcontext(_silent) if show is None or not label else show(label, total, percent)
 
 
 @contextmanager

@@ -31,11 +31,11 @@ def test_what_is_loaded_once_is_no_time_of_a_candidate(
     clocks = {name: iter(values) for name, values in seconds.items()}
 
     def fit(*words: Any, **_: Any) -> Tried:
-        return Tried(words[3], 0.5, 0.1, 0.5, next(clocks[words[3].name]))
+        return Tried(words[2], 0.5, 0.1, 0.5, next(clocks[words[2].name]))
 
     monkeypatch.setattr(choose, "try_candidate", fit)
     configs: Any = [SimpleNamespace(name=name) for name in seconds]
     rows = np.zeros(0, np.int64)
-    results = compare_within(NOTHING, NOTHING, rows, configs, n_outer=10, budget=budget, seed=1, threads=1)
+    results = compare_within(NOTHING, rows, configs, n_outer=10, budget=budget)
     assert "".join(one.config.name for one in results if not one.why) == tried
     assert len(results) == len(configs)

@@ -12,7 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.svm import LinearSVC
 
 from nlpkit.classify.calibration import calibrator_from, fit_calibrator
-from nlpkit.classify.classifier import fit_classifier
+from nlpkit.classify.classifier import Learner
 from nlpkit.classify.fit import balanced_weights
 from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.labels import Labels
@@ -83,7 +83,7 @@ def test_calibration_keeps_the_balance_of_the_classes(kind: str, method: Any) ->
     recall = []
     for calibrate in (None, method):
         config = ClassifierConfig(kind, ModelOptions(kind, balanced=True), None, calibrate=calibrate)
-        fitted = fit_classifier(sources, labels, train, config, seed=0, threads=1)
+        fitted = Learner(sources, labels, 0).fit(train, config)
         recall.append(float((fitted.predict(np.arange(1000, 1500)).codes == 1)[codes[1000:] == 1].mean()))
     assert abs(recall[1] - recall[0]) < 0.1
     assert recall[0] > 0.6

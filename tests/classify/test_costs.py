@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from nlpkit.classify.classifier import fit_classifier
+from nlpkit.classify.classifier import Learner
 from nlpkit.classify.costs import compare_costs, cost_matrix, least_cost
 from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.labels import Labels
@@ -45,9 +45,7 @@ def test_a_classifier_decides_by_its_probabilities() -> None:
     costs = cost_matrix({"c": {"a": 20, "b": 20}}, labels.names)
     train, rest = np.arange(0, 300, 2), np.arange(1, 300, 2)
     config = ClassifierConfig("svm", ModelOptions("svm"), None, calibrate="sigmoid", costs=costs)
-    predicted = fit_classifier(FeatureSources(300, embeddings=X), labels, train, config, seed=1, threads=1).predict(
-        rest
-    )
+    predicted = Learner(FeatureSources(300, embeddings=X), labels, 1).fit(train, config).predict(rest)
     assert predicted.probabilities is not None
     assert predicted.codes is not None
     expected = (predicted.probabilities[:, :, None] * np.array(costs)[None]).sum(axis=1).argmin(axis=1)
@@ -55,7 +53,7 @@ def test_a_classifier_decides_by_its_probabilities() -> None:
     assert (predicted.codes == 2).sum() > (predicted.probabilities.argmax(axis=1) == 2).sum()
     # a class that the training documents lack is not predicted, whatever it costs
     lacks = train[y[train] != 2]
-    fitted = fit_classifier(FeatureSources(300, embeddings=X), labels, lacks, config, seed=1, threads=1)
+    fitted = Learner(FeatureSources(300, embeddings=X), labels, 1).fit(lacks, config)
     assert set(np.unique(fitted.predict(rest).codes)) <= {0, 1}
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import f1_score
 
-from nlpkit.classify.classifier import cross_predict
+from nlpkit.classify.classifier import Learner
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.labels import Labels, encode_single
@@ -52,10 +52,11 @@ def test_more_documents_score_better_and_the_end_is_the_score(folds: int, sets: 
     data, sources = dataset(folds=folds, sets=sets)
     config = ClassifierConfig("logreg", ModelOptions("logreg"), None)
     uncertainty = Uncertainty(0.95, 1)
-    predicted, _ = cross_predict(sources, data.labels, data.rounds, config, seed=1, threads=1)
+    learner = Learner(sources, data.labels, 1)
+    predicted, _ = learner.cross_predict(data.rounds, config)
     whole = score_predictions(data, predicted, None, uncertainty).model.scores["macro_f1"]
     calls: list[int] = []
-    points = learning_curve(data, sources, config, whole, uncertainty, seed=1, threads=1, done=calls.append)
+    points = learning_curve(data, learner, config, whole, uncertainty, done=calls.append)
     assert [p.share for p in points] == [0.1, 0.2, 0.4, 0.6, 0.8, 1.0]
     assert [p.documents for p in points] == pytest.approx([(200 if folds else 150) * p.share for p in points])
     assert points[-1].score is whole
@@ -94,8 +95,9 @@ def test_parts_of_few_documents_are_left_out() -> None:
     data, sources = dataset(folds=0, D=60)
     config = ClassifierConfig("nb", ModelOptions("nb"), None)
     sources = FeatureSources(60, embeddings=np.abs(sources.embeddings))  # type: ignore[arg-type]
-    predicted, _ = cross_predict(sources, data.labels, data.rounds, config, seed=1, threads=1)
+    learner = Learner(sources, data.labels, 1)
+    predicted, _ = learner.cross_predict(data.rounds, config)
     whole = score_predictions(data, predicted, None, Uncertainty(None, 1)).model.scores["macro_f1"]
-    points = learning_curve(data, sources, config, whole, Uncertainty(None, 1), seed=1, threads=1)
+    points = learning_curve(data, learner, config, whole, Uncertainty(None, 1))
     assert [p.share for p in points] == [0.4, 0.6, 0.8, 1.0]
     assert all(p.score.interval is None for p in points)

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.naive_bayes import MultinomialNB
 
 from nlpkit.classify import classifier as classifier_module
-from nlpkit.classify.classifier import CALIBRATION_FOLDS, fit_classifier
+from nlpkit.classify.classifier import CALIBRATION_FOLDS, Learner
 from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.labels import Labels
@@ -39,7 +39,7 @@ def test_equals_the_grid_search_of_scikit_learn(kind: str, option: str, peer: st
     train = np.arange(0, 240, 2)
     labels = Labels(("a", "b", "c"), np.ones(240, bool), y)
     config = ClassifierConfig(kind, ModelOptions(kind), None, search=Search(option, GRIDS[option]))
-    searched = fit_classifier(FeatureSources(240, embeddings=X), labels, train, config, seed=3, threads=1)
+    searched = Learner(FeatureSources(240, embeddings=X), labels, 3).fit(train, config)
     folds = PredefinedSplit(stratified_folds(y[train], INNER_FOLDS, seed=3))
     model = LogisticRegression(tol=1e-8, max_iter=5000) if kind == "logreg" else MultinomialNB()
     grid = GridSearchCV(model, {peer: list(GRIDS[option])}, scoring="f1_macro", cv=folds).fit(X[train], y[train])
@@ -73,7 +73,7 @@ def test_groups_stay_together_in_inner_folds(what: str, monkeypatch: pytest.Monk
         return whole(sources, targets, train, config)
 
     monkeypatch.setattr(classifier_module, "prepare_features", prepare)
-    fit_classifier(FeatureSources(120, embeddings=X), labels, np.arange(120), config, seed=3, threads=1)
+    Learner(FeatureSources(120, embeddings=X), labels, 3).fit(np.arange(120), config)
     inner = [train for train in parts if len(train) < 120]
     assert len(inner) == (INNER_FOLDS if what == "search" else CALIBRATION_FOLDS)
     for train in inner:
@@ -90,10 +90,7 @@ def test_labels_of_other_documents_do_not_matter() -> None:
     other[1::2] = (other[1::2] + 1) % 3
     config = ClassifierConfig("logreg", ModelOptions("logreg"), None, search=Search("cost", GRIDS["cost"]))
     chosen = [
-        fit_classifier(
-            FeatureSources(240, embeddings=X), Labels(("a", "b", "c"), np.ones(240, bool), codes), train, config, seed=3,
-            threads=1,
-        ).searched
+        Learner(FeatureSources(240, embeddings=X), Labels(("a", "b", "c"), np.ones(240, bool), codes), 3).fit(train, config).searched
         for codes in (y, other)
     ]  # fmt: skip
     assert chosen[0] == chosen[1]
@@ -114,4 +111,4 @@ def test_one_training_document_is_too_few() -> None:
     labels = Labels(("a", "b", "c"), np.ones(240, bool), y)
     config = ClassifierConfig("nb", ModelOptions("nb"), None, search=Search("alpha", GRIDS["alpha"]))
     with refuses("alpha", InputError):
-        fit_classifier(FeatureSources(240, embeddings=X), labels, np.array([3]), config, seed=3, threads=1)
+        Learner(FeatureSources(240, embeddings=X), labels, 3).fit(np.array([3]), config)

@@ -11,7 +11,7 @@ from sklearn.metrics import precision_recall_curve
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from nlpkit.classify.calibration import sigmoid
-from nlpkit.classify.classifier import CALIBRATION_FOLDS, fit_classifier
+from nlpkit.classify.classifier import CALIBRATION_FOLDS, Learner
 from nlpkit.classify.decision_options import Wanted, check_wanted, parse_thresholds
 from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.labels import Labels
@@ -76,7 +76,7 @@ def test_the_threshold_is_that_of_cross_validated_scores(J: int) -> None:
     names = ("a", "b", "c")[:J]
     labels = Labels(names, np.ones(400, bool), y)
     config = ClassifierConfig("logreg", ModelOptions("logreg"), None, wanted=(Wanted("recall", 0.9, "b"),))
-    fitted = fit_classifier(FeatureSources(400, embeddings=X), labels, train, config, seed=1, threads=1)
+    fitted = Learner(FeatureSources(400, embeddings=X), labels, 1).fit(train, config)
     folds = PredefinedSplit(stratified_folds(y[train], CALIBRATION_FOLDS, seed=1))
     peer = LogisticRegression(tol=1e-10, max_iter=5000)
     p = cross_val_predict(peer, X[train].astype(np.float64), y[train], cv=folds, method="predict_proba")[:, 1]
@@ -92,9 +92,7 @@ def test_the_threshold_is_that_of_cross_validated_scores(J: int) -> None:
     assert (predicted.codes == np.where(shares[:, 1] >= expected, 1, without))[sure].all()
     assert predicted.codes is not None
     assert (predicted.codes[y[rest] == 1] == 1).mean() > 0.8
-    usual = fit_classifier(
-        FeatureSources(400, embeddings=X), labels, train, replace(config, wanted=()), seed=1, threads=1
-    ).predict(rest)
+    usual = Learner(FeatureSources(400, embeddings=X), labels, 1).fit(train, replace(config, wanted=())).predict(rest)
     assert usual.codes is not None
     assert (usual.codes == 1).sum() < (predicted.codes == 1).sum()
 
@@ -109,9 +107,9 @@ def test_other_labels_of_a_document_stay(kind: str, calibrate: str | None) -> No
     train, rest = np.arange(0, 400, 2), np.arange(1, 400, 2)
     config = ClassifierConfig(kind, ModelOptions(kind, epochs=20), None, calibrate=calibrate)  # type: ignore[arg-type]
     sources = FeatureSources(400, embeddings=X)
-    usual = fit_classifier(sources, labels, train, config, seed=1, threads=1).predict(rest)
+    usual = Learner(sources, labels, 1).fit(train, config).predict(rest)
     wanted = (Wanted("recall", 0.99, "b"), Wanted("precision", 0.5, "c"))
-    fitted = fit_classifier(sources, labels, train, replace(config, wanted=wanted), seed=1, threads=1)
+    fitted = Learner(sources, labels, 1).fit(train, replace(config, wanted=wanted))
     predicted = fitted.predict(rest)
     assert predicted.sets is not None
     assert usual.sets is not None
@@ -128,7 +126,7 @@ def test_a_class_that_the_documents_lack_has_no_threshold() -> None:
     train = np.flatnonzero(y != 2)
     labels = Labels(("a", "b", "c"), np.ones(400, bool), y)
     config = ClassifierConfig("logreg", ModelOptions("logreg"), None, wanted=(Wanted("recall", 0.9, "c"),))
-    fitted = fit_classifier(FeatureSources(400, embeddings=X), labels, train, config, seed=1, threads=1)
+    fitted = Learner(FeatureSources(400, embeddings=X), labels, 1).fit(train, config)
     assert fitted.classifier.thresholds == ()
     assert set(np.unique(fitted.predict(train).codes)) == {0, 1}
 

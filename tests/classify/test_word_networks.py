@@ -129,7 +129,7 @@ def test_a_run_is_saved_predicts_and_explains(tmp_path: Path) -> None:
         new, options=PredictOptions(explain=("x",))
     ) as predictions:
         rows = [row for batch in predictions.batches() for row in batch.to_pylist()]
-        summary = predictions.summary()
+        summary = predictions.maker.summary()
     assert rows[0]["prediction"] == labels[0]
     assert summary["without_known_words"] == 1
     pushed = [word["term"] for word in summary["explained"]["x"][0]["words"]]
@@ -143,9 +143,7 @@ def test_a_run_is_saved_predicts_and_explains(tmp_path: Path) -> None:
         ({"model": "lstm", "on": "embedding"}, "reads words in their order"),
         ({"model": "cnn", "select": "chi2:10"}, "is about counts of words"),
         ({"model": "lstm", "scheme": "log"}, "reads words in their order"),
-        ({"model": "lstm", "cost": 2.0}, "belongs to logreg"),
         ({"model": "kan", "on": "words"}, "kan has a spline for each feature and only uses embeddings;"),
-        ({"model": "nb", "hidden": 3}, "belongs to mlp, kan, lstm, cnn"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options: dict[str, Any], message: str) -> None:

@@ -43,8 +43,6 @@ def test_a_value_at_the_end_is_told() -> None:
     ("options", "message"),
     [
         (["--model", "auto", "--cost", "auto"], "compares several classifiers; name one, such as"),
-        (["--model", "nb", "--cost", "auto"], "belongs to logreg and svm"),
-        (["--alpha", "auto"], "belongs to Naive Bayes"),
         (["--cost", "1,x"], "--cost 1,x: a number above 0 is needed"),
     ],
 )
@@ -169,7 +167,6 @@ def test_costs_are_stored_and_used_by_predict() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--model", "svm"], "add --calibrate sigmoid"),
         (["--threshold", "recall=0.9:courts"], "each say when a class is predicted"),
         ([], "did you mean 'courts'?"),
     ],

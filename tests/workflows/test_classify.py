@@ -18,6 +18,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.evaluation.options import GateOptions
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.weighting.options import WeightOptions
+from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.zero_shot import read_labels
 from tests.embed.conftest import write_model
 
@@ -91,21 +92,15 @@ def test_gates_and_explanations() -> None:
     result = nk.cross_validate(corpus(), model="nb", folds=2, gates=GateOptions(fail_under="accuracy=0.1"))
     assert [gate.passed for gate in result.evaluation.gates] == [True]
     data = nk.Corpus.from_texts(["a telescope and a goal"], ids=["x"])
-    with result.classifier.predict_batches(data, options=nk_options(explain=("x",))) as predictions:
+    with result.classifier.predict_batches(data, options=PredictOptions(explain=("x",))) as predictions:
         list(predictions.batches())
-    words = {w["term"] for w in predictions.explanations["x"][0]["words"]}
+    words = {w["term"] for w in predictions.maker.explanations["x"][0]["words"]}
     assert {"telescope", "goal"} <= words
     with (
         pytest.raises(InputError),
-        result.classifier.predict_batches(data, options=nk_options(explain=("y",))) as other,
+        result.classifier.predict_batches(data, options=PredictOptions(explain=("y",))) as other,
     ):
         list(other.batches())
-
-
-def nk_options(**settings: Any) -> Any:
-    from nlpkit.workflows.predict_options import PredictOptions
-
-    return PredictOptions(**settings)
 
 
 @pytest.mark.parametrize(
@@ -124,8 +119,6 @@ def nk_options(**settings: Any) -> Any:
         (lambda: SentimentOptions().names, "lexicon"),
         (lambda: nk.train_classifier(corpus(), cv=3), "cv"),
         (lambda: nk.cross_validate(corpus(), split="fold"), "test"),
-        (lambda: nk.cross_validate(corpus(), model="nb", cost=2), "cost"),
-        (lambda: nk.cross_validate(corpus(), model="svm", probabilities=True), "probabilities"),
     ],
 )
 def test_options_that_cannot_be_are_refused_by_name(make: Any, parameter: str) -> None:

@@ -64,7 +64,7 @@ def test_unknown_words_that_end_with_a_mark_are_told(tmp_path: Path, caplog: pyt
     corpus.write_text('{"text": "hello, you"}\n{"text": "hello."}\n', encoding="utf-8")
     with loaded(tmp_path, ARPA).predict_batches(nk.read_corpus(corpus)) as predictions:
         list(predictions.batches())
-        predictions.report()
+        predictions.maker.report()
     assert any("2 of 3 unknown words end with a mark, such as 'hello,'" in message for message in caplog.messages)
 
 

@@ -8,15 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.classify.classifier import (
-    Fitted,
-    cross_predict,
-    fit_classifier,
-    together,
-)
-from nlpkit.classify.labels import Labels
+from nlpkit.classify.classifier import Fitted, Learner
 from nlpkit.classify.predicted import Predicted, score_rows
-from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
+from nlpkit.classify.prepared import ClassifierConfig
 from nlpkit.classify.search import INNER_FOLDS
 from nlpkit.types import LongArray
 
@@ -36,17 +30,16 @@ class Tried:
     why: str = ""
 
 
-def try_candidate(
-    sources: FeatureSources, labels: Labels, train: LongArray, config: ClassifierConfig, *, seed: int, threads: int
-) -> Tried:
+def try_candidate(learner: Learner, train: LongArray, config: ClassifierConfig) -> Tried:
     """Return the scores of a candidate by cross-validation in three folds of the training documents, and nothing else."""
     # counted once for all folds, and so no part of what folds will take
-    if sources.words is not None and config.vectorizer is not None:
-        sources.words.counted(train, ngrams=config.ngrams, least=config.least)
+    words, labels = learner.sources.words, learner.labels
+    if words is not None and config.vectorizer is not None:
+        words.counted(train, ngrams=config.ngrams, least=config.least)
     start = time.perf_counter()
-    folds = labels.folds(train, INNER_FOLDS, seed=seed)
+    folds = labels.folds(train, INNER_FOLDS, seed=learner.seed)
     rounds = [(train[folds != f], train[folds == f]) for f in range(int(folds.max()) + 1)]
-    predicted, _ = cross_predict(sources, labels, rounds, config, seed=seed, threads=threads)
+    predicted, _ = learner.cross_predict(rounds, config)
     scores = np.array([score_rows(labels, test, predicted.take(test)) for _, test in rounds])
     mean = scores.mean(axis=0)
     error = scores[:, 0].std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else float("nan")
@@ -60,15 +53,12 @@ def best_of(tried: Sequence[Tried]) -> int:
 
 
 def compare_within(
-    sources: FeatureSources,
-    labels: Labels,
+    learner: Learner,
     train: LongArray,
     configs: Sequence[ClassifierConfig],
     *,
     n_outer: int,
     budget: float,
-    seed: int,
-    threads: int,
     on_candidate: Callable[[int, str], None] = lambda n, name: None,
 ) -> list[Tried]:
     """Return the candidates that the budget has room for, in their order; the first is tried in any case.
@@ -89,13 +79,13 @@ def compare_within(
         on_candidate(i, config.name)
         if tried and tried[-1].seconds and not has_room() and spent + last <= budget:
             # it may have waited for what is loaded once: it is timed again before the others are given up
-            again = try_candidate(sources, labels, train, configs[i - 1], seed=seed, threads=threads).seconds
+            again = try_candidate(learner, train, configs[i - 1]).seconds
             spent, all_once, last = spent + again, all_once - last + min(last, again), min(last, again)
         if tried and not has_room():
             nan = float("nan")
             tried.append(Tried(config, nan, nan, nan, 0.0, "no time"))
             continue
-        candidate = try_candidate(sources, labels, train, config, seed=seed, threads=threads)
+        candidate = try_candidate(learner, train, config)
         last = candidate.seconds
         spent, all_once = spent + last, all_once + last
         tried.append(candidate)
@@ -103,14 +93,11 @@ def compare_within(
 
 
 def nested(
-    sources: FeatureSources,
-    labels: Labels,
+    learner: Learner,
     rounds: Sequence[tuple[LongArray, LongArray]],
     configs: Sequence[ClassifierConfig],
     *,
     deciding: Callable[[ClassifierConfig], ClassifierConfig] = lambda config: config,
-    seed: int,
-    threads: int,
     on_candidate: Callable[[int, str], None] = lambda n, name: None,
 ) -> tuple[Predicted, Fitted, list[str]]:
     """Return predictions of test documents by whatever wins in the training documents of their round (Cawley & Talbot 2010).
@@ -126,9 +113,9 @@ def nested(
         tried = []
         for config in configs:
             on_candidate(i, config.name)
-            tried.append(try_candidate(sources, labels, train, config, seed=seed, threads=threads))
+            tried.append(try_candidate(learner, train, config))
         best = configs[best_of(tried)]
         winners.append(best.name)
-        fitted = fit_classifier(sources, labels, train, deciding(best), seed=seed, threads=threads)
+        fitted = learner.fit(train, deciding(best))
         parts.append((test, fitted.predict(test)))
-    return together(sources.n_docs, labels, parts), fitted, winners
+    return learner.together(parts), fitted, winners

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
 
 from nlpkit.classify.decision_options import parse_thresholds
 from nlpkit.classify.features import VectorizerOptions
-from nlpkit.classify.kinds import KINDS, ModelOptions
+from nlpkit.classify.kinds import KINDS, ModelOptions, kinds_with
 from nlpkit.classify.options import ClassifierOptions
 from nlpkit.classify.prepared import ClassifierConfig
 from nlpkit.classify.search import Search
@@ -19,28 +18,27 @@ from nlpkit.weighting.options import WeightOptions
 from nlpkit.weighting.schemes import Scheme
 from nlpkit.weighting.selection import FeatureSelection
 
-COUNTS = ("nb", "bernoulli-nb", "complement-nb")
-DENSE = ("knn", "centroid", "mlp", "kan")
-HIDDEN = {"mlp": 128, "kan": 16, "lstm": 64, "cnn": 64}  # nodes, where `hidden` is not given
-OF_TASK = {"regression": "ridge", "ordinal": "ordinal"}  # the one model of the tasks that have no choice
-LINEAR = ("logreg", "svm", *OF_TASK.values())
-# words of a single document help these, and cost the others (tests/benchmarks/bench_classify.py)
-KEEP_RARE = ("complement-nb", "svm")
+OF_TASK = {
+    kind.task: name for name, kind in KINDS.items() if kind.task != "classes"
+}  # the one model of a task without a choice
+# options that belong to the kinds with an ability, and whose they are
+BELONGS = (
+    ("counts", ("alpha", "priors"), "Naive Bayes"),
+    ("penalty", ("cost", "hand_features", "feature_cols"), "logreg and svm"),
+    ("balanced", ("class_weight",), ", ".join(kinds_with("balanced"))),
+    ("votes", ("neighbors",), "knn"),
+    ("hidden", ("hidden",), ", ".join(kinds_with("hidden"))),
+)
 PLAIN = Scheme("raw", "none", "none")
 SUBLINEAR = Scheme("log", "smooth", "l2")  # (1 + ln tf) · (ln((1 + M) / (1 + df)) + 1), of length 1
 PAIRS = (1, 2)
-
-
-def sees_embeddings(options: ClassifierOptions) -> bool:
-    """Whether the classifier sees the embedding of a text rather than its words."""
-    return seen_features(options) == "embedding"
 
 
 def seen_features(options: ClassifierOptions) -> str:
     """Return what the classifier sees: words, embedding, columns or rules."""
     if options.rules is not None:
         return "rules"
-    return options.on or ("embedding" if options.model in DENSE else "words")
+    return options.on or ("embedding" if options.model in kinds_with("dense") else "words")
 
 
 def config_of(
@@ -59,44 +57,31 @@ def config_of(
         return _rules_config(options, weights, changed_words=changed_words)
     _refuse_by_task(options)
     auto = options.model == "auto"
-    kind = OF_TASK.get(options.task) or ("logreg" if auto else options.model)
-    usual = ClassifierOptions()
-    sees, table = seen_features(options), _of_table(options)
+    name = OF_TASK.get(options.task) or ("logreg" if auto else options.model)
+    kind = KINDS[name]
+    sees = seen_features(options)
     if sees != "words":
-        _refuse_words(options, weights, kind, sees, changed_words=changed_words)
-    if kind not in COUNTS:
-        naive_bayes = {
-            "alpha": options.values("alpha") != usual.values("alpha"),
-            "priors": options.priors != usual.priors,
-        }
-        _refuse(naive_bayes, "belongs to Naive Bayes; leave it out")
-    if kind not in LINEAR:
-        linear = {"cost": options.values("cost") != usual.values("cost"), **table}
-        _refuse(linear, "belongs to logreg and svm; leave it out")
-    if not KINDS[kind].balanced:
-        balanced = ", ".join(name for name, k in KINDS.items() if k.balanced)
-        _refuse({"class_weight": options.class_weight != usual.class_weight}, f"belongs to {balanced}; leave it out")
-    if kind != "knn":
-        _refuse({"neighbors": options.neighbors != usual.neighbors}, "belongs to knn; leave it out")
-    if kind not in HIDDEN:
-        _refuse({"hidden": options.hidden}, f"belongs to {', '.join(HIDDEN)}; leave it out")
-    if KINDS[kind].ordered:
+        _refuse_words(options, weights, name, sees, changed_words=changed_words)
+    for ability, names, whose in BELONGS:
+        if not getattr(kind, ability):
+            _refuse(_changed(options, *names), f"belongs to {whose}; leave it out")
+    if kind.ordered:
         if sees != "words":
-            raise UsageError(f"`on={sees}`: {kind} reads words in their order; leave it out", parameter="on")
+            raise UsageError(f"`on={sees}`: {name} reads words in their order; leave it out", parameter="on")
         _refuse(
-            {"select": options.select}, f"is about counts of words, and {kind} reads them in their order; leave it out"
+            {"select": options.select}, f"is about counts of words, and {name} reads them in their order; leave it out"
         )
         if weights != WeightOptions():
             raise UsageError(
-                f"`scheme` and the other weights: {kind} reads words in their order; leave it out", parameter="scheme"
+                f"`scheme` and the other weights: {name} reads words in their order; leave it out", parameter="scheme"
             )
-    if kind == "kan" and sees != "embedding":
+    if name == "kan" and sees != "embedding":
         raise UsageError(
             f"`on={sees}`: kan has a spline for each feature and only uses embeddings; use mlp", parameter="on"
         )
-    vectorizer = None if sees != "words" else _vectorizer_options(options, weights, words, kind)
+    vectorizer = None if sees != "words" else _vectorizer_options(options, weights, words, name)
     has_hand = options.hand_features is not None
-    search = _search(options, kind)
+    search = _search(options, name)
     if auto and search is not None:
         raise UsageError(
             "`model=auto` compares several classifiers; name one, such as `model=logreg`, to tune its `cost`",
@@ -105,77 +90,66 @@ def config_of(
     wanted = parse_thresholds(options.threshold)
     if options.costs is not None:
         _refuse({"threshold": wanted}, "and `costs` each say when a class is predicted; keep one")
-        if not KINDS[kind].probabilities and options.calibration is None:
+        if not kind.probabilities and options.calibration is None:
             raise UsageError(
-                f"`costs` need probabilities, and {kind} has none; add `calibrate=sigmoid`", parameter="costs"
+                f"`costs` need probabilities, and {name} has none; add `calibrate=sigmoid`", parameter="costs"
             )
-    model = model_options(options, kind)
+    model = model_options(options, name)
     if model.C is None and weights != WeightOptions():  # other features than those that the rule was made on
         model = replace(model, C=1.0)
     return ClassifierConfig(
-        kind, model, vectorizer, None, has_hand, options.calibration, search, wanted,
+        name, model, vectorizer, None, has_hand, options.calibration, search, wanted,
         bool(options.feature_columns),
     )  # fmt: skip
 
 
-def _of_table(options: ClassifierOptions) -> dict[str, Any]:
-    """Return the options of features beside the words."""
-    return {"hand_features": options.hand_features, "feature_cols": options.feature_columns}
-
-
 def _refuse_words(
-    options: ClassifierOptions, weights: WeightOptions, kind: str, sees: str, *, changed_words: bool
+    options: ClassifierOptions, weights: WeightOptions, name: str, sees: str, *, changed_words: bool
 ) -> None:
     """Refuse what is about words for a model that sees embeddings or columns. Raises UsageError."""
+    kind, table = KINDS[name], _changed(options, "hand_features", "feature_cols")
     noun = "embeddings" if sees == "embedding" else "columns"
     why = f"is about words, and this model sees {noun}; leave it out, or use `on=words`"
     _refuse({"select": options.select}, why)
     if sees == "embedding":
         _refuse(
-            _of_table(options),
-            "goes with words or stands alone, and this model sees embeddings; leave it out, or use `on=words`",
+            table, "goes with words or stands alone, and this model sees embeddings; leave it out, or use `on=words`"
         )
-    elif not any(_of_table(options).values()):
+    elif not any(table.values()):
         raise UsageError("`on=columns` needs feature columns; name them with `feature_cols`", parameter="feature_cols")
     if weights != WeightOptions():
         raise UsageError(f"`scheme` and the other weights: each {why}", parameter="scheme")
     if changed_words:
         raise UsageError(f"options for words: this model uses {noun}; leave them out, or use `on=words`")
-    if kind in COUNTS:
+    if kind.counts:
         able = "logreg, svm, knn, centroid, mlp or kan" if sees == "embedding" else "logreg or svm"
-        raise UsageError(f"`model={kind}` counts words and cannot use {noun}; use {able}", parameter="model")
-    if sees == "columns" and kind not in LINEAR:
-        raise UsageError(f"`on=columns`: {kind} only uses embeddings; use logreg or svm", parameter="on")
+        raise UsageError(f"`model={name}` counts words and cannot use {noun}; use {able}", parameter="model")
+    if sees == "columns" and not kind.penalty:
+        raise UsageError(f"`on=columns`: {name} only uses embeddings; use logreg or svm", parameter="on")
 
 
 def _refuse_by_task(options: ClassifierOptions) -> None:
     """Raise UsageError for an option that labels of this kind have no use for."""
-    usual, task = ClassifierOptions(), options.task
+    task = options.task
     if task != "ordinal":
         _refuse({"order": options.order}, "is of the labels of `task=ordinal`; leave it out, or give `task=ordinal`")
     if task not in OF_TASK:
         return
-    why = f"is of classes without an order; `task={task}` is fitted by {KINDS[OF_TASK[task]].name}: leave it out"
-    _refuse({"model": options.model != usual.model}, why)
-    _refuse(
-        {"threshold": options.threshold, "calibrate": options.calibrate != usual.calibrate},
-        f"is of classes without an order; leave it out with `task={task}`",
-    )
+    why = f"is of classes without an order; `task={task}` is fitted by {KINDS[OF_TASK[task]].title}: leave it out"
+    _refuse(_changed(options, "model"), why)
+    why = f"is of classes without an order; leave it out with `task={task}`"
+    _refuse(_changed(options, "threshold", "calibrate"), why)
     if task == "regression":
-        of_classes = {
-            "class_weight": options.class_weight != usual.class_weight, "costs": options.costs is not None, "select": options.select,
-        }  # fmt: skip
-        _refuse(of_classes, "is about classes, and `task=regression` predicts numbers; leave it out")
+        _refuse(
+            _changed(options, "class_weight", "costs", "select"),
+            "is about classes, and `task=regression` predicts numbers; leave it out",
+        )
 
 
 def _rules_config(options: ClassifierOptions, weights: WeightOptions, *, changed_words: bool) -> ClassifierConfig:
     """Return the configuration of hand-written rules. Raises UsageError for an option about a model that learns."""
-    usual, why = ClassifierOptions(), "is about a classifier that learns, and `rules` are written; leave it out"
-    changed = {f.name: getattr(options, f.name) != getattr(usual, f.name) for f in fields(options) if f.name != "rules"}
-    changed |= {
-        name: options.values(name) != usual.values(name) for name in ("cost", "alpha")
-    }  # texts on the command line
-    _refuse(changed, why)
+    why = "is about a classifier that learns, and `rules` are written; leave it out"
+    _refuse(_changed(options, *(f.name for f in fields(options) if f.name != "rules")), why)
     if weights != WeightOptions():
         raise UsageError(f"`scheme` and the other weights: each {why}", parameter="scheme")
     if changed_words:
@@ -185,7 +159,7 @@ def _rules_config(options: ClassifierOptions, weights: WeightOptions, *, changed
 
 def _search(options: ClassifierOptions, kind: str) -> Search | None:
     """Return the parameter to search for, None where one value was named."""
-    name = "alpha" if kind in COUNTS else "cost"
+    name = "alpha" if KINDS[kind].counts else "cost"
     values = options.values(name)
     return Search(name, values) if len(values) > 1 else None
 
@@ -198,7 +172,7 @@ def model_options(options: ClassifierOptions, kind: str) -> ModelOptions:
     by_size = options.cost is None and kind in ("logreg", "ordinal") and seen_features(options) == "words"
     return ModelOptions(
         kind=kind, alpha=options.values("alpha")[0], priors=options.class_priors(), C=None if by_size else options.values("cost")[0],
-        balanced=balanced, k=options.neighbors, hidden=options.hidden or HIDDEN.get(kind, 1),
+        balanced=balanced, k=options.neighbors, hidden=options.hidden or KINDS[kind].hidden or 1,
     )  # fmt: skip
 
 
@@ -214,7 +188,7 @@ def _vectorizer_options(
     scheme = (
         weights.weighting()
         if weights != WeightOptions()
-        else (PLAIN if kind in COUNTS or KINDS[kind].ordered else SUBLINEAR)
+        else (PLAIN if KINDS[kind].counts or KINDS[kind].ordered else SUBLINEAR)
     )
     selection = FeatureSelection.parse(options.select)
     if selection is None:
@@ -241,9 +215,9 @@ def candidates(
         scheme = base.vectorizer.scheme
 
         def add(name: str, kind: str, ngrams: tuple[int, int] | None = None, C: float | None = None) -> None:
-            if (base.hand or base.columns) and kind not in LINEAR:
+            if (base.hand or base.columns) and not KINDS[kind].penalty:
                 return
-            config = _variant(base, name, kind, ngrams=ngrams, scheme=PLAIN if kind.endswith("nb") else scheme)
+            config = _variant(base, name, kind, ngrams=ngrams, scheme=PLAIN if KINDS[kind].counts else scheme)
             configs.append(config if C is None else replace(config, model=replace(config.model, C=C)))
 
         add("nb", "nb")
@@ -287,9 +261,18 @@ def bounded(config: ClassifierConfig, least_train: int) -> ClassifierConfig:
     if config.vectorizer is None or config.vectorizer.bounds.min_df is not None:
         return config
     bounds = config.vectorizer.bounds
-    rare = config.model.kind in KEEP_RARE and (config.ngrams or bounds.ngrams) == (1, 1)
+    rare = KINDS[config.model.kind].rare and (config.ngrams or bounds.ngrams) == (1, 1)
     least = 1 if rare or least_train < MIN_DF_AUTO_FROM else 2
     return replace(config, vectorizer=replace(config.vectorizer, bounds=replace(bounds, min_df=least)))
+
+
+def _changed(options: ClassifierOptions, *names: str) -> dict[str, bool]:
+    """Return which options are not as usual; numbers may be texts, as on the command line."""
+    usual = ClassifierOptions()
+    changed = {name: getattr(options, name) != getattr(usual, name) for name in names}
+    numbers = {name: options.values(name) != usual.values(name) for name in ("cost", "alpha") if name in changed}
+    columns = {"feature_cols": bool(options.feature_columns)} if "feature_cols" in changed else {}
+    return changed | numbers | columns
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:

@@ -136,7 +136,8 @@ class Explainer:
     moves the prediction up, one below 0 down, whatever was predicted. Of rules, those that match: 1 for one that decides, else 0.
 
     Args:
-        ids: of the documents. encode: returns the embeddings (n, E) of texts; None for models that see words.
+        ids: of the documents. `explanations` has them by id, as values that go into JSON.
+        encode: returns the embeddings (n, E) of texts; None for models that see words.
     """
 
     def __init__(
@@ -144,18 +145,18 @@ class Explainer:
     ) -> None:
         self._classifier, self._encode = classifier, encode
         self.ids = list(dict.fromkeys(ids))
-        self._explained: dict[str, list[dict[str, Any]]] = {}
+        self.explanations: dict[str, list[dict[str, Any]]] = {}
 
     def add(self, batch: pa.RecordBatch, X: Any, predicted: Predicted) -> None:
         """Explain the documents of a batch that were asked for. X: their features."""
-        if len(self._explained) == len(self.ids):
+        if len(self.explanations) == len(self.ids):
             return
         ids = batch.column("id").to_pylist()
         for row in [i for i, name in enumerate(ids) if name in self.ids]:
             text = batch.column("text")[row].as_py() or ""
             x = X[row : row + 1] if not isinstance(X, np.ndarray) else None
             codes = self._codes(predicted, row)
-            self._explained[ids[row]] = [self._explain(code, x, text, predicted, row) for code in codes]
+            self.explanations[ids[row]] = [self._explain(code, x, text, predicted, row) for code in codes]
 
     def _codes(self, predicted: Predicted, row: int) -> list[int]:
         if predicted.sets is not None:
@@ -205,11 +206,3 @@ class Explainer:
         others = np.delete(decision, code, axis=1)
         score: FloatArray = decision[:, code] - (others.mean(axis=1) if others.shape[1] else 0.0)
         return score
-
-    def missing(self) -> list[str]:
-        """Return the ids that no document had."""
-        return [name for name in self.ids if name not in self._explained]
-
-    def to_dict(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the explanations by id, as values that go into JSON."""
-        return self._explained

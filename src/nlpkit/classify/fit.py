@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from inspect import signature
+from pkgutil import resolve_name
+from typing import Any
 
 import numpy as np
 
 from nlpkit.classify.kinds import KINDS, ModelOptions
 from nlpkit.classify.model import Array, Features, LinearModel, Model, checked_features
-from nlpkit.classify.naive_bayes import NB_KINDS, fit_label_naive_bayes, fit_naive_bayes
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.types import BoolArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from nlpkit.classify.kan import KanModel
-    from nlpkit.classify.mlp import MlpModel
-    from nlpkit.classify.word_networks import WordNetworkModel
 
 
 def fit_model(
@@ -57,77 +53,26 @@ def fit_model(
         raise InputError(
             f"every class needs a training document, class {empty} of 0 … {n_classes - 1} has none; leave it out"
         )
-    C = options.penalty(len(target), 2 if options.kind == "ordinal" else n_classes)
-    match options.kind:
-        case "nb" | "bernoulli-nb" | "complement-nb":
-            return fit_naive_bayes(
-                features, target, n_classes, kind=options.kind, alpha=options.alpha, priors=options.priors
-            )
-        case "logreg":
-            from nlpkit.classify.logistic import fit_logistic, fit_soft_logistic
+    C = options.penalty(len(target), 2 if KINDS[options.kind].task == "ordinal" else n_classes)
+    weighed = options.balanced or options.weighs_few(len(target), n_classes)
+    weights = balanced_weights(target, n_classes) if weighed else None
+    if not KINDS[options.kind].fit:
+        raise UsageError(f"{options.kind} gives documents no class", parameter="model")
+    keywords = _keywords(options, C=C, weights=weights, seed=seed, threads=threads)
+    return _fitted_by(KINDS[options.kind].fit, (features, target, n_classes), keywords)
 
-            weighed = options.balanced or options.weighs_few(len(target), n_classes)
-            weights = balanced_weights(target, n_classes) if weighed else None
-            further: Any = {"C": C, "weights": weights, "max_steps": options.max_iter, "threads": threads}
-            return (
-                fit_soft_logistic(features, target, **further)
-                if soft
-                else fit_logistic(features, target, n_classes, **further)
-            )
-        case "svm":
-            from nlpkit.classify.svm import fit_svm
 
-            return fit_svm(
-                features,
-                target,
-                n_classes,
-                C=C,
-                balanced=bool(options.balanced),
-                max_iter=options.max_iter,
-                seed=seed,
-            )
-        case "knn":
-            from nlpkit.classify.neighbours import fit_neighbours
+def _keywords(options: ModelOptions, **learning: Any) -> dict[str, Any]:
+    """Return what the functions that fit models can ask for by name."""
+    most = {"max_iter": options.max_iter, "max_steps": options.max_iter}
+    return {**asdict(options), **most, "balanced": bool(options.balanced), **learning}
 
-            labels = target[:, None] == np.arange(n_classes)
-            return fit_neighbours(features, labels, k=options.k, vote=options.vote, threads=threads)
-        case "ordinal":
-            from nlpkit.classify.ordinal import fit_ordinal
 
-            weights = balanced_weights(target, n_classes) if options.balanced else None
-            return fit_ordinal(
-                features, target, n_classes, C=C, weights=weights, max_steps=options.max_iter, threads=threads
-            )
-        case "centroid":
-            from nlpkit.classify.neighbours import fit_centroids
-
-            return fit_centroids(features, target, n_classes)
-        case "mlp":
-            from nlpkit.classify.mlp import fit_mlp
-
-            return fit_mlp(
-                features,
-                target,
-                n_classes,
-                hidden=options.hidden,
-                epochs=options.epochs,
-                balanced=bool(options.balanced),
-                seed=seed,
-            )
-        case "kan":
-            from nlpkit.classify.kan import fit_kan
-
-            weights = balanced_weights(target, n_classes) if options.balanced else None
-            return fit_kan(features, target, n_classes, hidden=options.hidden, weights=weights, seed=seed)
-        case "lstm" | "cnn":
-            from nlpkit.classify.word_networks import fit_word_network
-
-            weights = balanced_weights(target, n_classes) if options.balanced else None
-            return fit_word_network(
-                features, target, n_classes, kind=options.kind, hidden=options.hidden, weights=weights, seed=seed
-            )
-        case _:
-            raise UsageError(f"{options.kind} gives documents no class", parameter="model")
+def _fitted_by(name: str, data: Sequence[Any], keywords: Mapping[str, Any]) -> Model:
+    """Return the model of a function, which gets the keywords that it names."""
+    fit = resolve_name(name)
+    model: Model = fit(*data, **{key: value for key, value in keywords.items() if key in signature(fit).parameters})
+    return model
 
 
 def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: int = 0, threads: int = 1) -> Model:
@@ -144,8 +89,9 @@ def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: in
         UsageError: as in `fit_model`, or a kind that gives one class only.
         InputError: as in `fit_model`.
     """
-    features, Y = X if KINDS[options.kind].ordered else checked_features(X), np.asarray(Y, np.bool_)
-    if not KINDS[options.kind].multi_label:
+    kind, Y = KINDS[options.kind], np.asarray(Y, np.bool_)
+    features = X if kind.ordered else checked_features(X)
+    if not kind.multi_label:
         raise UsageError(
             f"{options.kind} gives each document one class; for several labels use logreg, svm, nb, knn, mlp, "
             "kan, lstm or cnn",
@@ -155,47 +101,30 @@ def fit_multilabel(X: Features, Y: BoolArray, options: ModelOptions, *, seed: in
         raise InputError(
             f"labels are a matrix of documents and labels, got {Y.shape} for {features.shape[0]} documents"
         )
-    if options.kind == "knn":
-        from nlpkit.classify.neighbours import fit_neighbours
-
-        return fit_neighbours(features, Y, k=options.k, vote=options.vote, multi_label=True, threads=threads)
     n = Y.sum(axis=0)
     varies = (n > 0) & (n < len(Y))
-    fixed = np.where(n > 0, 1.0, -1.0) * (1.0 if options.kind == "svm" else np.log(2 * len(Y) + 1))
+    fixed = np.where(n > 0, 1.0, -1.0) * (np.log(2 * len(Y) + 1) if kind.probabilities else 1.0)
     if isinstance(options.priors, tuple):
         if len(options.priors) != Y.shape[1]:
             raise UsageError(
                 f"priors of {Y.shape[1]} labels must be as many numbers, got {len(options.priors)}", parameter="priors"
             )
         options = replace(options, priors=tuple(np.asarray(options.priors)[varies].tolist()))
-    if options.kind == "mlp":
-        return _mlp(features, Y, varies, fixed, options, seed)
-    if options.kind == "kan":
-        return _kan(features, Y, varies, fixed, options, seed)
-    if KINDS[options.kind].ordered:
-        return _word_network(features, Y, varies, fixed, options, seed)
-    coef, intercept = np.zeros((features.shape[1], Y.shape[1])), fixed
-    model = _linear_labels(features, Y[:, varies], options, seed=seed, threads=threads) if varies.any() else None
-    if model is None:
-        link: Any = "margin" if options.kind == "svm" else "sigmoid"
+    if not kind.linear:
+        if options.balanced:
+            raise UsageError(f"{options.kind} does not weight labels; use logreg or svm", parameter="class_weight")
+        keywords = _keywords(options, seed=seed, threads=threads)
+        return _fitted_by(kind.fit_labels, (features, Y, varies, fixed), keywords)
+    coef, intercept, some = np.zeros((features.shape[1], Y.shape[1])), fixed, Y[:, varies]
+    if not varies.any():
+        link: Any = "sigmoid" if kind.probabilities else "margin"
         return LinearModel(options.kind, coef, intercept, link, options.kind == "bernoulli-nb", multi_label=True)
+    weights = balanced_weights(some, some.shape[1]) if options.balanced else None
+    keywords = _keywords(options, C=options.penalty(len(Y), 2), weights=weights, seed=seed, threads=threads)
+    model = _fitted_by(kind.fit_labels, (features, some), keywords)
+    assert isinstance(model, LinearModel)
     coef[:, varies], intercept[varies] = model.coef, model.intercept
     return replace(model, coef=coef, intercept=intercept)
-
-
-def _linear_labels(X: Features, Y: BoolArray, options: ModelOptions, *, seed: int, threads: int) -> LinearModel:
-    """Return a linear model of labels (D, J), each of which some and not all documents have."""
-    if options.kind in NB_KINDS:
-        return fit_label_naive_bayes(X, Y, kind=options.kind, alpha=options.alpha, priors=options.priors)
-    C = options.penalty(len(Y), 2)
-    if options.kind == "svm":
-        from nlpkit.classify.svm import fit_label_svm
-
-        return fit_label_svm(X, Y, C=C, balanced=bool(options.balanced), max_iter=options.max_iter, seed=seed)
-    from nlpkit.classify.logistic import fit_label_logistic
-
-    weights = balanced_weights(Y, Y.shape[1]) if options.balanced else None
-    return fit_label_logistic(X, Y, C=C, weights=weights, max_steps=options.max_iter, threads=threads)
 
 
 def model_from(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> Model:
@@ -208,31 +137,8 @@ def model_from(config: Mapping[str, Any], arrays: Mapping[str, Array]) -> Model:
     if kind not in KINDS:
         raise SchemaError(f"no model is of kind {kind!r} (known: {', '.join(KINDS)})")
     try:
-        if kind == "knn":
-            from nlpkit.classify.neighbours import NeighboursModel
-
-            return NeighboursModel.restored(config, arrays)
-        if kind == "ordinal":
-            from nlpkit.classify.ordinal import OrdinalModel
-
-            return OrdinalModel.restored(config, arrays)
-        if kind == "rules":
-            from nlpkit.classify.rule_list import RuleModel
-
-            return RuleModel.restored(config)
-        if kind == "mlp":
-            from nlpkit.classify.mlp import MlpModel
-
-            return MlpModel.restored(config, arrays)
-        if kind == "kan":
-            from nlpkit.classify.kan import KanModel
-
-            return KanModel.restored(config, arrays)
-        if KINDS[kind].ordered:
-            from nlpkit.classify.word_networks import WordNetworkModel
-
-            return WordNetworkModel.restored(config, arrays)
-        return LinearModel.restored(config, arrays)
+        model: Model = resolve_name(KINDS[kind].model).restored(config, arrays)
+        return model
     except KeyError as missing:
         raise SchemaError(f"a model of kind {kind} needs {missing}, which is not there; fit it again") from None
 
@@ -251,53 +157,3 @@ def balanced_weights(y: IntArray | BoolArray | FloatArray, n_classes: int) -> Fl
     n = y.sum(axis=0)
     with_label, without = (len(y) / (2.0 * np.maximum(k, 1)) for k in (n, len(y) - n))
     return np.where((n == 0) | (n == len(y)), 1.0, np.where(y, with_label, without))
-
-
-def _mlp(X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, options: ModelOptions, seed: int) -> MlpModel:
-    from nlpkit.classify.mlp import MlpModel, fit_label_mlp
-
-    rows, some = _that_vary(X, Y, varies, options)
-    if not varies.any():
-        return MlpModel(np.zeros((X.shape[1], 1)), np.zeros(1), np.zeros((1, Y.shape[1])), fixed, multi_label=True)
-    model = fit_label_mlp(rows, some, hidden=options.hidden, epochs=options.epochs, seed=seed)
-    output, bias = np.zeros((model.output.shape[0], Y.shape[1])), fixed
-    output[:, varies], bias[varies] = model.output, model.output_bias
-    return replace(model, output=output, output_bias=bias)
-
-
-def _kan(X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, options: ModelOptions, seed: int) -> KanModel:
-    from nlpkit.classify.kan import fit_kan
-
-    rows, some = _that_vary(X, Y, varies, options)
-    model = fit_kan(rows, some, some.shape[1], hidden=options.hidden, seed=seed)
-    base, spline = (_widened(values, varies) for values in (model.base_2, model.spline_2))
-    return replace(model, base_2=base, spline_2=spline, bias=_widened(model.bias, varies, fixed))
-
-
-def _word_network(
-    X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, options: ModelOptions, seed: int
-) -> WordNetworkModel:
-    from nlpkit.classify.word_networks import fit_word_network
-
-    rows, some = _that_vary(X, Y, varies, options)
-    model = fit_word_network(rows, some, some.shape[1], kind=options.kind, hidden=options.hidden, seed=seed)
-    weight, bias = model.parameters["out.weight"], model.parameters["out.bias"]
-    wide = {"out.weight": _widened(weight, varies), "out.bias": _widened(bias, varies, fixed)}
-    return replace(model, n_classes=Y.shape[1], parameters={**model.parameters, **wide})
-
-
-def _that_vary(X: Features, Y: BoolArray, varies: BoolArray, options: ModelOptions) -> tuple[Features, BoolArray]:
-    """Return documents and labels to learn from: those labels that vary, or where none does, the first label of one document."""
-    if options.balanced:
-        raise UsageError(f"{options.kind} does not weight labels; use logreg or svm", parameter="class_weight")
-    return (X, Y[:, varies]) if varies.any() else (X[:1], Y[:1, :1])
-
-
-def _widened(values: Array, varies: BoolArray, fixed: FloatArray | None = None) -> Array:
-    """Return weights of the labels that vary as those of all (J, …): 0 for the others, or their fixed scores."""
-    wide = np.zeros((len(varies), *values.shape[1:]), np.float32)
-    if fixed is not None:
-        wide[:] = fixed
-    if varies.any():
-        wide[varies] = values
-    return wide

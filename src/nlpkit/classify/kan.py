@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from nlpkit.classify.model import Array, Features, Link, by_link, checked_features
+from nlpkit.classify.model import Array, Features, Link, by_link, checked_features, labels_that_vary, widened
 from nlpkit.classify.network_training import Passes, run_network, train_network
 from nlpkit.errors import SchemaError
 from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray
@@ -133,3 +133,13 @@ def _scaling(X: Features) -> tuple[Float32Array, Float32Array]:
 def _scaled(X: Features, mean: Float32Array, scale: Float32Array) -> Float32Array:
     rows = X.toarray() if sparse.issparse(X) else X
     return np.ascontiguousarray((rows.astype(np.float32) - mean) * scale)
+
+
+def fit_label_kan(
+    X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, *, hidden: int, seed: int
+) -> KanModel:
+    """Return a network of labels Y (D, J); a label that does not vary has its fixed score whatever the document."""
+    rows, some = labels_that_vary(X, Y, varies)
+    model = fit_kan(rows, some, some.shape[1], hidden=hidden, seed=seed)
+    base, spline = (widened(values, varies) for values in (model.base_2, model.spline_2))
+    return replace(model, base_2=base, spline_2=spline, bias=widened(model.bias, varies, fixed))

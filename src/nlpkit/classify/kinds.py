@@ -5,57 +5,116 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nlpkit.classify.naive_bayes import ClassPriors
 from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
+    from nlpkit.classify.naive_bayes import ClassPriors
     from nlpkit.classify.neighbours import Vote
 
 FEW = 64  # documents of a class, on average; below, a logistic regression needs weights, and fine-tuning SetFit
 ROOM = 16  # documents of a class, on average, from which on a weak penalty suits words (docs/benchmarks/classify.md)
 WEAK = 10.0  # C of that penalty
+LINEAR = "nlpkit.classify.model:LinearModel"
 
 
 @dataclass(frozen=True, slots=True)
 class ClassifierKind:
-    """A kind of classifier: its name in words, its requirements and its abilities.
+    """A kind of classifier, declared here alone; functions and classes are named, and loaded when they are called.
 
-    probabilities: has them without calibration; balanced: classes can be weighed; multi_label: documents may have several
-    labels; soft: learns shares of classes; linear: the model is a LinearModel; learned: from training documents; task: what labels it
-    is for; ordered: it reads words in their order (`word_networks.WordRows`).
+    title: its name in words. fit: returns the model of (X, y, J); "" where `classifier._fit_model` does. fit_labels: that of labels
+    (X, Y) of which all vary, for a linear model; for others (X, Y, which vary (J,), the scores of those that do not (J,)); "" where
+    documents have one label. Both take what they name of the keywords of `fit.fit_model`. model: has `restored(config, arrays)`.
+    probabilities: has them without calibration; balanced: classes can be weighed; soft: learns shares of classes; learned: from training
+    documents; task: what labels it is for; ordered: it reads words in their order (`word_networks.WordRows`); counts: it counts words and
+    has α in the place of a penalty; priors: it has class priors; penalty: it has C; dense: it sees embeddings unless it is told;
+    votes: neighbours vote; hidden:
+    units where none are given, 0 for none; rare: words of a single document help it (tests/benchmarks/bench_classify.py).
     """
 
-    name: str
+    title: str
+    fit: str = ""
+    fit_labels: str = ""
+    model: str = LINEAR
     probabilities: bool = True
     balanced: bool = False
-    multi_label: bool = True
     soft: bool = False
-    linear: bool = True
     learned: bool = True
     task: str = "classes"
     ordered: bool = False
+    counts: bool = False
+    priors: bool = False
+    penalty: bool = False
+    dense: bool = False
+    votes: bool = False
+    hidden: int = 0
+    rare: bool = False
+
+    @property
+    def linear(self) -> bool:
+        """Whether the model is a LinearModel."""
+        return self.model == LINEAR
+
+    @property
+    def multi_label(self) -> bool:
+        """Whether documents may have several labels."""
+        return bool(self.fit_labels) or not self.learned
+
+
+def _naive_bayes(title: str, *, priors: bool = True, rare: bool = False) -> ClassifierKind:
+    module = "nlpkit.classify.naive_bayes"
+    fit, fit_labels = f"{module}:fit_naive_bayes", f"{module}:fit_label_naive_bayes"
+    return ClassifierKind(title, fit, fit_labels, soft=True, counts=True, priors=priors, rare=rare)
+
+
+def _word_network(title: str) -> ClassifierKind:
+    module = "nlpkit.classify.word_networks"
+    fit, model = f"{module}:fit_word_network", f"{module}:WordNetworkModel"
+    return ClassifierKind(
+        title, fit, f"{module}:fit_label_word_network", model, balanced=True, ordered=True, soft=True, hidden=64
+    )
 
 
 KINDS: dict[str, ClassifierKind] = {
-    "nb": ClassifierKind("multinomial Naive Bayes", soft=True),
-    "bernoulli-nb": ClassifierKind("Bernoulli Naive Bayes on which words are present", soft=True),
-    "complement-nb": ClassifierKind("complement Naive Bayes, for classes of unequal size", soft=True),
-    "logreg": ClassifierKind("logistic regression", balanced=True, soft=True),
-    "svm": ClassifierKind("linear support vector machine", probabilities=False, balanced=True),
-    "knn": ClassifierKind("k nearest documents by cosine", linear=False),
-    "centroid": ClassifierKind("nearest mean of a class", probabilities=False, multi_label=False),
-    "mlp": ClassifierKind("neural network of one hidden layer", balanced=True, linear=False),
-    "kan": ClassifierKind("Kolmogorov-Arnold network of two layers of splines", balanced=True, linear=False, soft=True),
-    "lstm": ClassifierKind("LSTM over words in their order", balanced=True, linear=False, ordered=True, soft=True),
-    "cnn": ClassifierKind(
-        "convolution over words in their order", balanced=True, linear=False, ordered=True, soft=True
+    "nb": _naive_bayes("multinomial Naive Bayes"),
+    "bernoulli-nb": _naive_bayes("Bernoulli Naive Bayes on which words are present"),
+    "complement-nb": _naive_bayes("complement Naive Bayes, for classes of unequal size", priors=False, rare=True),
+    "logreg": ClassifierKind(
+        "logistic regression", "nlpkit.classify.logistic:fit_logistic", "nlpkit.classify.logistic:fit_label_logistic", balanced=True,
+        soft=True, penalty=True,
     ),
-    "ridge": ClassifierKind("ridge regression", probabilities=False, multi_label=False, task="regression"),
+    "svm": ClassifierKind(
+        "linear support vector machine", "nlpkit.classify.svm:fit_svm", "nlpkit.classify.svm:fit_label_svm", probabilities=False,
+        balanced=True, penalty=True, rare=True,
+    ),
+    "knn": ClassifierKind(
+        "k nearest documents by cosine", "nlpkit.classify.neighbours:fit_nearest", "nlpkit.classify.neighbours:fit_label_nearest",
+        "nlpkit.classify.neighbours:NeighboursModel", dense=True, votes=True,
+    ),
+    "centroid": ClassifierKind(
+        "nearest mean of a class", "nlpkit.classify.neighbours:fit_centroids", probabilities=False, dense=True
+    ),
+    "mlp": ClassifierKind(
+        "neural network of one hidden layer", "nlpkit.classify.mlp:fit_mlp", "nlpkit.classify.mlp:fit_labels_mlp",
+        "nlpkit.classify.mlp:MlpModel", balanced=True, dense=True, hidden=128,
+    ),
+    "kan": ClassifierKind(
+        "Kolmogorov-Arnold network of two layers of splines", "nlpkit.classify.kan:fit_kan", "nlpkit.classify.kan:fit_label_kan",
+        "nlpkit.classify.kan:KanModel", balanced=True, soft=True, dense=True, hidden=16,
+    ),
+    "lstm": _word_network("LSTM over words in their order"),
+    "cnn": _word_network("convolution over words in their order"),
+    "ridge": ClassifierKind("ridge regression", probabilities=False, task="regression", penalty=True),
     "ordinal": ClassifierKind(
-        "logistic regressions between ordered classes", balanced=True, multi_label=False, linear=False, task="ordinal"
+        "logistic regressions between ordered classes", "nlpkit.classify.ordinal:fit_ordinal",
+        model="nlpkit.classify.ordinal:OrdinalModel", balanced=True, task="ordinal", penalty=True,
     ),
-    "rules": ClassifierKind("hand-written rules", probabilities=False, linear=False, learned=False),
-}
+    "rules": ClassifierKind("hand-written rules", model="nlpkit.classify.rule_list:RuleModel", probabilities=False, learned=False),
+}  # fmt: skip
+
+
+def kinds_with(ability: str, task: str | None = None) -> tuple[str, ...]:
+    """Return the names of the kinds that have an ability of `ClassifierKind`, of one task, None for all."""
+    return tuple(name for name, kind in KINDS.items() if getattr(kind, ability) and task in (None, kind.task))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +148,13 @@ class ModelOptions:
         if kind is None:
             raise UsageError(f"unknown model {self.kind!r}; use one of {', '.join(KINDS)}", parameter="model")
         if self.balanced and not kind.balanced:
-            able = ", ".join(name for name, other in KINDS.items() if other.balanced)
-            uniform = "; priors can be uniform" if self.kind in ("nb", "bernoulli-nb") else ""
+            able = ", ".join(kinds_with("balanced"))
+            uniform = "; priors can be uniform" if kind.priors else ""
             raise UsageError(f"{self.kind} does not weight classes; {able} do{uniform}", parameter="class_weight")
-        if self.priors != "empirical" and self.kind not in ("nb", "bernoulli-nb"):
-            raise UsageError(f"{self.kind} has no class priors; nb and bernoulli-nb have", parameter="priors")
+        if self.priors != "empirical" and not kind.priors:
+            raise UsageError(
+                f"{self.kind} has no class priors; {' and '.join(kinds_with('priors'))} have", parameter="priors"
+            )
         if isinstance(self.priors, str) and self.priors not in ("empirical", "uniform"):
             raise UsageError(
                 f"priors are empirical, uniform or a number for each class, got {self.priors!r}", parameter="priors"

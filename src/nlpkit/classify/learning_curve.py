@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.classify.classifier import fit_classifier, together
+from nlpkit.classify.classifier import Learner
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.predicted import Predicted, objective
-from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
+from nlpkit.classify.prepared import ClassifierConfig
 from nlpkit.classify.scores import label_sets, labelled_predictions
 from nlpkit.evaluation.labels import ContingencyCells
 from nlpkit.evaluation.predictions import classification_statistic
@@ -50,13 +50,11 @@ def in_nested_order(strata: IntArray, rng: np.random.Generator) -> LongArray:
 
 def learning_curve(
     dataset: LabelledDataset,
-    sources: FeatureSources,
+    learner: Learner,
     config: ClassifierConfig,
     whole: Score,
     uncertainty: Uncertainty,
     *,
-    seed: int,
-    threads: int,
     done: Callable[[int], None] = lambda n: None,
 ) -> list[CurvePoint]:
     """Return the score of a classifier of 10, 20, 40, 60, 80 and 100 % of the training documents, on the same test documents.
@@ -72,7 +70,10 @@ def learning_curve(
     rows = dataset.labelled(dataset.tested())
     mean_size = float(np.mean([len(train) for train, _ in rounds]))
     orders = [
-        [train[in_nested_order(labels.strata(train), np.random.default_rng([seed, 11, i, r]))] for r in range(DRAWS)]
+        [
+            train[in_nested_order(labels.strata(train), np.random.default_rng([learner.seed, 11, i, r]))]
+            for r in range(DRAWS)
+        ]
         for i, (train, _) in enumerate(rounds)
     ]
     points, n_done = [], 0
@@ -84,11 +85,11 @@ def learning_curve(
             parts = []
             for (train, test), of_round in zip(rounds, orders, strict=True):
                 part = np.sort(of_round[r][: round(share * len(train))])
-                fitted = fit_classifier(sources, labels, part, config, seed=seed, threads=threads)
+                fitted = learner.fit(part, config)
                 parts.append((test, fitted.predict(test)))
                 n_done += 1
                 done(n_done)
-            predictions.append(together(sources.n_docs, labels, parts))
+            predictions.append(learner.together(parts))
         points.append(CurvePoint(share, share * mean_size, score_of_draws(dataset, predictions, rows, uncertainty)))
     return [*points, CurvePoint(1.0, mean_size, whole)]
 

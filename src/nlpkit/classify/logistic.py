@@ -31,7 +31,7 @@ Run: TypeAlias = Callable[..., None]
 
 def fit_logistic(
     X: Features,
-    y: IntArray,
+    y: IntArray | FloatArray,
     n_classes: int,
     *,
     C: float = 1.0,
@@ -54,7 +54,7 @@ def fit_logistic(
 
     Args:
         X: (D, V) CSR, or (D, E) array; computed in float64.
-        y: (D,) 0 … J-1, each in at least one document.
+        y: (D,) 0 … J-1, each in at least one document; or shares of the classes, see `fit_soft_logistic`.
         n_classes: J, at least 2.
         C: inverse strength of the penalty, above 0.
         weights: s (D,) of the documents; None = 1 each.
@@ -62,6 +62,10 @@ def fit_logistic(
         max_steps: of Newton; the model says whether it converged.
         threads: at work at a time; bytes do not depend on it.
     """
+    if y.ndim == 2:
+        return fit_soft_logistic(
+            X, np.asarray(y, np.float64), C=C, weights=weights, max_steps=max_steps, threads=threads
+        )
     features = checked_features(X)
     s = np.ones(len(y)) if weights is None else np.ascontiguousarray(weights, np.float64)
     penalty = (2.0 if n_classes == 2 else 1.0) / C

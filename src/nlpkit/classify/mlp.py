@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -129,6 +129,18 @@ def fit_mlp(
         sides = np.array([-0.5, 0.5])
         second, b = second * sides, b * sides
     return MlpModel(first, a, np.ascontiguousarray(second), b, converged=converged)
+
+
+def fit_labels_mlp(
+    X: Features, Y: BoolArray, varies: BoolArray, fixed: FloatArray, *, hidden: int, epochs: int, seed: int
+) -> MlpModel:
+    """Return a network of labels Y (D, J); a label that does not vary has its fixed score whatever the document."""
+    if not varies.any():
+        return MlpModel(np.zeros((X.shape[1], 1)), np.zeros(1), np.zeros((1, Y.shape[1])), fixed, multi_label=True)
+    model = fit_label_mlp(X, Y[:, varies], hidden=hidden, epochs=epochs, seed=seed)
+    output, bias = np.zeros((model.output.shape[0], Y.shape[1])), fixed
+    output[:, varies], bias[varies] = model.output, model.output_bias
+    return replace(model, output=output, output_bias=bias)
 
 
 def fit_label_mlp(X: Features, Y: BoolArray, *, hidden: int, epochs: int, seed: int) -> MlpModel:

@@ -12,7 +12,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import InputError, SchemaError
-from nlpkit.types import CsrMatrix, FloatArray
+from nlpkit.types import BoolArray, CsrMatrix, FloatArray
 
 Link: TypeAlias = Literal["softmax", "sigmoid", "margin", "identity"]
 Features: TypeAlias = Any  # CsrMatrix (D, V) of float64 or counts, or an array (D, E)
@@ -210,3 +210,18 @@ def product(X: Features, coef: FloatArray, *, presence: bool = False) -> FloatAr
         block[: len(rows)] = present(rows) if presence else rows
         scores[start : start + len(rows)] = (block @ coef)[: len(rows)]
     return scores
+
+
+def labels_that_vary(X: Features, Y: BoolArray, varies: BoolArray) -> tuple[Features, BoolArray]:
+    """Return documents and labels to learn from: those labels that vary, or where none does, the first label of one document."""
+    return (X, Y[:, varies]) if varies.any() else (X[:1], Y[:1, :1])
+
+
+def widened(values: Array, varies: BoolArray, fixed: FloatArray | None = None) -> Array:
+    """Return weights of the labels that vary as those of all (J, …): 0 for the others, or their fixed scores."""
+    wide = np.zeros((len(varies), *values.shape[1:]), np.float32)
+    if fixed is not None:
+        wide[:] = fixed
+    if varies.any():
+        wide[varies] = values
+    return wide

@@ -13,8 +13,6 @@ from nlpkit.types import BoolArray, FloatArray, IntArray
 
 ClassPriors: TypeAlias = Literal["empirical", "uniform"] | tuple[float, ...]
 
-NB_KINDS = ("nb", "bernoulli-nb", "complement-nb")
-
 
 def fit_naive_bayes(
     X: Features,

@@ -125,6 +125,27 @@ def fit_neighbours(
     return NeighboursModel(_unit_rows(checked_features(X)), labels.copy(), k, vote, multi_label, threads)
 
 
+def fit_nearest(
+    X: Features, y: IntArray, n_classes: int, *, k: int, vote: Vote = "similarity", threads: int = 1
+) -> NeighboursModel:
+    """Return the neighbours of documents of one class each, y (D,) 0 … J-1."""
+    return fit_neighbours(X, y[:, None] == np.arange(n_classes), k=k, vote=vote, threads=threads)
+
+
+def fit_label_nearest(
+    X: Features,
+    Y: BoolArray,
+    varies: BoolArray,
+    fixed: FloatArray,
+    *,
+    k: int,
+    vote: Vote = "similarity",
+    threads: int = 1,
+) -> NeighboursModel:
+    """Return the neighbours of documents with labels Y (D, J); those that all have, or none, are the same for all neighbours."""
+    return fit_neighbours(X, Y, k=k, vote=vote, multi_label=True, threads=threads)
+
+
 def fit_centroids(X: Features, y: IntArray, n_classes: int) -> LinearModel:
     """Return the nearest centroid, Rocchio's classifier (Manning et al. 2008, §14.2), as a linear model of margins.
 

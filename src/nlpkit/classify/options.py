@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from nlpkit.classify.decision_options import parse_thresholds
+from nlpkit.classify.kinds import kinds_with
 from nlpkit.classify.search import values_of
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.evaluation.options import VOTES, AnnotatorsBy
@@ -16,10 +17,8 @@ if TYPE_CHECKING:
     from nlpkit.classify.calibration import Method
     from nlpkit.classify.naive_bayes import ClassPriors
 
-MODELS = (
-    "nb", "bernoulli-nb", "complement-nb", "logreg", "svm", "knn", "centroid", "mlp", "kan", "lstm", "cnn", "auto",
-)  # fmt: skip
-SOFT = ("logreg", "nb", "bernoulli-nb", "complement-nb", "kan", "lstm", "cnn")  # that learn from shares of labels
+MODELS = (*kinds_with("learned", "classes"), "auto")
+SOFT = kinds_with("soft")  # that learn from shares of labels
 TASKS = ("auto", "classes", "regression", "ordinal")
 CALIBRATIONS = ("none", "sigmoid", "isotonic", "temperature")
 LEAST_SIMILARITY = 0.3  # below it, near-duplicates are not searched for

@@ -207,7 +207,7 @@ class RuleModel:
         return {}
 
     @classmethod
-    def restored(cls, config: Mapping[str, Any]) -> RuleModel:
+    def restored(cls, config: Mapping[str, Any], arrays: Mapping[str, Array]) -> RuleModel:
         """Return the model of a `config`. Raises KeyError for what is missing, ValueError for a class that is none."""
         labels, J = np.array(config["labels"], np.int32), int(config["n_classes"])
         default, multiple = int(config["default"]), bool(config["multi_label"])

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nlpkit.classify.model import Array, Link, by_link
+from nlpkit.classify.model import Array, Link, by_link, labels_that_vary, widened
 from nlpkit.classify.network_training import Passes, run_network, train_network
 from nlpkit.errors import InputError, SchemaError
 from nlpkit.types import BoolArray, Float32Array, FloatArray, IntArray, LongArray
@@ -160,3 +160,14 @@ def _check(X: Any, kind: str, n_words: int | None) -> None:
         raise InputError(
             f"the model has {n_words} words and the documents {X.n_words}; make them with the same vocabulary"
         )
+
+
+def fit_label_word_network(
+    X: WordRows, Y: BoolArray, varies: BoolArray, fixed: FloatArray, *, kind: str, hidden: int, seed: int
+) -> WordNetworkModel:
+    """Return a network of labels Y (D, J); a label that does not vary has its fixed score whatever the document."""
+    rows, some = labels_that_vary(X, Y, varies)
+    model = fit_word_network(rows, some, some.shape[1], kind=kind, hidden=hidden, seed=seed)
+    weight, bias = model.parameters["out.weight"], model.parameters["out.bias"]
+    wide = {"out.weight": widened(weight, varies), "out.bias": widened(bias, varies, fixed)}
+    return replace(model, n_classes=Y.shape[1], parameters={**model.parameters, **wide})

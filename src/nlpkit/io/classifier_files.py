@@ -13,6 +13,7 @@ from nlpkit.classify.calibration import calibrator_from
 from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.features import Features, Scaling, Vectorizer
 from nlpkit.classify.fit import model_from
+from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.rule_list import RuleList
 from nlpkit.classify.thresholds import Threshold
 from nlpkit.io.feature_columns import columns_from, columns_table
@@ -114,7 +115,8 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
             phrases = phrases_from(run.table("model/phrases"))
         present = np.array(config["present"], np.int32)
         sizes = {len(present), model.n_classes, model.n_classes if calibrator is None else calibrator.n_classes}
-        regression = model.kind == "ridge"
+        task = KINDS[model.kind].task
+        regression = task == "regression"
         if regression and (names or len(present) or model.n_classes != 1):
             raise ValueError(f"{len(names)} classes and {model.n_classes} scores of a regression, which has one number")
         if not regression and (len(sizes) > 1 or not len(present) or not np.isin(present, np.arange(len(names))).all()):
@@ -130,9 +132,7 @@ def read_classifier(run: Run) -> tuple[TextClassifier, dict[str, Any]]:
         if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise ValueError("names of classes that are not strings, or one twice")
         scale = tuple(config.get("order", ()))
-        if (model.kind == "ordinal") != bool(scale) or (
-            scale and [name for name in scale if name in names] != list(names)
-        ):
+        if (task == "ordinal") != bool(scale) or (scale and [name for name in scale if name in names] != list(names)):
             raise ValueError(f"classes {', '.join(names)} in another order than {', '.join(scale) or 'none'}")
         thresholds = tuple(Threshold.restored(values) for values in config.get("thresholds", ()))
         if not {one.label for one in thresholds} <= {names[j] for j in present}:

@@ -303,8 +303,8 @@ def _predicted(
                 pool, options=PredictOptions(probabilities=needed), execution=execution
             ) as predictions,
         ):
-            table = pa.Table.from_batches(predictions.batches())
-            classes = tuple(map(str, predictions.parameters()["classes"]))
+            table = predictions.table()
+            classes = tuple(map(str, predictions.maker.parameters()["classes"]))
     except UsageError as error:
         if error.parameter != "probabilities":
             raise

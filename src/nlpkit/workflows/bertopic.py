@@ -47,11 +47,12 @@ from nlpkit.topics.predict import Training
 from nlpkit.topics.stability import LEAST_STABLE
 from nlpkit.weighting.dtm import count_terms, document_frequency
 from nlpkit.workflows.bertopic_notes import note_sample
-from nlpkit.workflows.bertopic_predict import Bound, TopicPredictions
+from nlpkit.workflows.bertopic_predict import Bound, TopicMaker
 from nlpkit.workflows.corpus import Corpus, as_corpus, has_text, no_documents, no_words, warn_dropped
 from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
 from nlpkit.workflows.guidance import knowledge_of, note_debiased, note_predefined
 from nlpkit.workflows.model import TopicRun
+from nlpkit.workflows.passes import Pass
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.static import encoder_of, files_in, files_of, tune_encoder
 from nlpkit.workflows.token_options import preprocess_options
@@ -101,7 +102,7 @@ class BertopicModel(TopicRun):
     @contextmanager
     def predict_batches(
         self, corpus: Corpus, *, options: PredictOptions | None = None, execution: Execution | None = None
-    ) -> Iterator[TopicPredictions]:
+    ) -> Iterator[Pass]:
         """Return a context with documents and their topics; a text of the fit has the topic that it has there."""
         options, execution = options or PredictOptions(), execution or Execution()
         options.refuse_others(("assign_outliers", "novelty_quantile", "encoder"), "a run of bertopic")
@@ -109,7 +110,7 @@ class BertopicModel(TopicRun):
             training = self.training(execution.n_threads())
             bound = _bound(training, self.config.get("novelty"), options.novelty_quantile)
             encoder = self.static_encoder(options.encoder, execution.n_threads())
-            yield TopicPredictions(self.name, self.config, training, bound, stream, options, execution, encoder)
+            yield Pass(TopicMaker(self.name, self.config, training, bound, stream, options, execution, encoder))
 
 
 @dataclass(repr=False)

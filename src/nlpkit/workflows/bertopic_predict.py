@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.io.documents import add_column, text_hash
+from nlpkit.io.documents import text_hash
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, topic_columns
 from nlpkit.text.language import SAMPLE_DOCS, foreign_language
 from nlpkit.text.token_settings import NO_LANGUAGE
 from nlpkit.topics.predict import Training, predict_topics
-from nlpkit.workflows.corpus import has_text, no_documents
+from nlpkit.workflows.corpus import has_text
 from nlpkit.workflows.embeddings import RunEmbeddings
-from nlpkit.workflows.model import Predictions
+from nlpkit.workflows.passes import ColumnMaker, WithColumns
 
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
@@ -40,10 +40,10 @@ class Bound:
         return {"quantile": self.quantile, "least_similarity": least if math.isfinite(least) else None}
 
 
-class TopicPredictions(Predictions):
+class TopicMaker(ColumnMaker):
     """Documents with topic, topic_prob, nearest_topic and margin."""
 
-    gives = "topics"
+    gives, replaces = "topics", TOPIC_COLUMNS
 
     def __init__(
         self,
@@ -60,19 +60,16 @@ class TopicPredictions(Predictions):
         super().__init__(model, stream, execution.seed)
         self._config, self._training, self._bound = config, training, bound
         self._options, self._threads = options, execution.n_threads()
-        self.warn_of_replaced(TOPIC_COLUMNS)
         self._embeddings = RunEmbeddings(dict(config), options.encoder, self._threads, stream, encoder)
-        self._counts = dict.fromkeys(("documents", "known", "unassigned", "novel", "empty"), 0)
+        self._counts = dict.fromkeys(("known", "unassigned", "novel", "empty"), 0)
         self._sample: list[str] = []  # the first new texts, whose language is looked at
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def columns(self) -> Iterator[WithColumns]:
         """Yield the documents with their topics."""
         for batch in self.stream:
-            yield self._with_topics(batch)
-        if not self._counts["documents"]:
-            raise no_documents(self.stream)
+            yield batch, self._topics(batch)
 
-    def _with_topics(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _topics(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         counts, usable = self._counts, has_text(batch.column("text"))
         texts = batch.column("text").to_pylist()
         hashes = [text_hash(t) for t in texts]
@@ -88,20 +85,16 @@ class TopicPredictions(Predictions):
             assign_outliers=self._options.assign_outliers,
             threads=self._threads,
         )
-        counts["documents"] += batch.num_rows
         counts["known"] += int(prediction.known.sum())
         counts["unassigned"] += int((prediction.topics < 0).sum())
         counts["novel"] += int(prediction.novel.sum())
         counts["empty"] += int((~usable).sum())
-        columns = topic_columns(prediction.topics, prediction.topic_prob, prediction.nearest_topic, prediction.margin)
-        for name, column in columns.items():
-            batch = add_column(batch, name, column)
-        return batch
+        return topic_columns(prediction.topics, prediction.topic_prob, prediction.nearest_topic, prediction.margin)
 
     def parameters(self) -> dict[str, Any]:
         """Return the model, its encoder and the options in force."""
         return {
-            "model": self.model,
+            "model": self.name,
             "encoder": self._config["encoder"],
             "assign_outliers": self._options.assign_outliers,
             "novelty_quantile": self._bound.quantile,
@@ -109,23 +102,28 @@ class TopicPredictions(Predictions):
 
     def summary(self) -> dict[str, Any]:
         """Return counts of documents by where their topic comes from."""
-        return {**self._counts, "rule_agreement": self._config["rule_agreement"], "novelty": self._bound.as_dict()}
+        return {
+            "documents": self.documents,
+            **self._counts,
+            "rule_agreement": self._config["rule_agreement"],
+            "novelty": self._bound.as_dict(),
+        }
 
     def report(self) -> None:
         """Say where the topics come from, why documents have none, and whether their language is that of the fit."""
         counts, bound = self._counts, self._bound
         elsewhere = counts["unassigned"] - counts["novel"] - counts["empty"]
         by_fate = {
-            "with a topic": counts["documents"] - counts["unassigned"],
+            "with a topic": self.documents - counts["unassigned"],
             "unlike the training documents (topic -1)": counts["novel"],
             "among documents that have no topic either (topic -1)": elsewhere,
             "without text (topic -1)": counts["empty"],
         }
         parts = [f"{wording.count(n)} {fate}" for fate, n in by_fate.items() if n]
-        reporting.note(f"{wording.counted(counts['documents'], 'document')}: {', '.join(parts)}")
+        reporting.note(f"{wording.counted(self.documents, 'document')}: {', '.join(parts)}")
         if counts["known"]:
             reporting.note(f"{wording.count(counts['known'])} were in the fit and keep their topics")
-        if counts["documents"] > counts["known"] + counts["empty"]:
+        if self.documents > counts["known"] + counts["empty"]:
             reporting.note(
                 "new documents get the topic of their neighbours; for the documents of the fit, this rule finds "
                 f"the right topic for {self._config['rule_agreement']:.0%}"

@@ -21,9 +21,8 @@ from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
 from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.predicted import Predicted
 from nlpkit.classify.word_networks import WordRows
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import UsageError
 from nlpkit.io.classifier_files import classifier_tables, read_classifier
-from nlpkit.io.documents import add_column
 from nlpkit.io.prediction_columns import NO_PROBABILITIES, prediction_columns
 from nlpkit.io.run_reading import learned_from
 from nlpkit.io.runs import NewRun, Run, RunTables, add_output, new_run, open_run
@@ -31,11 +30,12 @@ from nlpkit.parameters import Execution
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.types import BoolArray, FloatArray, IntArray
 from nlpkit.version import __version__
-from nlpkit.workflows.corpus import Corpus, no_documents
+from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.embeddings import RunEmbeddings
 from nlpkit.workflows.feature_columns import check_predicted_columns, note_missing, note_unseen
-from nlpkit.workflows.model import Predictions, RunModel
+from nlpkit.workflows.model import RunModel
+from nlpkit.workflows.passes import ColumnMaker, Pass, WithColumns
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.tokens import cut_as_model
 
@@ -76,7 +76,7 @@ class ClassifierModel(RunModel):
     @contextmanager
     def predict_batches(
         self, corpus: Corpus, *, options: PredictOptions | None = None, execution: Execution | None = None
-    ) -> Iterator[ClassifierPredictions]:
+    ) -> Iterator[Pass]:
         """Return a context with documents and their classes; new documents need no label.
 
         Raises:
@@ -91,7 +91,7 @@ class ClassifierModel(RunModel):
                 parameter="probabilities",
             )
         with corpus.open() as stream, ExitStack() as stack:
-            yield ClassifierPredictions(self, stream, stack, options, execution)
+            yield Pass(ClassMaker(self, stream, stack, options, execution))
 
     def __repr__(self) -> str:
         return wording.described(
@@ -198,10 +198,10 @@ def load_classifier(path: Path, execution: Execution) -> LoadedClassifier:
     return LoadedClassifier(open_run(path, ["classify"], verify=execution.verify))
 
 
-class ClassifierPredictions(Predictions):
+class ClassMaker(ColumnMaker):
     """Documents with prediction, prediction_prob and, if asked for, probabilities."""
 
-    gives = "classes"
+    gives, progress = "classes", "predictions"
 
     def __init__(
         self,
@@ -214,12 +214,13 @@ class ClassifierPredictions(Predictions):
         super().__init__(model.name, stream, execution.seed)
         self._model, self._classifier, self._stack = model, model.classifier, stack
         self._options, self._threads = options, execution.n_threads()
-        self._counts = {"documents": 0, "tokens": 0, "unknown_tokens": 0, "without_known_words": 0}
+        self._counts = {"tokens": 0, "unknown_tokens": 0, "without_known_words": 0}
         self._values: list[FloatArray] = []
         self._sizes: dict[str, int] = dict.fromkeys(self._classifier.names, 0)
         self._embeddings: RunEmbeddings | None = None
         features = self._classifier.features
-        self._columns = ColumnCounts()
+        self.replaces = COLUMNS if self._classifier.names else COLUMNS[:1]
+        self._column_counts = ColumnCounts()
         if features.rules is not None:
             features.rules.check_schema(stream.schema)
         if features.columns is not None:
@@ -231,27 +232,16 @@ class ClassifierPredictions(Predictions):
         self._explainer = Explainer(
             self._classifier, options.explain, None if self._embeddings is None else self._embeddings.encode
         )
+        self.explain, self.explanations = self._explainer.ids, self._explainer.explanations
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def columns(self) -> Iterator[WithColumns]:
         """Yield the documents with their predictions."""
-        self.warn_of_replaced(COLUMNS if self._classifier.names else COLUMNS[:1])
-        with reporting.progress("predictions", None) as update:
-            for batch, X, known in self._features():
-                predicted = self._classifier.predict(X)
-                self._explainer.add(batch, X, predicted)
-                self._count(predicted, known)
-                columns = prediction_columns(
-                    self._classifier.names, predicted, probabilities=self._options.probabilities
-                )
-                for name, column in columns.items():
-                    batch = add_column(batch, name, column)
-                yield batch
-                update(self._counts["documents"])
-        if not self._counts["documents"]:
-            raise no_documents(self.stream)
-        missing = self._explainer.missing()
-        if missing:
-            raise InputError(f"`explain={missing[0]}`: no document of {self.stream.where} has that id")
+        names, probabilities = self._classifier.names, self._options.probabilities
+        for batch, X, known in self._features():
+            predicted = self._classifier.predict(X)
+            self._explainer.add(batch, X, predicted)
+            self._count(predicted, known)
+            yield batch, prediction_columns(names, predicted, probabilities=probabilities)
 
     def _features(self) -> Iterator[tuple[pa.RecordBatch, Any, BoolArray | None]]:
         """Yield documents with their features (D_b, F) and which of them hold a word that the model knows, None of embeddings."""
@@ -270,7 +260,7 @@ class ClassifierPredictions(Predictions):
                     else:
                         yield batch, features.join(None, self._hand_features(batch), self._encoded(batch)), None
             return
-        model = self.model if isinstance(self._model, TrainedClassifier) else f"the run {self.model}"
+        model = self.name if isinstance(self._model, TrainedClassifier) else f"the run {self.name}"
         options = cut_as_model(self.stream, self._model.config["tokens"], model, phrases=self._classifier.phrases)
         corpus = self._stack.enter_context(
             count_corpus(
@@ -306,7 +296,7 @@ class ClassifierPredictions(Predictions):
 
     def _encoded(self, batch: pa.RecordBatch) -> Any:
         columns = self._classifier.features.columns
-        return None if columns is None else columns.encode(batch, self._columns)
+        return None if columns is None else columns.encode(batch, self._column_counts)
 
     def _hand_features(self, batch: pa.RecordBatch) -> Any:
         scaling = self._classifier.features.scaling
@@ -318,7 +308,6 @@ class ClassifierPredictions(Predictions):
     def _count(self, predicted: Predicted, known: BoolArray | None) -> None:
         sets = predicted.sets
         codes = np.nonzero(sets)[1] if sets is not None else predicted.codes
-        self._counts["documents"] += len(predicted.decision)
         if known is not None:
             self._counts["without_known_words"] += int((~known).sum())
         if predicted.values is not None:
@@ -326,11 +315,6 @@ class ClassifierPredictions(Predictions):
             return
         for code, n in zip(*np.unique(codes, return_counts=True), strict=True):  # type: ignore[call-overload]
             self._sizes[self._classifier.names[code]] += int(n)
-
-    @property
-    def explanations(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """The explanations by id, of a document one for each class that it got."""
-        return self._explainer.to_dict()
 
     @property
     def learned_from(self) -> list[str]:
@@ -341,15 +325,16 @@ class ClassifierPredictions(Predictions):
         """Return the model, its kind and classes, and which of the documents it learned from."""
         files = self.learned_from
         kind = self._model.config["model"].get("kind")
-        parameters: dict[str, Any] = {"model": self.model, "kind": kind, "classes": list(self._classifier.names)}
+        parameters: dict[str, Any] = {"model": self.name, "kind": kind, "classes": list(self._classifier.names)}
         if self._classifier.scale:
             parameters["order"] = list(self._classifier.scale)
         return parameters | ({"learned_from": files} if files else {})
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers of documents and tokens, of each class, and the explanations that were asked for."""
-        files, explained, columns = self.learned_from, self._explainer.to_dict(), self._columns
+        files, explained, columns = self.learned_from, self.explanations, self._column_counts
         return {
+            "documents": self.documents,
             **self._counts,
             **({"missing_values": columns.missing} if columns.missing else {}),
             **({"unseen_values": columns.unseen} if columns.unseen else {}),
@@ -364,22 +349,22 @@ class ClassifierPredictions(Predictions):
         n = self._counts
         sizes = sorted(((size, name) for name, size in self._sizes.items() if size), key=lambda pair: -pair[0])
         classes = wording.listed([f"{wording.count(size)} {name}" for size, name in sizes], MOST_CLASSES)
-        reporting.note(f"{wording.counted(n['documents'], 'document')}{f': {classes}' if classes else ''}")
+        reporting.note(f"{wording.counted(self.documents, 'document')}{f': {classes}' if classes else ''}")
         if self._embeddings is None and n["tokens"]:
             share = n["unknown_tokens"] / max(n["tokens"], 1)
             reporting.note(
-                f"{share:.0%} of {wording.counted(n['tokens'], 'token')} are not among the words of {self.model}"
+                f"{share:.0%} of {wording.counted(n['tokens'], 'token')} are not among the words of {self.name}"
             )
         if n["without_known_words"]:
             hold = "document holds" if n["without_known_words"] == 1 else "documents hold"
             value = f"{'class' if self._classifier.names else 'number'} of a text without words"
             reporting.note(
-                f"{wording.count(n['without_known_words'])} {hold} no word that {self.model} knows: they get the {value}"
+                f"{wording.count(n['without_known_words'])} {hold} no word that {self.name} knows: they get the {value}"
             )
-        note_missing(self._columns.missing)
-        note_unseen(self._columns.unseen)
+        note_missing(self._column_counts.missing)
+        note_unseen(self._column_counts.unseen)
         if self.learned_from:
-            reporting.warn(wording.learned_from(self.learned_from, self.model))
+            reporting.warn(wording.learned_from(self.learned_from, self.name))
 
 
 def _spread_of(values: Sequence[FloatArray]) -> dict[str, float]:
@@ -388,13 +373,11 @@ def _spread_of(values: Sequence[FloatArray]) -> dict[str, float]:
     return {"mean": float(whole.mean()), "lowest": float(whole.min()), "highest": float(whole.max())}
 
 
-def add_predictions(run: Path, corpus: Corpus, options: PredictOptions, execution: Execution) -> ClassifierPredictions:
+def add_predictions(run: Path, corpus: Corpus, options: PredictOptions, execution: Execution) -> Pass:
     """Write predictions for more documents into a run directory, as predictions.parquet."""
-    from nlpkit.workflows.predict import write_predictions
-
     model = load_classifier(run, execution)
     with model.predict_batches(corpus, options=options, execution=execution) as predictions:
-        predictions.command = "classify"  # which made the run that they are a part of
-        write_predictions(predictions, str(run / PREDICTIONS), force=True)
+        predictions.maker.command = "classify"  # which made the run that they are a part of
+        predictions.save(str(run / PREDICTIONS), force=True)
     add_output(run, [PREDICTIONS, "predictions.dropped.parquet"])
     return predictions

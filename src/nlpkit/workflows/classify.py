@@ -11,10 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting
-from nlpkit.classify.configs import config_of, seen_features
-from nlpkit.classify.costs import cost_matrix
-from nlpkit.classify.decision_options import check_wanted
-from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, ClassifierTextOptions, SplitOptions
 from nlpkit.classify.scores import score_predictions
 from nlpkit.classify.words import CutWords
@@ -25,38 +21,22 @@ from nlpkit.evaluation.results import Evaluation
 from nlpkit.io.classifier_files import classifier_tables
 from nlpkit.io.classifier_tables import ADDED
 from nlpkit.io.cost import stopwatch
-from nlpkit.io.costs import read_costs
 from nlpkit.io.footers import step_parameters
-from nlpkit.io.rule_files import read_rule_list
-from nlpkit.io.run_reading import check_encoder
-from nlpkit.io.score_files import read_gates
 from nlpkit.io.sources import missing_path
-from nlpkit.metrics.score import Uncertainty
 from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.weighting.options import WeightOptions
 from nlpkit.workflows.classifier import TrainedClassifier
-from nlpkit.workflows.classify_data import ClassificationData, classifier_preprocessing, read_classification_data
+from nlpkit.workflows.classify_data import read_classification_data
 from nlpkit.workflows.classify_features import add_features
 from nlpkit.workflows.classify_fit import Training, curve_table, fit_and_predict
+from nlpkit.workflows.classify_job import ClassifyOptions, prepare
 from nlpkit.workflows.classify_notes import find_overlap, note_dataset, run_tables, title_of
 from nlpkit.workflows.classify_rules import rule_tables
 from nlpkit.workflows.corpus import Corpus, as_corpus, read_corpus, warn_dropped
 from nlpkit.workflows.tokens import note_tokens, token_parameters
 
 DEFAULT_FOLDS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class ClassifyOptions:
-    """All options of training; single fields of the records can be set by `with_settings`."""
-
-    classifier: ClassifierOptions
-    splits: SplitOptions
-    tokens: ClassifierTextOptions
-    weights: WeightOptions
-    encoder: EncoderOptions
-    report: ClassifierReportOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,95 +165,52 @@ def _options(
 def _train(
     corpus: Corpus, chosen: ClassifyOptions, gates: GateOptions, execution: Execution, *, folds: int
 ) -> TrainedClassifier:
-    options, splits, encoder = chosen.classifier, chosen.splits, chosen.encoder
-    seed, threads, auto = execution.seed, execution.n_threads(), options.model == "auto"
-    bounds = read_gates(gates)
-    rules = None if options.rules is None else read_rule_list(Path(options.rules))
-    costs = read_costs(options.costs) if isinstance(options.costs, str | Path) else options.costs
-    changed_words = chosen.tokens != ClassifierTextOptions()
-    words = classifier_preprocessing(chosen.tokens)
-    config = config_of(options, chosen.weights, words, changed_words=changed_words)
-    sees = seen_features(options)
-    if sees != "embedding" and not auto:
-        encoder.refuse(f"{config.name} sees {sees} here; leave it out, or use `on=embedding`")
-    if chosen.report.probabilities and not auto and not KINDS[config.name].probabilities and config.calibrate is None:
-        if rules is not None:
-            raise UsageError("`probabilities`: rules have no probabilities; leave it out", parameter="probabilities")
-        if options.task == "regression":
-            raise UsageError("`probabilities`: numbers have no probabilities; leave it out", parameter="probabilities")
-        raise UsageError(
-            f"`probabilities`: {config.name} has none; add `calibrate=sigmoid`, or leave `probabilities` out",
-            parameter="probabilities",
-        )
-    if chosen.report.learning_curve and rules is not None:
-        raise UsageError(
-            "`learning_curve`: rules learn nothing from documents; leave it out", parameter="learning_curve"
-        )
-    if chosen.report.learning_curve and not folds and splits.test is None and splits.split is None:
-        raise UsageError("`learning_curve` needs documents to score on: `test` or `split`", parameter="learning_curve")
-    check_encoder(encoder.encoder, verify=execution.verify)
-    seconds: dict[str, float] = {}
-    with stopwatch(seconds, "read"):
-        data = read_classification_data(
-            corpus, _test_corpus(splits.test, corpus), options, splits, chosen.tokens, words=sees == "words", folds=folds, seed=seed,
-            threads=threads,
-        )  # fmt: skip
-    warn_dropped(data.provenance, None)
-    dataset = data.dataset
-    check_wanted(config.wanted, dataset.labels.names, multiple=dataset.labels.multiple)
-    if costs is not None:
-        if dataset.labels.multiple:
-            raise UsageError(
-                "`costs` need one label per document; with several labels, use `threshold`", parameter="costs"
-            )
-        config = replace(config, costs=cost_matrix(costs, dataset.labels.names))
-    note_dataset(dataset, splits.split)
+    job = prepare(chosen, gates, execution, folds)
+    with stopwatch(job.seconds, "read"):
+        job.data = read_classification_data(job, corpus, _test_corpus(chosen.splits.test, corpus))
+    warn_dropped(job.data.provenance, None)
+    job.check_labels()
+    dataset = job.dataset
+    note_dataset(dataset, chosen.splits.split)
     for name in ADDED:
         if name in dataset.table.column_names:
             reporting.warn(f"the column '{name}' of the input is dropped, because the run has a column with this name")
-    with stopwatch(seconds, "features"):
-        # the comparison has models on embeddings, too, where the documents bring them or an encoder is named
-        brings = "embedding" in dataset.table.column_names or encoder.encoder is not None
-        embeds = sees == "embedding" or (sees == "words" and auto and brings)
-        encoder_info = add_features(data, options, encoder, threads, embeds=embeds, rules=rules)
-    with stopwatch(seconds, "near-duplicates"):
+    with stopwatch(job.seconds, "features"):
+        encoder = add_features(job)
+    with stopwatch(job.seconds, "near-duplicates"):
         overlap = find_overlap(dataset, chosen.report.near_duplicates)
-    with stopwatch(seconds, "fit"):
-        training = fit_and_predict(data, config, options, chosen.report, seed=seed, threads=threads)
-    fitted, predicted = training.fitted, training.predicted
+    with stopwatch(job.seconds, "fit"):
+        training = fit_and_predict(job)
     scores, evaluation = None, None
-    with stopwatch(seconds, "scores"):
+    with stopwatch(job.seconds, "scores"):
         if len(dataset.tested()):
             duplicated = None if overlap is None else np.asarray(overlap.nearest >= 0)
-            scores = score_predictions(dataset, predicted, duplicated, Uncertainty(chosen.report.level, seed))
-            training.add_scores(dataset, scores.model, Uncertainty(chosen.report.level, seed))
+            scores = score_predictions(dataset, training.predicted, duplicated, job.uncertainty)
+            training.add_scores(scores.model)
             evaluation = Evaluation([scores.model])
-            evaluation.gates = bounds.check(evaluation)
-    token_info = _token_parameters(data, training)
-    on_embeddings = fitted.classifier.features.sees == "embedding"
-    encoder_info = encoder_info if on_embeddings else None
-    parameters = _parameters(chosen, training, data, token_info, encoder_info)
-    _, model_config = classifier_tables(fitted.classifier, tokens=token_info, encoder=encoder_info)
-    if on_embeddings:
-        assert data.sources.embeddings is not None
-        model_config["dim"] = int(data.sources.embeddings.shape[1])
+            evaluation.gates = job.gates.check(evaluation)
+    classifier, tokens = training.fitted.classifier, _token_parameters(training)
+    if classifier.features.sees != "embedding":
+        encoder = None
+    parameters = _parameters(training, tokens, encoder)
+    _, model_config = classifier_tables(classifier, tokens=tokens, encoder=encoder)
+    if classifier.features.sees == "embedding":
+        assert job.data.sources.embeddings is not None
+        model_config["dim"] = int(job.data.sources.embeddings.shape[1])
     curve = None
     if chosen.report.learning_curve and scores is not None:
-        with stopwatch(seconds, "learning curve"):
-            curve = curve_table(
-                data, fitted.config, scores, Uncertainty(chosen.report.level, seed), seed=seed, threads=threads
-            )
-    tables, notes = run_tables(dataset, fitted, predicted, scores, overlap, chosen.report)
-    if rules is not None and scores is not None:
-        tables["rules"], rule_notes = rule_tables(dataset, rules, data.sources.matches, predicted, chosen.report.level)
+        with stopwatch(job.seconds, "learning curve"):
+            curve = curve_table(training, scores)
+    tables, notes = run_tables(training, scores, overlap)
+    if job.rules is not None and scores is not None:
+        tables["rules"], rule_notes = rule_tables(job, job.rules, training.predicted)
         notes += rule_notes
     if curve is not None:
         tables["learning_curve"] = curve
-    decisions = training.decisions(dataset, Uncertainty(chosen.report.level, seed))
-    title = title_of(dataset, training.config.name, fitted.classifier, parameters["options"]["C"])
+    title = title_of(dataset, training.config.name, classifier, parameters["options"]["C"])
     return TrainedClassifier(
-        fitted.classifier, model_config, title, parameters, tables, evaluation, scores, training.candidates, decisions, notes,
-        data.provenance, execution, seconds,
+        classifier, model_config, title, parameters, tables, evaluation, scores, training.candidates, training.decisions(), notes,
+        job.data.provenance, execution, job.seconds,
     )  # fmt: skip
 
 
@@ -289,7 +226,8 @@ def _test_corpus(test: Any, corpus: Corpus) -> Corpus | None:
     )
 
 
-def _token_parameters(data: ClassificationData, training: Training) -> dict[str, Any] | None:
+def _token_parameters(training: Training) -> dict[str, Any] | None:
+    data = training.job.data
     report, words = training.fitted.classifier.report, data.sources.words
     if report is None or not isinstance(words, CutWords):
         return step_parameters(data.provenance.steps, "preprocess")
@@ -298,14 +236,9 @@ def _token_parameters(data: ClassificationData, training: Training) -> dict[str,
     return token_parameters(options, report)
 
 
-def _parameters(
-    chosen: ClassifyOptions,
-    training: Training,
-    data: ClassificationData,
-    tokens: dict[str, Any] | None,
-    encoder: dict[str, Any] | None,
-) -> dict[str, Any]:
-    config, splits, dataset = training.config, chosen.splits, data.dataset
+def _parameters(training: Training, tokens: dict[str, Any] | None, encoder: dict[str, Any] | None) -> dict[str, Any]:
+    chosen, data, config = training.job.options, training.job.data, training.config
+    splits, dataset = chosen.splits, data.dataset
     features = training.fitted.classifier.features
     vectorizer = features.vectorizer
     n_classes = 2 if dataset.labels.multiple or dataset.labels.scale else len(training.fitted.classifier.present)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -25,9 +25,9 @@ from nlpkit.io.documents import token_table
 from nlpkit.io.footers import step_parameters, steps_of
 from nlpkit.io.provenance import Provenance
 from nlpkit.parallel import ahead
-from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.token_settings import differences, learned_bounds
 from nlpkit.types import BoolArray, IntArray
+from nlpkit.workflows.classify_job import ClassificationData, Job, classifier_preprocessing
 from nlpkit.workflows.corpus import Corpus, no_documents
 from nlpkit.workflows.embeddings import embedded_by
 from nlpkit.workflows.feature_columns import check_feature_columns
@@ -43,54 +43,20 @@ from nlpkit.workflows.labelled import (
     stacked,
 )
 from nlpkit.workflows.soft_labels import check_coders, with_soft_labels
-from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.tokens import refuse_token_options
 
 
-@dataclass(slots=True)
-class ClassificationData:
-    """Labelled documents in every form that a model may want. encoder: what made their embeddings, None where nothing says so."""
-
-    dataset: LabelledDataset
-    provenance: Provenance
-    sources: FeatureSources
-    encoder: dict[str, Any] | None
-
-
-def classifier_preprocessing(tokens: ClassifierTextOptions) -> PreprocessOptions:
-    """Return the settings that token options of a classifier come to; raises as `preprocess_options`."""
-    if tokens.entities:
-        raise UsageError(
-            "`entities` adds a column that no classifier uses; leave it out, or use it with `preprocess()`",
-            parameter="entities",
-        )
-    if tokens.tokenizer != "auto":
-        return preprocess_options(tokens)
-    return preprocess_options(replace(tokens, tokenizer="sklearn" if tokens.adapts else "words"))
-
-
-def read_classification_data(
-    corpus: Corpus,
-    test: Corpus | None,
-    options: ClassifierOptions,
-    splits: SplitOptions,
-    tokens: ClassifierTextOptions,
-    *,
-    words: bool,
-    folds: int,
-    seed: int,
-    threads: int,
-) -> ClassificationData:
+def read_classification_data(job: Job, corpus: Corpus, test: Corpus | None) -> ClassificationData:
     """Return the documents with their labels and splits, and their words when they are wanted.
 
     Args:
         test: documents to test on, None where `splits` names a column, or there are folds, or nothing is tested.
-        options: the kind of the labels, and the columns that the model sees, too. words: whether it sees words.
-        folds: of cross-validation, 0 for none.
 
     Raises:
         ColumnError, InputError, UsageError: no labels, a column that is not there, splits that cannot be made.
     """
+    options, splits, tokens = job.options.classifier, job.options.splits, job.options.tokens
+    words, folds, threads = job.sees == "words", job.folds, job.execution.n_threads()
     streams, coders = [corpus.open()], options.coders()
     if test is not None:
         streams.append(test.open())
@@ -138,7 +104,7 @@ def read_classification_data(
     if folds:
         if splits.groups is not None:
             labels = replace(labels, groups=_groups(table, splits.groups))
-        split = _folds(split, labels, folds, splits, seed)
+        split = _folds(split, labels, folds, splits, job.execution.seed)
     dataset = LabelledDataset(table, raw_labels, labels, split, folds)
     tokenized = TokenizedWords(token_table(table.column("tokens")), threads=threads) if words and there else None
     sources = FeatureSources(table.num_rows, cut or tokenized)

@@ -13,24 +13,14 @@ from nlpkit.classify.columns import CategoryColumn, ColumnCounts, ColumnFeatures
 from nlpkit.workflows.feature_columns import note_missing
 
 if TYPE_CHECKING:
-    from nlpkit.classify.options import ClassifierOptions
-    from nlpkit.classify.rule_list import RuleList
-    from nlpkit.embed.options import EncoderOptions
-    from nlpkit.workflows.classify_data import ClassificationData
+    from nlpkit.workflows.classify_job import ClassificationData, Job
 
 MANY = 0.5  # categories for a document, from which a column is more like ids
 
 
-def add_features(
-    data: ClassificationData,
-    options: ClassifierOptions,
-    encoder: EncoderOptions,
-    threads: int,
-    *,
-    embeds: bool,
-    rules: RuleList | None,
-) -> dict[str, Any] | None:
+def add_features(job: Job) -> dict[str, Any] | None:
     """Make the hand-made features, columns, matches of rules and embeddings that are wanted; return what made the embeddings."""
+    data, options, encoder = job.data, job.options.classifier, job.options.encoder
     names, table = options.hand_feature_names(), data.dataset.table
     if names:
         from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
@@ -42,14 +32,16 @@ def add_features(
         columns = table.select(list(options.feature_columns)).combine_chunks()
         data.sources = replace(data.sources, columns=columns)
         _note_columns(data, columns)
-    if rules is not None:
-        rules.check_labels(data.dataset.labels.names)
-        data.sources = replace(data.sources, rules=rules, matches=rules.matches(table))
-    if not embeds:
+    if job.rules is not None:
+        job.rules.check_labels(data.dataset.labels.names)
+        data.sources = replace(data.sources, rules=job.rules, matches=job.rules.matches(table))
+    # the comparison has models on embeddings, too, where the documents bring them or an encoder is named
+    brings = "embedding" in table.column_names or encoder.encoder is not None
+    if not (job.sees == "embedding" or (job.sees == "words" and job.auto and brings)):
         return None
     from nlpkit.workflows.embeddings import embeddings_of
 
-    vectors, info = embeddings_of(table, data.encoder, encoder, threads)
+    vectors, info = embeddings_of(table, data.encoder, encoder, job.execution.n_threads())
     data.sources = replace(data.sources, embeddings=vectors)
     return info
 

@@ -10,23 +10,21 @@ import pyarrow as pa
 
 from nlpkit import reporting
 from nlpkit.classify.choose import Tried, best_of, compare_within, nested
-from nlpkit.classify.classifier import Fitted, cross_predict, fit_classifier, together
+from nlpkit.classify.classifier import Fitted
 from nlpkit.classify.configs import bounded, candidates
 from nlpkit.classify.costs import add_mean_cost, compare_costs
 from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.labels import Labels
 from nlpkit.classify.learning_curve import DRAWS, SHARES, learning_curve
-from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions
 from nlpkit.classify.predicted import Predicted, objective
 from nlpkit.classify.prepared import ClassifierConfig
 from nlpkit.classify.scores import ClassifierScores, majority_of
 from nlpkit.classify.thresholds import reached
 from nlpkit.classify.words import TokenizedWords
 from nlpkit.evaluation.results import TargetResult
-from nlpkit.metrics.score import Uncertainty
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
-from nlpkit.workflows.classify_data import ClassificationData
+from nlpkit.workflows.classify_job import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +32,7 @@ class Training:
     """The classifier, the predictions for test documents, and what was compared; rounds: the values that were searched for in
     each fold, none where there was no search."""
 
+    job: Job
     fitted: Fitted
     predicted: Predicted
     candidates: list[dict[str, Any]] = field(default_factory=list)
@@ -44,8 +43,9 @@ class Training:
         """What was fitted."""
         return self.fitted.config
 
-    def decisions(self, dataset: LabelledDataset, uncertainty: Uncertainty) -> dict[str, Any]:
+    def decisions(self) -> dict[str, Any]:
         """Return what was chosen and what came of it, as metrics.json has it: search, thresholds, costs."""
+        dataset, uncertainty = self.job.dataset, self.job.uncertainty
         facts: dict[str, Any] = {}
         if self.fitted.searched is not None:
             facts["search"] = {**self.fitted.searched.to_dict(), "folds": self.rounds}
@@ -60,23 +60,24 @@ class Training:
                 "documents": len(known),
                 "decisions": compare_costs(
                     dataset.labels.targets(known),
-                    self._alternatives(dataset, known, np.array(costs)),
+                    self._alternatives(known, np.array(costs)),
                     np.array(costs),
                     uncertainty,
                 ),
             }
         return facts
 
-    def add_scores(self, dataset: LabelledDataset, result: TargetResult, uncertainty: Uncertainty) -> None:
+    def add_scores(self, result: TargetResult) -> None:
         """Add the mean cost of the decisions to a result where there are costs."""
         costs, codes = self.fitted.classifier.costs, self.predicted.codes
+        dataset = self.job.dataset
         known = _with_class(dataset)
         if costs is not None and codes is not None and len(known):
-            add_mean_cost(result, dataset.labels.targets(known), codes[known], np.array(costs), uncertainty)
+            add_mean_cost(result, dataset.labels.targets(known), codes[known], np.array(costs), self.job.uncertainty)
 
-    def _alternatives(self, dataset: LabelledDataset, rows: LongArray, costs: FloatArray) -> dict[str, IntArray]:
+    def _alternatives(self, rows: LongArray, costs: FloatArray) -> dict[str, IntArray]:
         """Return the decisions (n,) for some documents: those of the model, and those that know no costs, or no text."""
-        codes, p = self.predicted.codes, self.predicted.probabilities
+        dataset, codes, p = self.job.dataset, self.predicted.codes, self.predicted.probabilities
         assert codes is not None
         assert p is not None
         cheapest = np.zeros(len(codes), np.int32)
@@ -106,23 +107,14 @@ def _with_class(dataset: LabelledDataset) -> LongArray:
     return tested[np.asarray(dataset.usable)[tested]]
 
 
-def fit_and_predict(
-    data: ClassificationData,
-    config: ClassifierConfig,
-    options: ClassifierOptions,
-    report: ClassifierReportOptions,
-    *,
-    seed: int,
-    threads: int,
-) -> Training:
+def fit_and_predict(job: Job) -> Training:
     """Return the classifier of all training documents, and the predictions of test documents by those of each round."""
-    dataset, sources = data.dataset, data.sources
-    labels, rounds = dataset.labels, dataset.rounds
+    dataset, learner, rounds = job.dataset, job.learner, job.dataset.rounds
     values: list[float] = []
-    if options.model == "auto":
-        config, training = _choose(data, config, options, report, seed=seed, threads=threads)
+    if job.auto:
+        config, training = _choose(job)
     else:
-        config = bounded(config, dataset.least_train)
+        config = bounded(job.config, dataset.least_train)
         n_done = 0
         with reporting.progress("folds", len(rounds)) as update:
 
@@ -133,33 +125,25 @@ def fit_and_predict(
                 if fitted.searched is not None and dataset.n_folds:
                     values.append(fitted.searched.value)
 
-            predicted, fitted = cross_predict(sources, labels, rounds, config, seed=seed, threads=threads, done=done)
-        training = Training(fitted, predicted, rounds=values)
+            predicted, fitted = learner.cross_predict(rounds, config, done)
+        training = Training(job, fitted, predicted, rounds=values)
     if not dataset.n_folds:
         return training
-    fitted = fit_classifier(sources, labels, dataset.train, config, seed=seed, threads=threads)
+    fitted = learner.fit(dataset.train, config)
     rest = np.flatnonzero(dataset.split < 0)  # documents without a label
     if len(rest):
         training.predicted.fill(rest, fitted.predict(rest))
     return replace(training, fitted=fitted)
 
 
-def _choose(
-    data: ClassificationData,
-    base: ClassifierConfig,
-    options: ClassifierOptions,
-    report: ClassifierReportOptions,
-    *,
-    seed: int,
-    threads: int,
-) -> tuple[ClassifierConfig, Training]:
+def _choose(job: Job) -> tuple[ClassifierConfig, Training]:
     """Return the configuration that is best in the training documents, and predictions of test documents.
 
     With a test set the winner predicts it. In cross-validation the winner of each fold's training documents predicts the fold.
     """
-    dataset, sources, budget = data.dataset, data.sources, options.budget
-    labels, rounds, n_outer = dataset.labels, dataset.rounds, dataset.n_folds
-    needs_probabilities = report.probabilities or base.costs is not None
+    dataset, sources, base, options = job.dataset, job.data.sources, job.config, job.options.classifier
+    budget, rounds, n_outer, learner = options.budget, dataset.rounds, dataset.n_folds, job.learner
+    needs_probabilities = job.options.report.probabilities or base.costs is not None
 
     def deciding(winner: ClassifierConfig) -> ClassifierConfig:
         return replace(winner, wanted=base.wanted, costs=base.costs)
@@ -167,15 +151,14 @@ def _choose(
     configs = [  # compared by their most probable classes; the winner decides by thresholds or costs
         bounded(replace(config, wanted=(), costs=None), dataset.least_train)
         for config in candidates(
-            base, options, multiple=labels.multiple, words_are_cut=not isinstance(sources.words, TokenizedWords),
+            base, options, multiple=dataset.labels.multiple, words_are_cut=not isinstance(sources.words, TokenizedWords),
             embeddings=sources.embeddings is not None,
         )
         if not needs_probabilities or config.calibrate is not None or KINDS[config.model.kind].probabilities
     ]  # fmt: skip
     with reporting.progress("models", len(configs)) as update:
         tried = compare_within(
-            sources, labels, dataset.train, configs, n_outer=n_outer, budget=budget, seed=seed, threads=threads,
-            on_candidate=lambda n, name: update(n, f"models: {name}"),
+            learner, dataset.train, configs, n_outer=n_outer, budget=budget, on_candidate=lambda n, name: update(n, f"models: {name}"),
         )  # fmt: skip
     best = best_of(tried)
     config = deciding(configs[best])
@@ -188,19 +171,18 @@ def _choose(
     rows = [_candidate_row(t, chosen=i == best) for i, t in enumerate(tried)]
     if not n_outer:
         train, test = rounds[0]
-        fitted = fit_classifier(sources, labels, train, config, seed=seed, threads=threads)
-        return config, Training(fitted, together(sources.n_docs, labels, [(test, fitted.predict(test))]), rows)
+        fitted = learner.fit(train, config)
+        return config, Training(job, fitted, learner.together([(test, fitted.predict(test))]), rows)
     kept = [t.config for t in tried if not t.why]
     with reporting.progress("nested folds", n_outer) as update:
         predicted, fitted, winners = nested(
-            sources, labels, rounds, kept, deciding=deciding, seed=seed, threads=threads,
-            on_candidate=lambda n, name: update(n, f"nested folds: {name}"),
+            learner, rounds, kept, deciding=deciding, on_candidate=lambda n, name: update(n, f"nested folds: {name}"),
         )  # fmt: skip
     won = ", ".join(f"{name} {winners.count(name)}" for name in dict.fromkeys(winners))
     reporting.note(
         f"chosen: {config.name}; the scores come from choosing again in each of {n_outer} folds (chosen there: {won})"
     )
-    return config, Training(fitted, predicted, rows)
+    return config, Training(job, fitted, predicted, rows)
 
 
 def _candidate_row(tried: Tried, *, chosen: bool) -> dict[str, Any]:
@@ -218,20 +200,13 @@ def _candidate_row(tried: Tried, *, chosen: bool) -> dict[str, Any]:
     }
 
 
-def curve_table(
-    data: ClassificationData,
-    config: ClassifierConfig,
-    scores: ClassifierScores,
-    uncertainty: Uncertainty,
-    *,
-    seed: int,
-    threads: int,
-) -> pa.Table:
+def curve_table(training: Training, scores: ClassifierScores) -> pa.Table:
     """Return a row for each share of the training documents: share, documents, the score by its name, low, high (see `learning_curve`)."""
-    dataset, metric = data.dataset, objective(data.dataset.labels)
+    job, dataset = training.job, training.job.dataset
+    metric = objective(dataset.labels)
     with reporting.progress("learning curve", len(SHARES) * DRAWS * len(dataset.rounds)) as update:
         points = learning_curve(
-            dataset, data.sources, config, scores.model.scores[metric], uncertainty, seed=seed, threads=threads, done=update,
+            dataset, job.learner, training.config, scores.model.scores[metric], job.uncertainty, done=update
         )  # fmt: skip
     rows = []
     for point in points:

@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.classify.classifier import Fitted, TextClassifier
-from nlpkit.classify.configs import LINEAR
+from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.dataset import LabelledDataset
-from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.splits import TEST, TRAIN
 from nlpkit.io.classifier_tables import (
     class_terms_table,
@@ -27,10 +26,10 @@ from nlpkit.workflows.corpus import has_text
 
 if TYPE_CHECKING:
     from nlpkit.classify.labels import Labels
-    from nlpkit.classify.options import ClassifierReportOptions
     from nlpkit.classify.scores import ClassifierScores
     from nlpkit.text.near_duplicates import NearDuplicates
     from nlpkit.types import LongArray
+    from nlpkit.workflows.classify_fit import Training
 
 MANY_CLASSES = 50  # of more, a label may be a number that was measured
 
@@ -117,19 +116,16 @@ def title_of(dataset: LabelledDataset, name: str, classifier: TextClassifier, C:
     n, labels = len(dataset.train), dataset.labels
     what = "" if labels.numbers is not None else f", {len(labels.names):,} {'ordered ' if labels.scale else ''}classes"
     where = f"cross-validation in {dataset.n_folds} folds" if dataset.n_folds else "on test documents"
-    penalty = f", cost {C:g}" if name in LINEAR else ""
+    penalty = f", cost {C:g}" if name in KINDS and KINDS[name].penalty else ""
     return f"{name} ({sees}{what}, {wording.counted(n, 'training document')}{penalty}), {where}"
 
 
 def run_tables(
-    dataset: LabelledDataset,
-    fitted: Fitted,
-    predicted: Predicted,
-    scores: ClassifierScores | None,
-    overlap: NearDuplicates | None,
-    options: ClassifierReportOptions,
+    training: Training, scores: ClassifierScores | None, overlap: NearDuplicates | None
 ) -> tuple[dict[str, pa.Table], list[str]]:
     """Return the tables of the run by name, and notes about them."""
+    dataset, options = training.job.dataset, training.job.options.report
+    fitted, predicted = training.fitted, training.predicted
     config, classifier, searched = fitted.config, fitted.classifier, fitted.searched
     tested = dataset.tested()
     rows = np.arange(dataset.table.num_rows) if dataset.n_folds else tested

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,20 +13,22 @@ from nlpkit.classify.dataset import LabelledDataset
 from nlpkit.classify.predicted import Predicted
 from nlpkit.classify.rule_list import RuleList
 from nlpkit.metrics.proportion import wilson
-from nlpkit.types import BoolArray, CsrMatrix
+from nlpkit.types import BoolArray
+
+if TYPE_CHECKING:
+    from nlpkit.workflows.classify_job import Job
 
 DEFAULT = "(no rule)"
 
 
-def rule_tables(
-    dataset: LabelledDataset, rules: RuleList, matches: CsrMatrix, predicted: Predicted, level: float | None
-) -> tuple[pa.Table, list[str]]:
+def rule_tables(job: Job, rules: RuleList, predicted: Predicted) -> tuple[pa.Table, list[str]]:
     """Return a row for each rule, in their order, and one for documents that none matches; and notes.
 
     Of the test documents with a label: matched by the rule; decided by it (the first that matches; of several labels all that match);
     correct: those decided whose label it is; precision = correct / decided, with its Wilson interval; conflicts: matched, and decided by
     another rule with another label.
     """
+    dataset, matches, level = job.dataset, job.data.sources.matches, job.options.report.level
     rows = dataset.labelled(dataset.tested())
     matched = np.asarray(sparse.csr_array(matches)[rows].toarray() > 0, bool)
     multiple = dataset.labels.multiple

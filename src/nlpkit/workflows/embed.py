@@ -27,12 +27,12 @@ from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import to_json
 from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
 from nlpkit.workflows.encoders import EmbedTotals, embed_batches, encoder_parameters, open_encoder
-from nlpkit.workflows.model import Predictions
+from nlpkit.workflows.passes import ColumnMaker, Pass, WithColumns
 from nlpkit.workflows.static import tune_encoder
-from nlpkit.workflows.word_means import WordMeans, embed_by_words
+from nlpkit.workflows.word_means import embed_by_words
 
 
-class EmbeddedDocuments(Predictions):
+class EmbeddingMaker(ColumnMaker):
     """Documents with the column 'embedding'."""
 
     command, gives = "sbert-embed", "embeddings"
@@ -46,12 +46,13 @@ class EmbeddedDocuments(Predictions):
         self.encoder, self._normalize, self._dtype, self._totals = encoder, normalize, dtype, EmbedTotals()
         self._read = stream if read is None else read
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def columns(self) -> Iterator[WithColumns]:
         """Yield the documents with their embeddings."""
         documents = iter(self._read)
-        yield from embed_batches(documents, self.encoder, self._totals, normalize=self._normalize, dtype=self._dtype)
-        if not self._totals.docs:
-            raise no_documents(self.stream)
+        return embed_batches(documents, self.encoder, self._totals, normalize=self._normalize, dtype=self._dtype)
+
+    def finish(self) -> None:
+        """Say how much was encoded."""
         reporting.note(self._totals.describe(self.encoder))
 
     def parameters(self) -> dict[str, Any]:
@@ -61,10 +62,7 @@ class EmbeddedDocuments(Predictions):
 
     def summary(self) -> dict[str, Any]:
         """Return how much was encoded, by which encoder."""
-        return {**self.parameters(), "dropped": len(self.dropped), "device": self.encoder.device}
-
-    def report(self) -> None:
-        """Say nothing more: how much was encoded is said as soon as it is known."""
+        return {**self.parameters(), "dropped": len(self.stream.dropped), "device": self.encoder.device}
 
 
 def checked_encoder(options: SbertOptions, execution: Execution) -> Encoder:
@@ -85,7 +83,7 @@ def embed_batched(
     force: bool = False,
     execution: Execution,
     encoder: Encoder | None = None,
-) -> Iterator[EmbeddedDocuments | WordMeans]:
+) -> Iterator[Pass]:
     """Return a context with the documents and their embeddings, made batch by batch.
 
     Args:
@@ -108,7 +106,7 @@ def embed_batched(
         return
     if encoder is not None:
         with corpus.open() as stream:
-            yield EmbeddedDocuments(stream, encoder, normalize=normalize, dtype=kind.dtype)
+            yield Pass(EmbeddingMaker(stream, encoder, normalize=normalize, dtype=kind.dtype))
         return
     if options.static_sample() is not None:
         if resume:
@@ -132,7 +130,7 @@ def embed_batched(
         if unfinished is not None:
             encoder.cache = _open_unfinished(unfinished, encoder, corpus)
         read = None if options.static_sample() is None else spool
-        yield EmbeddedDocuments(stream, encoder, normalize=normalize, dtype=kind.dtype, read=read)
+        yield Pass(EmbeddingMaker(stream, encoder, normalize=normalize, dtype=kind.dtype, read=read))
     if unfinished is not None and unfinished.exists():
         remove_store(unfinished)
 

@@ -16,7 +16,7 @@ from nlpkit import reporting, wording
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
 from nlpkit.io.atomic import naming
-from nlpkit.io.documents import add_column, embedding_column
+from nlpkit.io.documents import embedding_column
 from nlpkit.io.vector_store import VectorStore
 from nlpkit.parallel import map_ahead
 from nlpkit.plain import to_json
@@ -134,8 +134,8 @@ def embed_batches(
     *,
     normalize: bool = True,
     dtype: str = "float32",
-) -> Iterator[pa.RecordBatch]:
-    """Yield the batches with their embedding column, counting into `totals`."""
+) -> Iterator[tuple[pa.RecordBatch, dict[str, pa.Array]]]:
+    """Yield the batches and their embedding column, counting into `totals`."""
 
     def read() -> Iterator[tuple[pa.RecordBatch, list[str], None]]:
         for number, batch in enumerate(batches):
@@ -145,7 +145,7 @@ def embed_batches(
             yield batch, texts, None
 
     for batch, vectors in encode_ahead(read(), encoder, totals, normalize=normalize):
-        yield add_column(batch, "embedding", embedding_column(vectors, dtype))
+        yield batch, {"embedding": embedding_column(vectors, dtype)}
 
 
 def encode_ahead(

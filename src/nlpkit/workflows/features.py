@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -29,24 +29,24 @@ from nlpkit.text.feature_options import TextFeatureOptions
 from nlpkit.text.options import PreprocessOptions, TextOptions
 from nlpkit.text.text_features import FeatureColumns, parse_bins, select_features
 from nlpkit.types import FloatArray
-from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
-from nlpkit.workflows.model import Predictions
+from nlpkit.workflows.corpus import Corpus, as_corpus
+from nlpkit.workflows.passes import ColumnMaker, Pass, WithColumns, warn_of_replaced
 from nlpkit.workflows.token_options import preprocess_options
 
 _CHARACTERS = re.compile(r"\W+")  # that no name of a column has
 
 
-class TextFeatureTable(Predictions):
+class TextFeatureMaker(ColumnMaker):
     """Documents with a column for each feature of their text."""
 
-    command, gives = "features", "features"
+    command = gives = progress = "features"
 
-    def __init__(self, stream: DocumentStream, spool: Spool, options: TextFeatureOptions, execution: Execution) -> None:
+    def __init__(
+        self, stream: DocumentStream, spool: Spool | None, options: TextFeatureOptions, execution: Execution
+    ) -> None:
         super().__init__("features", stream, None)
         self._options, self._spool, self._threads = options, spool, execution.n_threads()
         self._bins = [parse_bins(text) for text in options.bins]
-        # quantiles and widths are known when all documents are read
-        self.reads_first = any(bins.method != "edges" for bins in self._bins)
         self._settings: PreprocessOptions = preprocess_options(
             TextOptions(language=options.language, lemma=options.lemma, stem=options.stem)
         )
@@ -67,13 +67,13 @@ class TextFeatureTable(Predictions):
                 raise missing_column(self.stream.where, name, names, "`keep_cols`")
         return [name for name in names if name == "id" or name in kept]
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def columns(self) -> Iterator[WithColumns]:
         """Yield the documents with their features."""
-        start = perf_counter()
+        self._start = perf_counter()
         running = iter(self.stream)
         first = next(running, None)
         if first is None:
-            raise no_documents(self.stream)
+            return
         languages = text_languages(self._settings, [*self.stream.opening, first][:1])
         language = languages[0] if languages else None
         names = select_features(names_in(self._options.include), language)
@@ -84,16 +84,8 @@ class TextFeatureTable(Predictions):
         maker = FeatureColumns(names, language=language, spacy=self._options.spacy)
         counters = [CategoryCounter(lexicon, self._settings, languages) for lexicon in self._lexica]
         self._check_names([*names, *(name for counter in counters for name in category_columns(counter))])
-        self._counts = {"documents": 0, "bytes": 0, "language": language, "features": len(self._names), "bins": {}}
-        batches = self._with_features(chain([first], running), maker, counters)
-        if self.reads_first:
-            for batch in batches:
-                self._spool.write(batch)
-            self._fit_bins()
-            batches = iter(self._spool)
-        for batch in batches:
-            yield self._finished(batch)
-        self._counts["seconds"] = perf_counter() - start
+        self._counts = {"bytes": 0, "language": language, "features": len(self._names), "bins": {}}
+        yield from self._features(chain([first], running), maker, counters)
 
     def _check_names(self, features: Sequence[str]) -> None:
         """Keep the names of the new columns. Raises UsageError for two of one name."""
@@ -111,35 +103,32 @@ class TextFeatureTable(Predictions):
                 raise missing_column(self.stream.where, bins.column, [*features, *self.stream.schema.names], "`bins`")
             if kind_of(bins.column, self.stream.schema.field(bins.column).type) != "number":
                 raise ColumnError(f"column '{bins.column}' holds text; `bins` needs numbers")
-        self.warn_of_replaced(self._names)
+        warn_of_replaced(self.stream, self._names)
 
-    def _with_features(
+    def _features(
         self, batches: Iterable[pa.RecordBatch], maker: FeatureColumns, counters: Sequence[CategoryCounter]
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Iterator[WithColumns]:
         threads = self._threads if maker.pipeline is None else 1  # a pipeline is no use to two threads
-        with reporting.progress("features", None) as update:
-            computed = map_ahead(lambda batch: maker.compute(batch.column("text")), batches, threads=threads)
-            for whole, columns in computed:
-                batch = whole
-                for field, column in zip(maker.fields, columns, strict=True):
-                    batch = add_column(batch, field.name, column)
-                for counter in counters:
-                    for _, counts in counter.count([whole]):
-                        for name, column in zip(category_columns(counter), _category_values(counts), strict=True):
-                            batch = add_column(batch, name, column)
-                self._counts["documents"] += batch.num_rows
-                self._counts["bytes"] += pc.sum(pc.binary_length(batch.column("text"))).as_py() or 0
-                yield batch
-                update(self._counts["documents"])
+        for batch, columns in map_ahead(lambda one: maker.compute(one.column("text")), batches, threads=threads):
+            features = dict(zip((field.name for field in maker.fields), columns, strict=True))
+            for counter in counters:
+                for _, counts in counter.count([batch]):
+                    features |= zip(category_columns(counter), _category_values(counts), strict=True)
+            self._counts["bytes"] += pc.sum(pc.binary_length(batch.column("text"))).as_py() or 0
+            yield batch, features
 
-    def _fit_bins(self) -> None:
+    def finish(self) -> None:
+        """Set the bins whose edges depend on all documents."""
+        self._seconds = perf_counter() - self._start
+        if self._spool is None:
+            return
         values: list[list[FloatArray]] = [[] for _ in self._bins]
         for batch in self._spool:
             for of_column, bins in zip(values, self._bins, strict=True):
                 of_column.append(read_numbers(bins.column, batch.column(bins.column)))
         self._bins = [bins.fit(np.concatenate(of_column)) for bins, of_column in zip(self._bins, values, strict=True)]
 
-    def _finished(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def completed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the documents with their bins and without the columns that do not stay."""
         for bins in self._bins:
             batch = add_column(batch, bins.name, bins.apply(read_numbers(bins.column, batch.column(bins.column))))
@@ -157,15 +146,15 @@ class TextFeatureTable(Predictions):
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers of documents, bytes of text and features, the language, and the bins."""
-        return {name: value for name, value in self._counts.items() if name != "seconds"}
+        return {"documents": self.documents, **self._counts}
 
     def report(self) -> None:
         """Say how many features there are, how fast they were made, and where the bins have their edges."""
         counts = self._counts
-        seconds, size = max(counts["seconds"], 1e-9), counts["bytes"] / 1e6
+        seconds, size = max(self._seconds, 1e-9), counts["bytes"] / 1e6
         language = f", language {counts['language']}" if counts["language"] else ""
         reporting.note(
-            f"{wording.counted(counts['features'], 'feature')} of {wording.counted(counts['documents'], 'document')}{language}: "
+            f"{wording.counted(counts['features'], 'feature')} of {wording.counted(self.documents, 'document')}{language}: "
             f"{size:,.1f} MB of text in {seconds:.1f} s ({size / seconds:.1f} MB/s)"
         )
         for name, labels in counts["bins"].items():
@@ -201,14 +190,12 @@ def _category_values(counts: CategoryCounts) -> list[pa.Array]:
 
 
 @contextmanager
-def text_feature_batches(
-    corpus: Corpus, *, options: TextFeatureOptions, execution: Execution
-) -> Iterator[TextFeatureTable]:
+def text_feature_batches(corpus: Corpus, *, options: TextFeatureOptions, execution: Execution) -> Iterator[Pass]:
     """Return a context with documents and their features, made batch by batch."""
-    with ExitStack() as stack:
-        stream = stack.enter_context(corpus.open())
-        spool = stack.enter_context(spool_in(stream.spool_directory))
-        yield TextFeatureTable(stream, spool, options, execution)
+    with corpus.open() as stream, spool_in(stream.spool_directory) as spool:
+        # quantiles and widths are known when all documents are read
+        kept = spool if any(parse_bins(text).method != "edges" for text in options.bins) else None
+        yield Pass(TextFeatureMaker(stream, kept, options, execution), kept)
 
 
 def text_features(

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
-from nlpkit.errors import InputError, UsageError, unknown_value
+from nlpkit.errors import UsageError, unknown_value
 from nlpkit.finetune.dataset import KINDS, TASK_NAMES
 from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.options import DEFAULT_WORDS, TASKS
@@ -25,7 +25,6 @@ from nlpkit.finetune.text_inputs import check_columns, read_inputs
 from nlpkit.finetune.training_options import HardwareOptions
 from nlpkit.io.atomic import MANIFEST, atomic_directory
 from nlpkit.io.corpora import DocumentStream
-from nlpkit.io.documents import add_column
 from nlpkit.io.finetune_tables import task_columns
 from nlpkit.io.finetuned import check_not_named, load_predictor, open_model
 from nlpkit.io.foreign_files import foreign_task
@@ -33,8 +32,9 @@ from nlpkit.io.run_reading import learned_from
 from nlpkit.io.runs import open_run
 from nlpkit.parameters import Execution
 from nlpkit.plain import finite_or_none
-from nlpkit.workflows.corpus import Corpus, no_documents
-from nlpkit.workflows.model import FittedModel, Predictions
+from nlpkit.workflows.corpus import Corpus
+from nlpkit.workflows.model import FittedModel
+from nlpkit.workflows.passes import ColumnMaker, Pass, WithColumns
 from nlpkit.workflows.predict_options import PredictOptions
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class FinetunedModel(FittedModel):
     @contextmanager
     def predict_batches(
         self, corpus: Corpus, *, options: PredictOptions | None = None, execution: Execution | None = None
-    ) -> Iterator[Predictions]:
+    ) -> Iterator[Pass]:
         """Yield the predictions for a corpus.
 
         Raises:
@@ -102,7 +102,7 @@ class FinetunedModel(FittedModel):
                 _check_explained(predictor, self.path, options.explain_by or EXPLAIN_BY[0])
             predictor.check()
             with Engine(device, precision, threads=execution.n_threads()) as engine:
-                yield FinetunedPredictions(self.path, stream, execution.seed, predictor, engine, options)
+                yield Pass(FinetunedMaker(self.path, stream, execution.seed, predictor, engine, options))
 
     def check(self, corpus: Corpus, options: PredictOptions) -> None:
         """Refuse options and columns that `predict_batches` would refuse, without reading the weights of the model."""
@@ -222,8 +222,10 @@ def _check_stream(stream: DocumentStream, task: FinetuneTask, columns: Mapping[s
     check_columns(stream.schema.names, needed, stream.where)
 
 
-class FinetunedPredictions(Predictions):
+class FinetunedMaker(ColumnMaker):
     """Documents with the predictions of a fine-tuned model."""
+
+    progress = "predictions"
 
     @property
     def gives(self) -> str:  # type: ignore[override]
@@ -253,52 +255,37 @@ class FinetunedPredictions(Predictions):
         super().__init__(str(path), stream, seed)
         self.path, self.predictor, self.engine, self.probabilities = path, predictor, engine, options.probabilities
         self._explain_by = options.explain_by or EXPLAIN_BY[0]
-        self._explained_ids = list(dict.fromkeys(options.explain))
-        self._explained: dict[str, list[dict[str, Any]]] = {}
-        self.documents = self.truncated = self.empty = self.single = 0
+        self.explain = list(dict.fromkeys(options.explain))
+        self.explanations: dict[str, list[dict[str, Any]]] = {}
+        written = {"regression": [], "answer": ["prediction_prob", "answer_start"]}
+        self.replaces = ["prediction", *written.get(predictor.task.kind, ["prediction_prob"])]
+        self.truncated = self.empty = self.single = 0
         self.labels: Counter[str] = Counter()
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def columns(self) -> Iterator[WithColumns]:
         """Yield the documents with their predictions; at once where the model reads the texts before and after each."""
         task = self.predictor.task
-        written = {"regression": [], "answer": ["prediction_prob", "answer_start"]}.get(task.kind, ["prediction_prob"])
-        self.warn_of_replaced(["prediction", *written])
-        with reporting.progress("predictions", None) as update:
-            for batch in self._read():
-                files = np.repeat(np.arange(len(self.stream.kept)), self.stream.kept)
-                inputs = read_inputs(batch, self.predictor.columns, files)
-                outputs, truncated = self.predictor.outputs(inputs, self.engine)
-                self._explain(batch, outputs)
-                columns = task_columns(
-                    task,
-                    predictions_of(task, outputs),
-                    np.arange(batch.num_rows),
-                    inputs.texts,
-                    probabilities=self.probabilities,
-                )
-                self.documents += batch.num_rows
-                self.truncated += truncated
-                self.empty += inputs.n_empty
-                self.single += inputs.n_single
-                self._count(columns["prediction"])
-                for name, column in columns.items():
-                    batch = add_column(batch, name, column)
-                yield batch
-                update(self.documents)
-        if not self.documents:
-            raise no_documents(self.stream)
-        missing = [name for name in self._explained_ids if name not in self._explained]
-        if missing:
-            raise InputError(f"`explain={missing[0]}`: no document of {self.stream.where} has that id")
+        for batch in self._read():
+            files = np.repeat(np.arange(len(self.stream.kept)), self.stream.kept)
+            inputs = read_inputs(batch, self.predictor.columns, files)
+            outputs, truncated = self.predictor.outputs(inputs, self.engine)
+            self._explain(batch, outputs)
+            predictions, rows = predictions_of(task, outputs), np.arange(batch.num_rows)
+            columns = task_columns(task, predictions, rows, inputs.texts, probabilities=self.probabilities)
+            self.truncated += truncated
+            self.empty += inputs.n_empty
+            self.single += inputs.n_single
+            self._count(columns["prediction"])
+            yield batch, columns
 
     def _explain(self, batch: pa.RecordBatch, outputs: Any) -> None:
         """Explain the documents of a batch that were asked for: of several labels each one that it got, or the likeliest."""
-        if len(self._explained) == len(self._explained_ids):
+        if len(self.explanations) == len(self.explain):
             return
         from nlpkit.finetune.attribution import explain_text
 
         task, ids = self.predictor.task, batch.column("id").to_pylist()
-        for row in [i for i, name in enumerate(ids) if name in self._explained_ids]:
+        for row in [i for i, name in enumerate(ids) if name in self.explain]:
             text = batch.column("text")[row].as_py() or ""
             codes = np.flatnonzero(outputs[row] > 0).tolist() if task.kind == "multi" else []
             entries = []
@@ -309,12 +296,7 @@ class FinetunedPredictions(Predictions):
                         f"{ids[row]}: the contributions miss f(x) − f(0) = {part.score - part.baseline:.4f} by {part.error:.4f}"
                     )
                 entries.append(_explanation(task, outputs[row : row + 1], code, part))
-            self._explained[ids[row]] = entries
-
-    @property
-    def explanations(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """The explanations by id, of a document one for each class that it got."""
-        return self._explained
+            self.explanations[ids[row]] = entries
 
     def _read(self) -> Iterator[pa.RecordBatch]:
         if self.predictor.columns.get("context"):
@@ -333,13 +315,13 @@ class FinetunedPredictions(Predictions):
         task = self.predictor.task
         files = list(self.learned_from)
         known = {"learned_from": files} if files else {}
-        return {"model": self.model, "task": task.kind, "classes": list(task.names), **known}
+        return {"model": self.name, "task": task.kind, "classes": list(task.names), **known}
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers of documents, and of each label, the most frequent first."""
         return {
             "documents": self.documents, "documents_cut": self.truncated, "predictions": dict(self.labels.most_common()),
-            **({"explained": self._explained} if self._explained else {}),
+            **({"explained": self.explanations} if self.explanations else {}),
         }  # fmt: skip
 
     def report(self) -> None:

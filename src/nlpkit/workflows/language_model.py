@@ -29,7 +29,8 @@ from nlpkit.text.options import CountOptions, PreprocessOptions
 from nlpkit.types import IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus, as_corpus, warn_dropped
 from nlpkit.workflows.encoded import EncodedDocuments, encode
-from nlpkit.workflows.model import Predictions, RunModel
+from nlpkit.workflows.model import RunModel
+from nlpkit.workflows.passes import ColumnMaker, Pass, WithColumns
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.sequences import Sentences, sequences
 from nlpkit.workflows.token_options import preprocess_options
@@ -99,7 +100,7 @@ class LanguageModel(RunModel):
     @contextmanager
     def predict_batches(
         self, corpus: Corpus, *, options: PredictOptions | None = None, execution: Execution | None = None
-    ) -> Iterator[Predictions]:
+    ) -> Iterator[Pass]:
         """Return a context with the probabilities of documents.
 
         Raises:
@@ -107,15 +108,15 @@ class LanguageModel(RunModel):
         """
         (options or PredictOptions()).refuse_others((), f"a run of {KIND}")
         with corpus.open() as stream:
-            yield SentencePredictions(self, stream, execution or Execution())
+            yield Pass(PerplexityMaker(self, stream, execution or Execution()))
 
     def perplexity(self, data: Any, *, execution: Execution | None = None) -> Perplexity:
         """Return the perplexity of documents (a Corpus, texts or a data frame)."""
         with as_corpus(data).open() as stream:
-            predictions = SentencePredictions(self, stream, execution or Execution())
-            for _ in predictions.batches():
+            maker = PerplexityMaker(self, stream, execution or Execution())
+            for _ in Pass(maker).batches():
                 pass
-        return predictions.perplexity
+        return maker.perplexity
 
     def generate(
         self,
@@ -275,16 +276,15 @@ def load_arpa_file(path: Path, execution: Execution) -> LanguageModel:
     return LanguageModel(load_arpa(path), None, path, None)
 
 
-class SentencePredictions(Predictions):
+class PerplexityMaker(ColumnMaker):
     """Documents with log10 of their probability, their words and sentence ends, those that are unknown, and their perplexity."""
 
-    gives = "probabilities"
+    gives, replaces = "probabilities", COLUMNS
 
     def __init__(self, fitted: LanguageModel, stream: DocumentStream, execution: Execution) -> None:
         super().__init__(fitted.name, stream, None)
         self.fitted, self.execution = fitted, execution
         self._sums = PerplexitySums(closed=fitted.model.options.closed)
-        self._documents = 0
         self._marked: Counter[str] = Counter()  # unknown words of texts cut at blanks that end with a mark
 
     @property
@@ -294,15 +294,14 @@ class SentencePredictions(Predictions):
 
     def parameters(self) -> dict[str, Any]:
         """Return what the footer says of the prediction."""
-        return {"model": self.model}
+        return {"model": self.name}
 
     def summary(self) -> dict[str, Any]:
         """Return the number of documents and their perplexity together."""
-        return {"documents": self._documents, **_plain(self.perplexity)}
+        return {"documents": self.documents, **_plain(self.perplexity)}
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def columns(self) -> Iterator[WithColumns]:
         """Yield the documents with COLUMNS. Raises InputError where there are none."""
-        self.warn_of_replaced(COLUMNS)
         model, settings = self.fitted.model, self.fitted.token_settings
         options: PreprocessOptions | None
         if self.fitted.token_settings is None and "tokens" not in self.stream.schema.names:
@@ -317,15 +316,12 @@ class SentencePredictions(Predictions):
             known = np.array([place.get(term, UNKNOWN_ID) for term in terms], np.int32)
             scored = model.score(offsets, known[ids] if len(ids) else np.zeros(0, np.int32))
             columns = self._columns(scored, of_document, batch.num_rows)
-            self._documents += batch.num_rows
             if options is not None and options.tokenizer == "whitespace":
                 occurrences = np.bincount(ids, minlength=len(terms)).tolist()
                 for term, n, id in zip(terms, occurrences, known.tolist(), strict=True):
                     if n and id == UNKNOWN_ID and term[-1] in _MARKS:
                         self._marked[term] += n
-            yield pa.RecordBatch.from_arrays(
-                [*(batch.column(name) for name in names), *columns.values()], names=[*names, *columns]
-            )
+            yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], names=names), columns
 
     def _columns(self, scored: ScoredWords, of_document: LongArray, D: int) -> dict[str, pa.Array]:
         closed = self.fitted.model.options.closed
@@ -348,7 +344,7 @@ class SentencePredictions(Predictions):
     def report(self) -> None:
         """Say how well the model predicts the documents."""
         closed = self.fitted.model.options.closed
-        reporting.note(f"{wording.counted(self._documents, 'document')}: {described(self.perplexity, closed=closed)}")
+        reporting.note(f"{wording.counted(self.documents, 'document')}: {described(self.perplexity, closed=closed)}")
         marked, n_unknown = self._marked.total(), self.perplexity.n_unknown
         if marked and marked >= _MANY_MARKED * n_unknown:
             reporting.warn(

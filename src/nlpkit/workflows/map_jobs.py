@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from nlpkit.classify.sentiment_options import SentimentOptions, SentimentTextOptions
@@ -25,10 +26,16 @@ from nlpkit.text.options import DocumentTextOptions
 from nlpkit.text.rows import RowOptions
 from nlpkit.text.text_features import parse_bins
 from nlpkit.workflows.corpus import Corpus, read_corpus
-from nlpkit.workflows.model import Predictions
+from nlpkit.workflows.passes import Pass
 from nlpkit.workflows.predict_options import PredictOptions
 
-Open = Callable[[Corpus], AbstractContextManager[Predictions]]
+# command → what opens its pass over a corpus
+PASSES = {
+    "features": "nlpkit.workflows.features:text_feature_batches",
+    "sentiment": "nlpkit.workflows.sentiment:sentiment_batches",
+    "zero-shot": "nlpkit.workflows.zero_shot:zero_shot_batches",
+}
+Open = Callable[[Corpus], AbstractContextManager[Pass]]
 
 # command → its records of options by name; a model is a path that must be given
 RECORDS: dict[str, dict[str, Any]] = {
@@ -93,18 +100,8 @@ class MapJob:
                 return partial(
                     load(values["model"], execution).predict_batches, options=values["options"], execution=execution
                 )
-            case "features":
-                from nlpkit.workflows.features import text_feature_batches
-
-                return partial(text_feature_batches, execution=execution, **values)
-            case "sentiment":
-                from nlpkit.workflows.sentiment import sentiment_batches
-
-                return partial(sentiment_batches, execution=execution, **values)
-            case "zero-shot":
-                from nlpkit.workflows.zero_shot import zero_shot_batches
-
-                return partial(zero_shot_batches, execution=execution, **values)
+            case "features" | "sentiment" | "zero-shot":
+                return partial(resolve_name(PASSES[self.command]), execution=execution, **values)
             case "spell":
                 from nlpkit.workflows.spelling import corrections
 
@@ -125,8 +122,6 @@ class MapJob:
 
         prepared: of `prepare`, where it was called before. scan: of all documents, where they have been read before.
         """
-        from nlpkit.workflows.predict import write_predictions
-
         read = self.read if shard is None else replace(self.read, shard=shard)
         corpus = replace(read_corpus(*self.inputs, options=read, beside=target), scan=scan)
         if self.command == "preprocess":
@@ -144,7 +139,7 @@ class MapJob:
         opened = prepared or self.prepare()
         assert opened is not None
         with opened(corpus) as predictions:
-            summary = write_predictions(predictions, target, force=force)
+            summary = predictions.save(target, force=force)
         if read.shard is None:
             return summary
         return {"rows": parquet_shape(Path(target))[0], "dropped": len(predictions.dropped)}

@@ -14,7 +14,7 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.errors import UsageError
 from nlpkit.io.corpora import DocumentStream
-from nlpkit.io.documents import add_column, text_hashes
+from nlpkit.io.documents import text_hashes
 from nlpkit.io.layer_tables import layer_names, path_columns
 from nlpkit.io.memberships import read_theta
 from nlpkit.io.mixture_runs import MixtureRun
@@ -30,7 +30,8 @@ from nlpkit.types import BoolArray, CsrMatrix, Float32Array, FloatArray, IntArra
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
 from nlpkit.workflows.label_predictors import LabelPredictor, PredictionQuality
-from nlpkit.workflows.model import Predictions, TopicRun
+from nlpkit.workflows.model import TopicRun
+from nlpkit.workflows.passes import ColumnMaker, Pass, WithColumns
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.tokens import cut_as_model
 
@@ -192,7 +193,7 @@ class FittedMixture(TopicRun):
     @contextmanager
     def predict_batches(
         self, corpus: Corpus, *, options: PredictOptions | None = None, execution: Execution | None = None
-    ) -> Iterator[Predictions]:
+    ) -> Iterator[Pass]:
         """Return a context with the topics of a corpus, inferred batch by batch.
 
         Raises:
@@ -201,7 +202,7 @@ class FittedMixture(TopicRun):
         options = options or PredictOptions()
         options.refuse_others(self.prediction_options, f"a run of {self.kind}")
         with corpus.open() as stream:
-            yield MixturePredictions(self, stream, options, execution or Execution())
+            yield Pass(MixtureMaker(self, stream, options, execution or Execution()))
 
     def fitted_texts(self) -> FittedTexts:
         """Return the topics of the texts of the fit."""
@@ -222,7 +223,7 @@ class FittedMixture(TopicRun):
         return self.run.files.model_config if isinstance(self.run, MixtureRun) else self.run.model_config("tokens")
 
 
-class MixturePredictions(Predictions):
+class MixtureMaker(ColumnMaker):
     """Documents with topics that are inferred, phi fixed; those of the fit keep theirs."""
 
     def __init__(
@@ -238,30 +239,31 @@ class MixturePredictions(Predictions):
         self.left_out = model.left_out()
         self.infer = model.document_inference(stream, options, execution)
         self.counts = dict.fromkeys(
-            ("documents", "known", "unassigned", "tokens", "unknown_tokens", "left_out_tokens"), 0
+            ("known", "unassigned", "tokens", "unknown_tokens", "left_out_tokens"), 0
         )  # fmt: skip
+        labels, layers = model.labels, layer_names(model.tree)
+        of_labels = list(labels.schema(probabilities=options.probabilities)) if labels is not None else []
+        self.replaces = (*TOPIC_COLUMNS, *(f.name for f in of_labels), *layers)
+        self._kept = [name for name in stream.schema.names if name not in self.replaces]
+        schema = with_topic_columns(pa.schema([stream.schema.field(name) for name in self._kept]))
+        self._schema = pa.schema(
+            [*schema, *of_labels, *(pa.field(name, pa.int32()) for name in layers)], schema.metadata
+        )
 
     def parameters(self) -> dict[str, Any]:
         """Return what the footer says of the prediction."""
-        return {"model": self.model, **self.fitted.inference_parameters(), **self.infer.parameters()}
+        return {"model": self.name, **self.fitted.inference_parameters(), **self.infer.parameters()}
 
     def summary(self) -> dict[str, Any]:
         """Return how many documents and tokens there were, and how many the model does not know."""
-        return {**self.counts, **({} if self.quality is None else self.quality.summary())}
+        return {"documents": self.documents, **self.counts, **({} if self.quality is None else self.quality.summary())}
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def columns(self) -> Iterator[WithColumns]:
         """Yield the documents with their topics. Raises InputError where there are none, or their tokens do not fit."""
-        labels, layers = self.fitted.labels, layer_names(self.fitted.tree)
-        of_labels = list(labels.schema(probabilities=self.options.probabilities)) if labels is not None else []
-        added = (*TOPIC_COLUMNS, *(f.name for f in of_labels), *layers)
-        self.warn_of_replaced(added)
         options = cut_as_model(self.stream, self.fitted.config["tokens"], self.fitted.name)
-        columns = [n for n in self.stream.schema.names if n not in added]
-        schema = with_topic_columns(pa.schema([self.stream.schema.field(n) for n in columns]))
-        schema = pa.schema([*schema, *of_labels, *(pa.field(name, pa.int32()) for name in layers)], schema.metadata)
         with count_corpus(
             self.stream, options or PreprocessOptions(),
-            columns=columns, threads=self.execution.n_threads(), own_tokens=options is None,
+            columns=self._kept, threads=self.execution.n_threads(), own_tokens=options is None,
         ) as words:  # fmt: skip
             infer = _TopicInference(
                 self.fitted, self.infer, words, self.left_out, self.quality, probabilities=self.options.probabilities
@@ -272,9 +274,13 @@ class MixturePredictions(Predictions):
                         stop = min(start + BATCH, whole.num_rows)
                         offsets = encoded.offsets[start : stop + 1]
                         ids = encoded.term_ids[offsets[0] : offsets[-1]]
-                        inferred = infer(whole.slice(start, stop - start), offsets - offsets[0], ids, self.counts)
-                        yield pa.RecordBatch.from_arrays([inferred.column(n) for n in schema.names], schema=schema)
-                        update(self.counts["documents"])
+                        batch = whole.slice(start, stop - start)
+                        yield batch, infer(batch, offsets - offsets[0], ids, self.counts)
+                        update(self.documents)
+
+    def completed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the documents with their columns in the order of the schema."""
+        return pa.RecordBatch.from_arrays([batch.column(n) for n in self._schema.names], schema=self._schema)
 
     def report(self) -> None:
         """Say how many documents and words there were, and how many the model does not know."""
@@ -282,11 +288,11 @@ class MixturePredictions(Predictions):
         lineage = self.fitted.run.manifest.get("lineage") or {}
         dropped = ", or of a topic that an edit dropped" if lineage.get("dropped") and n["known"] else ""
         by_fate = {
-            "with a topic": n["documents"] - n["unassigned"],
+            "with a topic": self.documents - n["unassigned"],
             f"without a word that {self.fitted.name} knows{dropped} (topic -1)": n["unassigned"],
         }
         parts = [f"{wording.count(count)} {fate}" for fate, count in by_fate.items() if count]
-        reporting.note(f"{wording.counted(n['documents'], 'document')}: {', '.join(parts)}")
+        reporting.note(f"{wording.counted(self.documents, 'document')}: {', '.join(parts)}")
         if n["known"]:
             reporting.note(f"{wording.count(n['known'])} known from the fit, with the topic they have there")
         self.infer.report()
@@ -345,8 +351,8 @@ class _TopicInference:
 
     def __call__(
         self, batch: pa.RecordBatch, offsets: LongArray, ids: IntArray, counts: dict[str, int]
-    ) -> pa.RecordBatch:
-        """Return documents with their topics; offsets and term ids are of their tokens."""
+    ) -> dict[str, pa.Array]:
+        """Return the topics of documents; offsets and term ids are of their tokens."""
         row = self.texts.rows(batch.column("id").to_pylist(), text_hashes(batch.column("text")).to_pylist())
         known, place = row >= 0, self.place[ids]
         used = place >= 0
@@ -372,15 +378,10 @@ class _TopicInference:
                 values[known] = of_fit[row[known]]
             if paths is not None:
                 paths[known] = fit.paths[row[known]]
-        counts["documents"] += len(theta)
         counts["known"] += int(known.sum())
         counts["unassigned"] += int((topic < 0).sum())
         counts["tokens"] += len(ids)
         counts["unknown_tokens"] += int((place < 0).sum())
         if self.left_out is not None:
             counts["left_out_tokens"] += int(self.left_out[ids[place < 0]].sum())
-        for name, column in {**topic_columns(topic, top, topic, margin), **predicted}.items():
-            batch = add_column(batch, name, column)
-        for name, column in path_columns(paths).items():
-            batch = add_column(batch, name, column)
-        return batch
+        return {**topic_columns(topic, top, topic, margin), **predicted, **path_columns(paths)}

@@ -1,137 +1,31 @@
-"""What every fitted model can do: predict, give its tables, save itself; and predictions that are made while documents stream."""
+"""What every fitted model can do: predict, give its tables, save itself."""
 
 from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit import notebook, reporting, wording
+from nlpkit import notebook, wording
 from nlpkit.errors import UsageError
-from nlpkit.io.artifacts import with_footer
-from nlpkit.io.corpora import DocumentStream, DroppedRow
-from nlpkit.io.provenance import source_block
 from nlpkit.io.renamed_runs import RenamedRun
 from nlpkit.io.runs import NewRun, Run, open_run
-from nlpkit.io.shards import shard_block
-from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, takes, with_settings
 from nlpkit.signatures import document
 from nlpkit.workflows.corpus import Corpus, as_corpus, warn_dropped
+from nlpkit.workflows.passes import Pass
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.saving import save_run
 from nlpkit.workflows.topic_reading import BESIDE, number_of, ranked_documents, texts_of, texts_of_run
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from nlpkit.evaluation.results import Evaluation
-
-
-class Predictions(ABC):
-    """Documents with the columns that a model gives them, made while they are read, once.
-
-    model: what the model is called in footers and messages. stream: the documents. gives: "topics", "classes" or "embeddings".
-    summed: the parameters that are numbers of documents or the like, see `nlpkit.io.shards.shard_block`.
-    reservation: what the sentence that names the output adds about the predictions.
-    reads_first: all documents are read before the first batch is given, so that `block` is complete with it.
-    What `block`, `summary` and `report` tell is complete when all batches have been taken.
-    """
-
-    command = "predict"
-    gives = ""
-    reads_first = False
-    summed: tuple[str, ...] = ()
-    reservation = ""
-
-    def __init__(self, model: str, stream: DocumentStream, seed: int | None) -> None:
-        self.model, self.stream, self.seed = model, stream, seed
-
-    evaluation: Evaluation | None = (
-        None  # of predictions that are scored by the labels of the documents as they are made
-    )
-
-    @abstractmethod
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the documents with their predictions, all batches of one schema. Raises InputError where there are none."""
-
-    @abstractmethod
-    def parameters(self) -> dict[str, Any]:
-        """Return what the footer says of the model and the prediction."""
-
-    @abstractmethod
-    def summary(self) -> dict[str, Any]:
-        """Return counts of the documents and of what was predicted."""
-
-    def report(self) -> None:  # noqa: B027  # a model that has nothing to say leaves it as it is
-        """Say through `reporting` what the documents were and what became of them."""
-
-    @property
-    def dropped(self) -> Sequence[DroppedRow]:
-        """Rows that could not be read."""
-        return self.stream.dropped
-
-    @property
-    def learned_from(self) -> Sequence[str]:
-        """Inputs that the model learned from, so that scores of these predictions may be too good."""
-        return ()
-
-    @property
-    def explanations(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """Why documents that were asked for got their classes: by id, for each class the words that pushed it."""
-        return {}
-
-    def block(self) -> dict[str, Any]:
-        """Return the footer block of the table; that of a part says which one it is."""
-        block = source_block(
-            "documents", self.stream, command=self.command, parameters=self.parameters(), seed=self.seed
-        )
-        share = self.stream.share
-        return block if share is None else shard_block(block, share, counts=self.summed, dropped=len(self.dropped))
-
-    def collect(self) -> Corpus:
-        """Return the documents with their predictions as a corpus in memory, which says how they were made."""
-        table = pa.Table.from_batches(self.batches())
-        return Corpus(memory=table.cast(with_footer(table.schema, self.block())))
-
-    def score(self) -> ScoredDocuments:
-        """Return the documents with their predictions, how these agree with labels, and the counts, which are reported."""
-        documents = pa.Table.from_batches(self.batches())
-        self.report()
-        return ScoredDocuments(documents, self.evaluation, self.summary())
-
-    def warn_of_replaced(self, columns: Sequence[str]) -> None:
-        """Warn of columns of the input that the prediction replaces."""
-        for name in columns:
-            if name in self.stream.schema.names:
-                reporting.warn(f"the column '{name}' of the input is replaced")
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredDocuments(Tabular):
-    """Documents with predictions.
-
-    Attributes:
-        documents: the documents (D rows) with the columns that were predicted.
-        evaluation: scores against the labels of the documents, None where they have no labels.
-        summary: numbers of documents and predictions.
-    """
-
-    _shown = "documents"
-
-    documents: pa.Table
-    evaluation: Evaluation | None
-    summary: dict[str, Any]
-
-    def __repr__(self) -> str:
-        return wording.described(self, wording.counted(self.documents.num_rows, "document"))
 
 
 class FittedModel(ABC):
@@ -150,7 +44,7 @@ class FittedModel(ABC):
     @abstractmethod
     def predict_batches(
         self, corpus: Corpus, *, options: PredictOptions | None = None, execution: Execution | None = None
-    ) -> AbstractContextManager[Predictions]:
+    ) -> AbstractContextManager[Pass]:
         """Return a context with the predictions for a corpus, made batch by batch.
 
         Raises:
@@ -204,7 +98,7 @@ class FittedModel(ABC):
         """
         options, execution = with_settings((PredictOptions(), Execution()), settings)
         with self.predict_batches(as_corpus(data), options=options, execution=execution) as predictions:
-            table = pa.Table.from_batches(predictions.batches())
+            table = predictions.table()
             warn_dropped(predictions, None)
             return table
 

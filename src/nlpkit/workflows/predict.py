@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
 
 from nlpkit.errors import SchemaError
 from nlpkit.io.arpa import is_arpa
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.runs import open_run
-from nlpkit.io.spool import spool_in
-from nlpkit.io.tables import table_sink, write_dropped
 from nlpkit.parameters import Execution
-from nlpkit.workflows.corpus import warn_dropped
-from nlpkit.workflows.model import FittedModel, Predictions
+from nlpkit.workflows.model import FittedModel
 
 # kind of the manifest → the function that loads such a model: (path: Path, execution: Execution) -> FittedModel
 KINDS = {
@@ -86,54 +80,3 @@ def _loaded(name: str, folder: Path, execution: Execution) -> FittedModel:
     module, function = name.split(":")
     model: FittedModel = getattr(import_module(module), function)(folder, execution)
     return model
-
-
-def write_predictions(predictions: Predictions, target: str, *, force: bool = False) -> dict[str, Any]:
-    """Write predictions as a table, with the list of rows that could not be read beside it; return their summary.
-
-    The footer names the inputs, which are known (rows, sha256) when all is read: a copy is kept beside the output until then.
-    "-" gets JSON lines as they are made.
-    """
-    if target == "-" or predictions.reads_first:
-        batches = predictions.batches()
-        first = next(batches)
-        block = {} if target == "-" else predictions.block()
-        with table_sink(target, first.schema, block, force=force) as sink:
-            sink.write(first)
-            for batch in batches:
-                sink.write(batch)
-    else:
-        with spool_in(predictions.stream.spool_directory) as spool:
-            schema = None
-            for batch in predictions.batches():
-                schema = batch.schema
-                spool.write(batch)
-            assert schema is not None  # else there are no documents, which has been raised
-            with table_sink(target, schema, predictions.block(), force=force) as sink:
-                for batch in spool:
-                    sink.write(batch)
-    warn_dropped(predictions, write_dropped(target, predictions.dropped, predictions.block()))
-    predictions.report()
-    return predictions.summary()
-
-
-def predict_only(predictions: Predictions) -> dict[str, Any]:
-    """Make predictions that are not written, for what they tell; return their summary."""
-    for _ in predictions.batches():
-        pass
-    warn_dropped(predictions, None)
-    predictions.report()
-    return predictions.summary()
-
-
-def first_predictions(predictions: Predictions, most: int | None) -> tuple[pa.Table, int]:
-    """Return the first documents with their predictions, all of them for None, and how many there are; none is written."""
-    kept: list[pa.RecordBatch] = []
-    total = 0
-    for batch in predictions.batches():
-        if most is None or total < most or not kept:
-            kept.append(batch.slice(0, None if most is None else max(most - total, 0)))
-        total += batch.num_rows
-    warn_dropped(predictions, None)
-    predictions.report()
-    return pa.Table.from_batches(kept), total

@@ -33,14 +33,15 @@ from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import add_column
 from nlpkit.io.lexica import read_negations
 from nlpkit.io.score_files import check_gates, read_gates
-from nlpkit.io.spool import Spool, spool_in
+from nlpkit.io.spool import spool_in
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.options import PreprocessOptions
+from nlpkit.text.vocab import EncodedBatch
 from nlpkit.types import FloatArray, IntArray
-from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents, warn_dropped
+from nlpkit.workflows.corpus import Corpus, as_corpus
 from nlpkit.workflows.lexicon import lex2sent_options, load_lexicon, named_classes
-from nlpkit.workflows.model import Predictions, ScoredDocuments
+from nlpkit.workflows.passes import ColumnMaker, Pass, ScoredDocuments, WithColumns
 from nlpkit.workflows.token_options import preprocess_options
 
 COLUMNS = {"sentiment": pa.float32(), "prediction": pa.string()}
@@ -97,13 +98,22 @@ def sentiment_batches(
     tokens: SentimentTextOptions,
     execution: Execution,
     gates: GateOptions | None = None,
-) -> Iterator[SentimentPredictions]:
-    """Return a context with documents and their sentiment."""
+    scores_only: bool = False,
+) -> Iterator[Pass]:
+    """Return a context with documents and their sentiment.
+
+    Args:
+        scores_only: the documents are read for what their labels tell of the scores, which they must have.
+    """
     settings = preprocess_options(tokens.text_options())
     _check_package(options)
     _warn_of_unused(options, tokens)
     with corpus.open() as stream, spool_in(stream.spool_directory) as spool:
-        yield SentimentPredictions(stream, spool, corpus, options, tokens, settings, gates or GateOptions(), execution)
+        maker = SentimentMaker(stream, corpus, options, tokens, settings, gates or GateOptions(), execution)
+        if scores_only:
+            maker.require_labels()
+            maker.replaces = ()
+        yield Pass(maker, spool)
 
 
 def _check_package(options: SentimentOptions) -> None:
@@ -130,18 +140,16 @@ def _warn_of_unused(options: SentimentOptions, tokens: SentimentTextOptions) -> 
         reporting.warn(f"{', '.join(unused)}: a lexicon {why}; not used")
 
 
-class SentimentPredictions(Predictions):
+class SentimentMaker(ColumnMaker):
     """Documents with the columns sentiment and prediction; all are scored before the first is given."""
 
-    command = "sentiment"
-    gives = "classes"
-    reads_first = True
+    command = progress = "sentiment"
+    gives, replaces = "classes", tuple(COLUMNS)
     summed = ("found.documents", "found.without_sentiment", "found.predicted")
 
     def __init__(
         self,
         stream: DocumentStream,
-        spool: Spool,
         corpus: Corpus,
         options: SentimentOptions,
         tokens: SentimentTextOptions,
@@ -151,11 +159,12 @@ class SentimentPredictions(Predictions):
     ) -> None:
         super().__init__(options.names, stream, execution.seed)
         self._gates, self._rules = gates, read_gates(gates)
-        self._spool, self._label_col = spool, corpus.options.label_col
+        self._label_col, self._at = corpus.options.label_col, 0
         self._options, self._tokens, self._settings, self._execution = options, tokens, settings, execution
         names = stream.schema.names
         self.labelled = "label" in names and not pa.types.is_nested(stream.schema.field("label").type)
         self._parts: list[FloatArray] = []
+        self._encoded: list[EncodedBatch] = []
         self._labels: list[str | None] = []
         self._without = 0  # documents without a sentiment word
         self._languages: tuple[str, ...] = ()
@@ -176,15 +185,15 @@ class SentimentPredictions(Predictions):
             "or `output=-` for JSON lines, or name the label column with `label_col`"
         )
 
-    def _score_all(self, *, keep: bool) -> tuple[FloatArray, IntArray, SentimentClasses]:
-        """Score all documents; return the scores (D,), the predictions (D,), places among the names of the classes, and these.
-
-        keep: whether the documents are kept, to be given with their scores.
-        """
-        self._score(keep=keep)
+    def finish(self) -> None:
+        """Turn the scores of all documents into classes, and score these where there are labels."""
+        if self._options.lex2sent:
+            self._lex2sent()
         scores = np.concatenate(self._parts)
         classes = named_classes(self._options) or self._classes()
         predictions = self._predict(classes, scores)
+        self._scores = scores.astype(np.float32)
+        self._predicted = pa.array(classes.names, pa.string()).take(pa.array(predictions))
         sizes = np.bincount(predictions, minlength=len(classes.names)).tolist()
         self._facts = {
             "documents": len(scores), "without_sentiment": self._without, "classes": list(classes.names),
@@ -194,26 +203,13 @@ class SentimentPredictions(Predictions):
         if self.evaluation is not None:
             self.evaluation.facts |= self._facts
         check_gates(self.evaluation, self._gates, self._rules)
-        return scores, predictions, classes
 
-    def score_only(self) -> None:
-        """Score documents that are not written, for what their labels tell of the scores."""
-        self.require_labels()
-        self._score_all(keep=False)
-        warn_dropped(self, None)
-        self.report()
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the documents with sentiment and prediction."""
-        self.warn_of_replaced(tuple(COLUMNS))
-        scores, predictions, classes = self._score_all(keep=True)
-        names, at = pa.array(classes.names, pa.string()), 0
-        for batch in self._spool:
-            n = batch.num_rows
-            batch = add_column(batch, "sentiment", pa.array(scores[at : at + n].astype(np.float32)))
-            batch = add_column(batch, "prediction", names.take(pa.array(predictions[at : at + n])))
-            yield batch
-            at += n
+    def completed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the next documents with sentiment and prediction."""
+        at, n = self._at, batch.num_rows
+        self._at += n
+        batch = add_column(batch, "sentiment", pa.array(self._scores[at : at + n]))
+        return add_column(batch, "prediction", self._predicted.slice(at, n))
 
     def parameters(self) -> dict[str, Any]:
         """Return the options, and what was found."""
@@ -229,7 +225,8 @@ class SentimentPredictions(Predictions):
         for note in self._notes:
             reporting.note(note)
 
-    def _score(self, *, keep: bool) -> None:
+    def columns(self) -> Iterator[WithColumns]:
+        """Yield the documents as they are, when they have been scored: the class of each depends on all."""
         options, execution = self._options, self._execution
         name = options.names
         packaged = is_package(name) and not Path(name).is_file() and not options.lex2sent
@@ -237,17 +234,18 @@ class SentimentPredictions(Predictions):
         running = iter(self.stream)
         first = next(running, None)
         if first is None:
-            raise no_documents(self.stream)
+            return
         if lexicon is not None or name in ENGLISH:
             self._languages = text_languages(self._settings, [*self.stream.opening, first][:1])
         if name in ENGLISH and self._languages and "en" not in self._languages:
             reporting.warn(f"{name} is a lexicon of English, and the texts are {', '.join(self._languages)}")
-        batches = self._kept(chain([first], running), keep=keep)
+        batches = self._with_labels(chain([first], running))
         with ExitStack() as stack:
             if lexicon is None:
                 package = stack.enter_context(PackageScorer(name, workers=execution.n_threads()))
                 for batch in batches:
                     self._parts.append(package.score(batch.column("text")))
+                    yield batch, {}
                 self._without = sum(int((part == 0).sum()) for part in self._parts)
                 self._facts["lexicon"] = name
                 return
@@ -257,38 +255,34 @@ class SentimentPredictions(Predictions):
                 reach=options.negation_reach,
             )  # fmt: skip
             self._note_lexicon(scorer, has_negations=negations is not None or bool(lexicon.negations))
-            if options.lex2sent:
-                self._lex2sent(scorer, batches)
-                return
-            for _, matched in scorer.match(batches, threads=execution.n_threads()):
-                part = scorer.score(matched, options.lexicon_score)
-                self._parts.append(part.score)
-                self._without += int((part.hits == 0).sum())
+            self._scorer = scorer
+            for batch, matched in scorer.match(batches, threads=execution.n_threads()):
+                if options.lex2sent:
+                    self._encoded.append(matched.encoded)
+                else:
+                    part = scorer.score(matched, options.lexicon_score)
+                    self._parts.append(part.score)
+                    self._without += int((part.hits == 0).sum())
+                yield batch, {}
 
-    def _kept(self, batches: Iterator[pa.RecordBatch], *, keep: bool) -> Iterator[pa.RecordBatch]:
-        """Yield the batches, and keep their labels and, if wanted, themselves."""
-        rows = 0
-        with reporting.progress("sentiment", None) as update:
-            for batch in batches:
-                if self.labelled:
-                    self._labels += [as_label(v) for v in batch.column("label").to_pylist()]
-                yield batch
-                if keep:
-                    self._spool.write(batch)
-                rows += batch.num_rows
-                update(rows)
+    def _with_labels(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the batches, and keep their labels."""
+        for batch in batches:
+            if self.labelled:
+                self._labels += [as_label(v) for v in batch.column("label").to_pylist()]
+            yield batch
 
-    def _lex2sent(self, scorer: LexiconScorer, batches: Iterator[pa.RecordBatch]) -> None:
+    def _lex2sent(self) -> None:
         from nlpkit.classify.lex2sent import halve, lex2sent
         from nlpkit.text.stopwords import stop_matcher, stop_words
 
         settings, threads = self._settings, self._execution.n_threads()
         ends, ids, at = [np.zeros(1, np.int64)], [], 0
-        for _, matched in scorer.match(batches, threads=threads):
-            ends.append(at + matched.encoded.offsets[1:])
-            ids.append(matched.encoded.term_ids)
-            at += len(matched.encoded.term_ids)
-        terms, weights, negates, marks = scorer.over_vocabulary()
+        for encoded in self._encoded:
+            ends.append(at + encoded.offsets[1:])
+            ids.append(encoded.term_ids)
+            at += len(encoded.term_ids)
+        terms, weights, negates, marks = self._scorer.over_vocabulary()
         codes = self._languages if settings.stop_words in ("auto", "none") else tuple(settings.stop_words.split(","))
         is_stop = stop_matcher(stop_words(codes) | settings.extra_stop_words, settings.stop_patterns)
         stops = np.fromiter((len(t) < settings.min_length or is_stop(t) for t in terms), bool, len(terms))

@@ -15,7 +15,6 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.errors import InputError
 from nlpkit.io.corpora import DocumentStream
-from nlpkit.io.documents import add_column
 from nlpkit.lm.spelling import Speller, SpellOptions, Suggestions
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.text.cutting import normalizer
@@ -25,10 +24,10 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.tokenize import WORD_PATTERN, cut_tokens
 from nlpkit.text.units import Unit, split_texts
 from nlpkit.text.vocab import Vocabulary
-from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
+from nlpkit.workflows.corpus import Corpus, as_corpus
 from nlpkit.workflows.generate import load_any
 from nlpkit.workflows.language_model import LanguageModel
-from nlpkit.workflows.model import Predictions
+from nlpkit.workflows.passes import ColumnMaker, Pass, WithColumns
 
 HANDLES = ("@", "#")  # a name behind one of them, as of an account, is no word to correct
 SCHEMA = pa.schema(
@@ -41,13 +40,14 @@ CORRECTED = "corrected"
 MOST_COMMON = 20
 
 
-class Corrections(Predictions):
+class SpellingMaker(ColumnMaker):
     """Words that a language model would write otherwise, or documents with a column 'corrected', made while these are read, once."""
 
-    command, gives = "spell", "corrections"
+    command, gives, progress = "spell", "corrections", "spelling"
 
     def __init__(self, fitted: LanguageModel, stream: DocumentStream, options: SpellOptions) -> None:
         super().__init__(fitted.name, stream, None)
+        self.kind, self.replaces = ("", [CORRECTED]) if options.apply else ("spelling", ())
         self._options, self._unit = options, fitted.model.options.unit
         self._speller = Speller(fitted.model, options)
         settings = _word_settings(fitted)
@@ -60,25 +60,18 @@ class Corrections(Predictions):
             languages = [] if self._language is None else [self._language]
             normalize = normalizer(settings, languages, lambda _: False)
         self._vocabulary = Vocabulary(normalize)
-        self._documents = self._words = 0
+        self._words = 0
         self._pairs: Counter[tuple[str, str]] = Counter()
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the errors of each batch of documents, or these with what they should be. Raises InputError where there are none."""
-        if self._options.apply:
-            self.warn_of_replaced([CORRECTED])
-        with reporting.progress("spelling", None) as update:
-            for batch in self.stream:
-                errors = self._errors(batch)
-                self._documents += batch.num_rows
-                yield (
-                    self._corrected(batch, errors)
-                    if self._options.apply
-                    else pa.RecordBatch.from_pylist(errors, SCHEMA)
-                )
-                update(self._documents)
-        if not self._documents:
-            raise no_documents(self.stream)
+    def columns(self) -> Iterator[WithColumns]:
+        """Yield the documents with what they should be."""
+        for batch in self.stream:
+            self._batch_errors = self._errors(batch)
+            yield batch, {CORRECTED: self._corrected(batch)} if self._options.apply else {}
+
+    def completed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the documents with what they should be, or their errors."""
+        return batch if self._options.apply else pa.RecordBatch.from_pylist(self._batch_errors, SCHEMA)
 
     def _errors(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
         """Return the rows of SCHEMA, in the order of the documents, and with the row of each."""
@@ -121,30 +114,26 @@ class Corrections(Predictions):
             )  # fmt: skip
         return rows
 
-    def _corrected(self, batch: pa.RecordBatch, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+    def _corrected(self, batch: pa.RecordBatch) -> pa.Array:
         of_id: dict[str, list[Mapping[str, Any]]] = {}
-        for row in rows:
+        for row in self._batch_errors:
             of_id.setdefault(row["id"], []).append(row)
         texts = []
         for id_, text in zip(batch.column("id").to_pylist(), batch.column("text").to_pylist(), strict=True):
             for row in reversed(of_id.get(id_, ())):
                 text = text[: row["start"]] + row["suggestion"] + text[row["end"] :]
             texts.append(text)
-        return add_column(batch, CORRECTED, pa.array(texts, pa.large_string()))
-
-    def block(self) -> dict[str, Any]:
-        """Return the footer block of the table."""
-        return super().block() | ({} if self._options.apply else {"kind": "spelling"})
+        return pa.array(texts, pa.large_string())
 
     def parameters(self) -> dict[str, Any]:
         """Return the model and the options."""
-        return {"model": self.model, **asdict(self._options)}
+        return {"model": self.name, **asdict(self._options)}
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers of documents, words and errors, and the commonest errors."""
         common = sorted(self._pairs.items(), key=lambda one: (-one[1], one[0]))[:MOST_COMMON]
         return {
-            "documents": self._documents, "words": self._words, "errors": self._pairs.total(),
+            "documents": self.documents, "words": self._words, "errors": self._pairs.total(),
             "commonest": [{"word": word, "suggestion": other, "n": n} for (word, other), n in common],
         }  # fmt: skip
 
@@ -153,7 +142,7 @@ class Corrections(Predictions):
         n = self._pairs.total()
         share = f" ({1000 * n / self._words:.1f} in a thousand)" if self._words else ""
         reporting.note(
-            f"{wording.counted(self._documents, 'document')}, {wording.counted(self._words, 'word')}: "
+            f"{wording.counted(self.documents, 'document')}, {wording.counted(self._words, 'word')}: "
             f"{wording.counted(n, 'word')} would be corrected{share}"
         )
 
@@ -161,11 +150,11 @@ class Corrections(Predictions):
 @contextmanager
 def corrections(
     model: LanguageModel | str | Path, corpus: Corpus, *, options: SpellOptions, execution: Execution
-) -> Iterator[Corrections]:
+) -> Iterator[Pass]:
     """Return a context with the errors of documents, found batch by batch."""
     fitted = model if isinstance(model, LanguageModel) else load_any(model, execution)
     with corpus.open() as stream:
-        yield Corrections(fitted, stream, options)
+        yield Pass(SpellingMaker(fitted, stream, options))
 
 
 def correct_spelling(
@@ -194,7 +183,7 @@ def correct_spelling(
     """
     options, execution = with_settings((options, execution), settings, (SpellOptions, Execution))
     with corrections(model, as_corpus(data), options=options, execution=execution) as rows:
-        return pa.Table.from_batches(rows.batches())
+        return rows.table()
 
 
 def _word_settings(fitted: LanguageModel) -> PreprocessOptions | None:

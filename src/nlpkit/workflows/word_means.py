@@ -15,7 +15,7 @@ from nlpkit import reporting, wording
 from nlpkit.embed.options import DocumentMethodOptions
 from nlpkit.errors import InputError
 from nlpkit.io.corpora import DocumentStream
-from nlpkit.io.documents import add_column, embedding_column, embedding_matrix
+from nlpkit.io.documents import embedding_column, embedding_matrix
 from nlpkit.io.runs import open_run
 from nlpkit.io.word_vectors import KIND, read_word_vectors
 from nlpkit.parameters import Execution
@@ -26,16 +26,16 @@ from nlpkit.words.options import WordEmbeddingOptions
 from nlpkit.words.vectors import unit_rows
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
-from nlpkit.workflows.model import Predictions
+from nlpkit.workflows.passes import ColumnMaker, Pass, WithColumns
 from nlpkit.workflows.tokens import counting_options
 
 DOC2VEC = WordEmbeddingOptions(method="doc2vec-dbow", epochs=20, min_count=2)
 
 
-class WordMeans(Predictions):
+class WordMeanMaker(ColumnMaker):
     """Documents with the column 'embedding', made of their words; all are read before the first is given."""
 
-    command, gives, reads_first = "sbert-embed", "embeddings", True
+    command, gives = "sbert-embed", "embeddings"
 
     def __init__(
         self, stream: DocumentStream, options: DocumentMethodOptions, *, normalize: bool, execution: Execution
@@ -45,7 +45,7 @@ class WordMeans(Predictions):
         self._counts = {"docs": 0, "without_words": 0, "dim": 0}
         self._fingerprint = hashlib.sha256()
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def columns(self) -> Iterator[WithColumns]:
         """Yield the documents with their embeddings."""
         names = [name for name in self.stream.schema.names if name != "embedding"]
         settings = counting_options(CountOptions(), self.stream)
@@ -55,11 +55,11 @@ class WordMeans(Predictions):
                 self._counts["docs"] += len(rows)
                 self._counts["without_words"] += int((~rows.any(axis=1)).sum())
                 self._counts["dim"] = rows.shape[1]
-                yield add_column(
-                    batch,
-                    "embedding",
-                    embedding_column(unit_rows(rows) if self._normalize else rows, self._options.dtype),
-                )
+                column = embedding_column(unit_rows(rows) if self._normalize else rows, self._options.dtype)
+                yield batch, {"embedding": column}
+
+    def finish(self) -> None:
+        """Warn of documents without a vector."""
         n = self._counts["without_words"]
         if n:
             reporting.warn(f"{wording.counted(n, 'document')} without a word that has a vector: the embedding is 0")
@@ -109,7 +109,7 @@ class WordMeans(Predictions):
 
     def summary(self) -> dict[str, Any]:
         """Return how much was embedded, and by what."""
-        return {**self.parameters(), "dropped": len(self.dropped)}
+        return {**self.parameters(), "dropped": len(self.stream.dropped)}
 
 
 def word_means(counts: CsrMatrix, vectors: Float32Array, known: Any) -> Float32Array:
@@ -139,7 +139,7 @@ def _documents_of(path: Path, *, verify: bool) -> tuple[Float32Array, dict[str, 
 @contextmanager
 def embed_by_words(
     corpus: Corpus, *, options: DocumentMethodOptions, normalize: bool, execution: Execution
-) -> Iterator[WordMeans]:
+) -> Iterator[Pass]:
     """Return a context with the documents and their embeddings."""
     with corpus.open() as stream:
-        yield WordMeans(stream, options, normalize=normalize, execution=execution)
+        yield Pass(WordMeanMaker(stream, options, normalize=normalize, execution=execution))

@@ -26,20 +26,19 @@ from nlpkit.evaluation.options import GateOptions
 from nlpkit.evaluation.predictions import DEFAULT_CLASSIFICATION, add_classification
 from nlpkit.evaluation.results import Evaluation, TargetResult
 from nlpkit.io.corpora import DocumentStream
-from nlpkit.io.documents import add_column
 from nlpkit.io.plain_tables import column_names, read_columns
 from nlpkit.io.prediction_columns import prediction_columns
 from nlpkit.io.run_reading import check_encoder
 from nlpkit.io.score_files import check_gates, read_gates
-from nlpkit.io.spool import Spool, spool_in
+from nlpkit.io.spool import spool_in
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.types import Float32Array, FloatArray
-from nlpkit.workflows.corpus import Corpus, as_corpus, no_documents
+from nlpkit.workflows.corpus import Corpus, as_corpus
 from nlpkit.workflows.embeddings import RunEmbeddings, embedded_by, embeddings_of
 from nlpkit.workflows.llm_labels import AnsweredLabels
-from nlpkit.workflows.model import Predictions, ScoredDocuments
 from nlpkit.workflows.model_labels import UNCALIBRATED, ModelLabels, model_labels
+from nlpkit.workflows.passes import ColumnMaker, Pass, ScoredDocuments, WithColumns
 
 
 def zero_shot(
@@ -96,7 +95,7 @@ def zero_shot_batches(
     encoder: EncoderOptions,
     execution: Execution,
     gates: GateOptions | None = None,
-) -> Iterator[ZeroShotPredictions]:
+) -> Iterator[Pass]:
     """Return a context with documents and the nearest label of each."""
     labels = read_labels(options.labels)
     if options.llm is None and options.by == COSINE:
@@ -111,7 +110,7 @@ def zero_shot_batches(
             labeller = NearestLabels(stream, labels, options.sentence, encoder, execution.n_threads())
         else:
             labeller = stack.enter_context(model_labels(labels, options, encoder, execution))
-        yield ZeroShotPredictions(stream, spool, labels, options, labeller, gates or GateOptions(), execution)
+        yield Pass(ZeroShotMaker(stream, labels, options, labeller, gates or GateOptions(), execution), spool)
 
 
 class NearestLabels:
@@ -167,17 +166,14 @@ class NearestLabels:
         """Say nothing further."""
 
 
-class ZeroShotPredictions(Predictions):
+class ZeroShotMaker(ColumnMaker):
     """Documents with prediction, prediction_prob and, if asked for, probabilities; all are read before the first is given."""
 
-    command = "zero-shot"
-    gives = "classes"
-    reads_first = True
+    command, gives = "zero-shot", "classes"
 
     def __init__(
         self,
         stream: DocumentStream,
-        spool: Spool,
         labels: dict[str, list[str]],
         options: ZeroShotOptions,
         labeller: NearestLabels | AnsweredLabels | ModelLabels,
@@ -185,41 +181,34 @@ class ZeroShotPredictions(Predictions):
         execution: Execution,
     ) -> None:
         super().__init__("zero-shot", stream, None)
-        self._spool, self._gates, self._rules = spool, gates, read_gates(gates)
+        self._gates, self._rules = gates, read_gates(gates)
         self._labels, self._options, self._labeller, self._execution = labels, options, labeller, execution
         self.reservation = labeller.reservation
+        self._parts: list[Predicted] = []
+        self._raw_labels: list[Any] = []
         self._sizes: list[int] = []
-        self._documents = 0
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def columns(self) -> Iterator[WithColumns]:
         """Yield the documents with their predictions."""
-        stream = self.stream
-        running = iter(stream)
-        first = next(running, None)
-        if first is None:
-            raise no_documents(stream)
-        names, parts, raw_labels = tuple(self._labels), [], list[Any]()
-        several = self._options.multi_label
-        labelled = "label" in stream.schema.names and (
-            several or not pa.types.is_nested(stream.schema.field("label").type)
-        )
-        for batch in chain([first], running):
+        schema, several = self.stream.schema, self._options.multi_label
+        labelled = "label" in schema.names and (several or not pa.types.is_nested(schema.field("label").type))
+        for batch in self.stream:
             part = self._labeller(batch)
-            parts.append(Predicted(part.decision, None, part.codes, part.sets))
+            self._parts.append(Predicted(part.decision, None, part.codes, part.sets))
             if labelled:
-                raw_labels += [(_labels_of if several else as_label)(v) for v in batch.column("label").to_pylist()]
-            for name, column in prediction_columns(names, part, probabilities=self._options.probabilities).items():
-                batch = add_column(batch, name, column)
-            self._spool.write(batch)
-        predicted = joined(parts)
-        self._documents = len(predicted.decision)
+                read = _labels_of if several else as_label
+                self._raw_labels += [read(value) for value in batch.column("label").to_pylist()]
+            yield batch, prediction_columns(tuple(self._labels), part, probabilities=self._options.probabilities)
+
+    def finish(self) -> None:
+        """Score all documents that have labels."""
+        names, predicted = tuple(self._labels), joined(self._parts)
         sets = predicted.sets
         if sets is None:
             sets = np.asarray(predicted.codes)[:, None] == np.arange(len(names))
         self._sizes = sets.sum(axis=0).tolist()
-        self.evaluation = self._evaluate(raw_labels, names, predicted)
+        self.evaluation = self._evaluate(self._raw_labels, names, predicted)
         check_gates(self.evaluation, self._gates, self._rules)
-        yield from self._spool
 
     def _evaluate(self, raw_labels: Sequence[Any], names: tuple[str, ...], predicted: Predicted) -> Evaluation | None:
         """Return the scores against labels that are there, None where hardly any of them is one of the names."""
@@ -253,12 +242,12 @@ class ZeroShotPredictions(Predictions):
     def summary(self) -> dict[str, Any]:
         """Return the numbers of documents, and of each label."""
         predictions = dict(zip(self._labels, self._sizes, strict=True))
-        return {"documents": self._documents, "predictions": predictions, **self._labeller.summary()}
+        return {"documents": self.documents, "predictions": predictions, **self._labeller.summary()}
 
     def report(self) -> None:
         """Say how many documents each label has."""
         sizes = ", ".join(f"{name} {n:,}" for name, n in zip(self._labels, self._sizes, strict=True))
-        reporting.note(f"{wording.counted(self._documents, 'document')}: {sizes}")
+        reporting.note(f"{wording.counted(self.documents, 'document')}: {sizes}")
         self._labeller.report()
 
 

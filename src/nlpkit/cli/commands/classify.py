@@ -74,10 +74,10 @@ def classify_cli(
 
         raise MissingFileError(f"--predict {missing_path(predict)}")
     if run.dry_run:
-        from nlpkit.classify.configs import sees_embeddings
-        from nlpkit.workflows.classify_data import classifier_preprocessing
+        from nlpkit.classify.configs import seen_features
+        from nlpkit.workflows.classify_job import classifier_preprocessing
 
-        embedder = encoder if sees_embeddings(classifier) else None
+        embedder = encoder if seen_features(classifier) == "embedding" else None
         dry_run(
             inputs, read, "classify", tokens=classifier_preprocessing(tokens), encoder=embedder, threads=run.n_threads()
         )

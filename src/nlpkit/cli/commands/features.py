@@ -39,9 +39,8 @@ def features_cli(
     from nlpkit.cli.render.features import show_features
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.features import text_feature_batches
-    from nlpkit.workflows.predict import write_predictions
 
     corpus = read_corpus(*inputs, options=read, beside=target)
     with text_feature_batches(corpus, options=options, execution=run) as features:
-        summary = write_predictions(features, target, force=out.force)
+        summary = features.save(target, force=out.force)
     show_features(summary, target)

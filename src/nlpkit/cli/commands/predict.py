@@ -54,7 +54,7 @@ def predict_cli(
 
     from nlpkit.cli.render.predictions import show_documents, show_predictions, topic_names
     from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.predict import first_predictions, load, predict_only, write_predictions
+    from nlpkit.workflows.predict import load
 
     options = replace(options, encoder=encoder)
     if not run.dry_run and (sharing.shard is not None or sharing.on_ray):
@@ -79,11 +79,9 @@ def predict_cli(
     corpus = read_corpus(*inputs, options=read, beside=target)
     with fitted.predict_batches(corpus, options=options, execution=run) as predictions:
         if on_screen:
-            show_documents(predictions, *first_predictions(predictions, console.settings.show), topic_names(fitted))
+            show_documents(predictions, *predictions.first(console.settings.show), topic_names(fitted))
             return
-        summary = (
-            predict_only(predictions) if target is None else write_predictions(predictions, target, force=out.force)
-        )
+        summary = predictions.run() if target is None else predictions.save(target, force=out.force)
     show_predictions(predictions, target)
     if run.json and target != "-":
         console.emit_json({"output": target, **summary})

@@ -51,7 +51,6 @@ def sbert_embed_cli(
     from nlpkit.cli.render.predictions import show_embeddings
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.embed import check_stored, embed_batched
-    from nlpkit.workflows.predict import write_predictions
 
     target = out.target("embedded.parquet")
     work = {"options": encoder, "kind": kind, "normalize": normalize}
@@ -72,7 +71,7 @@ def sbert_embed_cli(
         force=out.force,
         execution=run,
     ) as documents:
-        summary = write_predictions(documents, target, force=out.force)
+        summary = documents.save(target, force=out.force)
     if target != "-":
         show_embeddings(summary, target)
         if run.json:

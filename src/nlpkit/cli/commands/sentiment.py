@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from nlpkit.classify.sentiment_options import SentimentOptions, SentimentTextOptions
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
@@ -39,18 +41,15 @@ def sentiment_cli(
     if run.dry_run:
         dry_run(inputs, read)
         return
-    work = {"options": options, "tokens": tokens, "gates": gate}
+    work: dict[str, Any] = {"options": options, "tokens": tokens, "gates": gate}
     if divided("sentiment", inputs, target, sharing=sharing, read=read, out=out, run=run, **work):
         return
     from nlpkit.cli.render.sentiment import finish_predictions
     from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.predict import write_predictions
     from nlpkit.workflows.sentiment import sentiment_batches
 
     corpus = read_corpus(*inputs, options=read, beside=target)
-    with sentiment_batches(corpus, options=options, tokens=tokens, execution=run, gates=gate) as predictions:
-        if target is None:
-            predictions.score_only()
-        else:
-            write_predictions(predictions, target, force=out.force)
-    finish_predictions(predictions, predictions.evaluation, target, gate, force=out.force)
+    work["scores_only"] = target is None
+    with sentiment_batches(corpus, execution=run, **work) as documents:
+        summary = documents.run() if target is None else documents.save(target, force=out.force)
+    finish_predictions(documents.maker, summary, target, gate, force=out.force)

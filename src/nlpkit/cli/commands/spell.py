@@ -42,7 +42,6 @@ def spell_cli(
     """
     from nlpkit.cli.render import spelling as render
     from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.predict import predict_only, write_predictions
     from nlpkit.workflows.spelling import corrections
 
     if run.dry_run:
@@ -56,5 +55,5 @@ def spell_cli(
         return
     corpus = read_corpus(*inputs, options=read, beside=target)
     with corrections(model, corpus, options=options, execution=run) as errors:
-        summary = predict_only(errors) if target is None else write_predictions(errors, target, force=out.force)
+        summary = errors.run() if target is None else errors.save(target, force=out.force)
     render.errors(summary, target)

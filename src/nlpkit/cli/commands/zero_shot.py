@@ -61,10 +61,9 @@ def zero_shot_cli(
         return
     from nlpkit.cli.render.sentiment import finish_predictions
     from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.predict import write_predictions
     from nlpkit.workflows.zero_shot import zero_shot_batches
 
     corpus = read_corpus(*inputs, options=read, beside=target)
-    with zero_shot_batches(corpus, options=options, encoder=encoder, execution=run, gates=gate) as predictions:
-        write_predictions(predictions, target, force=out.force)
-    finish_predictions(predictions, predictions.evaluation, target, gate, force=out.force)
+    with zero_shot_batches(corpus, options=options, encoder=encoder, execution=run, gates=gate) as documents:
+        summary = documents.save(target, force=out.force)
+    finish_predictions(documents.maker, summary, target, gate, force=out.force)

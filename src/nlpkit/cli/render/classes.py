@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from nlpkit.workflows.classifier import ClassifierPredictions, TrainedClassifier
+    from nlpkit.workflows.classifier import TrainedClassifier
+    from nlpkit.workflows.passes import Pass
 
 SHOWN_ERRORS = 5
 SHOWN_TERMS = 10
@@ -37,7 +38,7 @@ def spell_scores(classifier: TrainedClassifier) -> None:
 
 
 def finish_classifier(
-    classifier: TrainedClassifier, target: Path, *, markdown: bool, predict: Callable[[], ClassifierPredictions] | None
+    classifier: TrainedClassifier, target: Path, *, markdown: bool, predict: Callable[[], Pass] | None
 ) -> None:
     """Show a classifier that was saved, predict new documents with it, and say what became of the gates.
 
@@ -50,7 +51,7 @@ def finish_classifier(
     result: dict[str, Any] = {"run": str(target), **classifier.report()}
     if predict is not None and console.settings.json:
         predictions = predict()
-        result["predicted"] = {"output": str(target / PREDICTIONS), **predictions.summary()}
+        result["predicted"] = {"output": str(target / PREDICTIONS), **predictions.maker.summary()}
 
     def then() -> None:
         if classifier.scores is not None:

@@ -14,22 +14,24 @@ from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.workflows.model import TopicRun
 
 if TYPE_CHECKING:
-    from nlpkit.workflows.model import FittedModel, Predictions
+    from nlpkit.workflows.model import FittedModel
+    from nlpkit.workflows.passes import Pass
 
 SHOWN_WORDS = 15  # of an explanation
 REPLACED = (*TOPIC_COLUMNS, "prediction", "prediction_prob")  # columns of the input that a model replaces
 
 
-def show_predictions(predictions: Predictions, target: str | None) -> None:
+def show_predictions(predictions: Pass, target: str | None) -> None:
     """Say what was written and the next command that makes something of it, and show the explanations."""
+    explanations = predictions.maker.explanations
     if target == "-":
-        show_explanations(predictions.explanations, to_stderr=True)
+        show_explanations(explanations, to_stderr=True)
         return
     if target is not None:
         words = _next(predictions, target) if is_readable(target) else None
         reporting.note(f"wrote {target}{'' if words is None else console.next_step(*words)}")
     if not console.settings.json:
-        show_explanations(predictions.explanations)
+        show_explanations(explanations)
 
 
 def topic_names(model: FittedModel) -> Sequence[str]:
@@ -37,7 +39,7 @@ def topic_names(model: FittedModel) -> Sequence[str]:
     return [str(name) for name in model.topics.column("label").to_pylist()] if isinstance(model, TopicRun) else ()
 
 
-def show_documents(predictions: Predictions, documents: pa.Table, total: int, names: Sequence[str]) -> None:
+def show_documents(predictions: Pass, documents: pa.Table, total: int, names: Sequence[str]) -> None:
     """Print predictions that were not written: the first documents with what the model gives them.
 
     Args:
@@ -61,7 +63,7 @@ def show_documents(predictions: Predictions, documents: pa.Table, total: int, na
     console.table(heads, rows, right=numbers, texts=[name for name in heads if name in ("name", "text")])
     if documents.num_rows < total:
         reporting.note(console.rest_line(documents.num_rows, total, "documents", "-o FILE"))
-    show_explanations(predictions.explanations)
+    show_explanations(predictions.maker.explanations)
 
 
 def _topic_name(row: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -101,9 +103,10 @@ def show_embeddings(summary: Mapping[str, Any], target: str) -> None:
     reporting.note(f"wrote {target}: {wording.counted(summary['docs'], 'document')}{goes_on}")
 
 
-def _next(predictions: Predictions, target: str) -> tuple[str, ...] | None:
-    if predictions.gives == "topics":
+def _next(predictions: Pass, target: str) -> tuple[str, ...] | None:
+    maker = predictions.maker
+    if maker.gives == "topics":
         return "ctfidf", target, "--by", "topic"
-    if predictions.gives == "classes" and "label" in predictions.stream.schema.names:
-        return "evaluate", predictions.model if predictions.learned_from else target
+    if maker.gives == "classes" and "label" in predictions.stream.schema.names:
+        return "evaluate", maker.name if maker.learned_from else target
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nlpkit import reporting
 from nlpkit.cli import console
@@ -13,26 +13,23 @@ from nlpkit.io.score_files import write_junit
 
 if TYPE_CHECKING:
     from nlpkit.evaluation.options import GateOptions
-    from nlpkit.evaluation.results import Evaluation
-    from nlpkit.workflows.model import Predictions
+    from nlpkit.workflows.passes import ColumnMaker
 
 
 def finish_predictions(
-    predictions: Predictions, evaluation: Evaluation | None, target: str | None, gate: GateOptions, *, force: bool
+    maker: ColumnMaker, summary: dict[str, Any], target: str | None, gate: GateOptions, *, force: bool
 ) -> None:
     """Say where predictions went, print their scores and say what became of the gates.
-
-    Args:
-        evaluation: the scores, None where the documents have no labels to compare with.
 
     Raises:
         QualityGateError: a gate failed. UsageError: neither scores nor output.
     """
+    evaluation = maker.evaluation
     if target is not None and target != "-":
-        reporting.note(f"wrote {target}{predictions.reservation}")
+        reporting.note(f"wrote {target}{maker.reservation}")
     if evaluation is None:
         if console.settings.json and target != "-":
-            console.emit_json({"output": target, **predictions.summary()})
+            console.emit_json({"output": target, **summary})
         elif target is None:
             raise UsageError(
                 "there are no labels of sentiment to compare this with; say where to write it: `output=sentiment.parquet`"
@@ -40,10 +37,10 @@ def finish_predictions(
         return
     spell_options(evaluation)
     if gate.junit is not None:
-        write_junit(gate.junit, evaluation.gates, suite=f"nlpkit {predictions.command}", force=force)
+        write_junit(gate.junit, evaluation.gates, suite=f"nlpkit {maker.command}", force=force)
 
     def show_scores() -> None:
         if target != "-":
             show(evaluation, evaluation.gates, markdown=gate.markdown)
 
-    finish({"output": target, **predictions.summary(), **evaluation.to_dict()}, evaluation.gates, show_scores)
+    finish({"output": target, **summary, **evaluation.to_dict()}, evaluation.gates, show_scores)
