@@ -119,8 +119,7 @@ def test_a_longer_run_predicts_is_edited_and_updated_again(planted_run: Path) ->
     edited = run_cli("edit", "longer", "e.toml", "-o", "edited", "--json", "-q").json()
     at = next(t["topic"] for t in edited["topics"] if t["label"] == "Baking")
     value = update("edited", newer_rows(), out="last")
-    assert len(value["topics"]) == 4
-    assert value["topics"][at]["label"] == "Baking"
+    assert (len(value["topics"]), value["topics"][at]["label"]) == (4, "Baking")
     assert [Path(a["path"]).name for a in value["ancestors"]] == ["longer", planted_run.name]
     assert {k: v for k, v in topics_of(Path("last")).items() if not k.startswith("new")} == topics_of(Path("edited"))
     run_cli("evaluate", "last", "-q")

@@ -50,8 +50,7 @@ def test_rows_columns_and_texts_travel_untouched_through_preprocess(name: str) -
     kept = table.select(["id", "title", "text", "label", "date", "source"]).to_pylist()
     assert kept == [row for row in rows if row["text"] is not None]
     assert table.schema.field("text").type == pa.large_string()
-    assert table.schema.field("id").type == pa.string()
-    assert table["id"].null_count == 0
+    assert (table.schema.field("id").type, table["id"].null_count) == (pa.string(), 0)
 
 
 @needs_minilm
@@ -160,15 +159,13 @@ def test_every_table_says_what_it_is_and_where_it_comes_from(planted: Path, plan
     assert len(tables) == 9
     for path in [*tables, tmp_path / "terms.parquet"]:
         block = footer(path)
-        assert block.keys() == BLOCK
-        assert block["schema_version"] == 1
+        assert (block.keys(), block["schema_version"]) == (BLOCK, 1)
         assert block["inputs"] == [{"path": "y.parquet", "rows": 120, "sha256": sha, "encoding": None}]
         assert [step["command"] for step in block["steps"]] == ["sbert-embed", "preprocess"]
         assert "steps" not in block["steps"][1]
     block = footer("run/topics.parquet")
     assert (block["kind"], block["command"], block["seed"]) == ("topics", "bertopic", 7)
-    assert block["parameters"]["k"] == 4
-    assert block["parameters"]["tokens"]["min_df"] == 2
+    assert (block["parameters"]["k"], block["parameters"]["tokens"]["min_df"]) == (4, 2)
     assert block["parameters"]["encoder"] == ENCODER
     first = footer("y.parquet")
     assert first["inputs"][0]["sha256"] == hashlib.sha256(planted.read_bytes()).hexdigest()
@@ -228,10 +225,8 @@ def test_files_and_columns_of_a_run(a_run: Path) -> None:
 
 def test_manifest_of_a_run(a_run: Path) -> None:
     manifest = json.loads((a_run / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest.keys() == MANIFEST
-    assert manifest["kind"] == "bertopic"
-    assert manifest["command_line"][0] == "nlpkit"
-    assert manifest["seed"] == 42
+    assert (manifest.keys(), manifest["kind"]) == (MANIFEST, "bertopic")
+    assert (manifest["command_line"][0], manifest["seed"]) == ("nlpkit", 42)
     assert manifest["threads"] >= 1
     assert manifest["peak_memory_mb"] > 10
     assert {"read", "topics", "topics.clusters"} <= manifest["seconds"].keys()
@@ -256,8 +251,7 @@ def test_tables_of_a_run_agree_with_each_other(a_run: Path) -> None:
     sizes = documents.filter(pl.col("topic") >= 0).group_by("topic").len().sort("topic")["len"].to_list()
     assert topics["size"].to_list() == sizes
     assert np.allclose(topics["share"].to_numpy(), np.array(sizes) / D)
-    assert documents.height == D
-    assert documents["id"].n_unique() == D
+    assert (documents.height, documents["id"].n_unique()) == (D, D)
     assert documents["topic"].is_between(-1, K - 1).all()
     assert documents["nearest_topic"].is_between(-1, K - 1).all()
     assert documents["topic_prob"].is_between(0, 1).all()

@@ -204,14 +204,10 @@ def test_tokens_of_the_table_are_taken(corpus: Path) -> None:
     assert "the" not in read("run/words.parquet")["word"].to_pylist()
     manifest = json.loads(Path("run/manifest.json").read_text())
     assert manifest["parameters"]["preprocess"]["stop_words"] == "auto"
-    assert (
-        "--lower: the documents of tokens.parquet already have tokens"
-        in run_cli(*line, "--no-lower", "--force", code=2).error()
-    )
-    assert (
-        "--stop-words: the documents of tokens.parquet already have tokens"
-        in run_cli(*line, "--stop-words", "en", "--force", code=2).error()
-    )
+    says = run_cli(*line, "--no-lower", "--force", code=2).error()
+    assert "--lower: the documents of tokens.parquet already have tokens" in says
+    says = run_cli(*line, "--stop-words", "en", "--force", code=2).error()
+    assert "--stop-words: the documents of tokens.parquet already have tokens" in says
 
 
 def test_help_names_the_methods_of_its_first_line() -> None:

@@ -101,8 +101,7 @@ def test_by_hand(tmp_path: Path) -> None:
     done = run_cli("evaluate", table, "--ci", "0")
     got = target(table, "--ci", "0")
     assert [c["name"] for c in got["classes"]] == ["a", "b", "c"]
-    assert got["labels"] == [1, 2, 1]
-    assert got["predicted"] == [1, 1, 0]
+    assert (got["labels"], got["predicted"]) == ([1, 2, 1], [1, 1, 0])
     assert got["metrics"]["macro_f1"]["values"] == pytest.approx([1, 2 / 3, 0])
     assert values(got)["subset_accuracy"] == 2 / 4
     assert values(got)["hamming_loss"] == pytest.approx(2 / 12)

@@ -84,9 +84,7 @@ def test_an_edit_takes_the_other_embeddings_from_the_documents(sampled: Path) ->
     assert manifest("edited")["results"]["fit_sample"] == manifest(sampled)["results"]["fit_sample"]
     before, after = topics(sampled), topics("edited")
     sizes = sorted(np.bincount(after).tolist())
-    assert sum(sizes) == 120
-    assert len(sizes) == 4
-    assert sizes[-1] == 60
+    assert (sum(sizes), len(sizes), sizes[-1]) == (120, 4, 60)
     assert len({*zip(before, after, strict=True)}) == 5
     training = read("edited/model/training.parquet")
     assert training["row"].to_pylist() == read(sampled / "model" / "training.parquet")["row"].to_pylist()

@@ -107,8 +107,7 @@ def test_the_tables_of_a_rolling_run(run: Path) -> None:
     assert shares.columns == [
         "chunk", "start_date", "topic", "share", "mean_theta", "similarity_previous", "similarity_past",
     ]  # fmt: skip
-    assert shares.height == 7 * 2
-    assert shares["start_date"].dtype == pl.Date
+    assert (shares.height, shares["start_date"].dtype) == (7 * 2, pl.Date)
     for name in ("share", "mean_theta"):
         sums = shares.group_by("chunk").agg(pl.col(name).sum())
         assert sums[name].to_list() == pytest.approx([1.0] * 7)
@@ -147,10 +146,7 @@ def test_topics_are_numbered_by_size_over_all_chunks(tmp_path: Path) -> None:
 def test_what_is_printed(corpus: Path) -> None:
     done = run_cli("rolling-lda", corpus, *ROLL, "-o", "run", env={"COLUMNS": "100"})
     assert max(map(len, done.out.splitlines())) <= 100
-    assert (
-        "RollingLDA of 2 topics: first period 2020-01-01 to 2020-02-29 (60 documents), then 6 chunks of 1 month"
-        in done.err
-    )
+    assert "RollingLDA of 2 topics: first period 2020-01-01 to 2020-02-29 (60 documents), then 6 chunks of" in done.err
     assert "with a memory of 3 months; alpha 0.5 and eta 0.5 each, 20 sweeps a chunk over 6,000 tokens" in done.err
     assert "or: nlpkit rolling-lda NEWER.jsonl --update run -o longer/" in done.err
     lines = done.out.splitlines()
@@ -170,9 +166,7 @@ def test_what_is_printed(corpus: Path) -> None:
 
 def test_json_is_one_object(corpus: Path) -> None:
     value = run_cli("rolling-lda", corpus, *ROLL, "-q", "--json", "-o", "run").json()
-    assert value["run"] == "run"
-    assert value["documents"] == 240
-    assert len(value["chunks"]) == 7
+    assert (value["run"], value["documents"], len(value["chunks"])) == ("run", 240, 7)
     assert value["chunks"][1]["start_date"] == "2020-03-01"
     assert [row["start_date"] for row in value["changes"]] == ["2020-06-01"]
     assert len(value["topics"]) == 2
@@ -303,9 +297,8 @@ def test_many_updates_one_after_the_other(tmp_path: Path) -> None:
     run_cli("rolling-lda", parts[0], *ROLL, "-q", "-o", "run")
     for i, part in enumerate(parts[1:]):
         before = f"run{i or ''}"
-        assert (
-            "input" in run_cli("rolling-lda", part, "--update", before, "-q", "--force", "-o", before, code=2).error()
-        )
+        says = run_cli("rolling-lda", part, "--update", before, "-q", "--force", "-o", before, code=2).error()
+        assert "input" in says
         run_cli("rolling-lda", part, "--update", before, "-q", "-o", f"run{i + 1}")
     run_cli("rolling-lda", *parts, *ROLL, "-q", "-o", "one")
     assert tables_of("run2") == tables_of("one")
@@ -445,8 +438,7 @@ def test_columns_of_new_documents(tmp_path: Path) -> None:
     documents = read("longer/documents.parquet")
     assert documents.column_names == [*COLUMNS, "date", "n", "tags", "about", "more"]
     assert documents["n"].to_pylist()[88:92] == [88.0, 89.0, 90.5, 91.5]
-    assert documents["about"].null_count == 30
-    assert documents["more"].null_count == 90
+    assert (documents["about"].null_count, documents["more"].null_count) == (30, 90)
     assert documents["tags"].to_pylist() == [row["tags"] for row in rows]
     write_jsonl(new, [{**row, "n": f"number {row['n']}"} for row in rows[90:]])
     says = run_cli("rolling-lda", new, "--update", "run", "-o", "x", code=3).error()
@@ -476,10 +468,7 @@ def test_runs_that_cannot_be_updated(corpus: Path, own: Path, newer: Path, tmp_p
 
     assert "run directory nowhere does not exist" in says("nowhere")
     run_cli("lda-gibbs", corpus, "--k", "2", "--sweeps", "2", "-q", "-o", "plain")
-    assert (
-        "plain was fitted to all documents at once, so none can be added; fit a rolling run with nlpkit rolling-lda"
-        in says("plain")
-    )
+    assert "plain was fitted to all documents at once, so none can be added; fit a rolling run with" in says("plain")
     early = write_jsonl(tmp_path / "early.jsonl", [{"id": "a", "date": "2020-07-31", "text": "river water"}])
     assert "of the new documents are dated before" in says(own, early)
     again = write_jsonl(tmp_path / "again.jsonl", [{"id": "d007", "date": "2020-09-01", "text": "river water"}])
@@ -544,10 +533,7 @@ def test_no_document_has_a_date(tmp_path: Path) -> None:
         return run_cli("rolling-lda", "x.jsonl", *ROLL, "-o", "run", code=3).error()
 
     assert "no date can be read in column 'date' of the 60 documents of x.jsonl (all are missing)" in says(None)
-    assert (
-        "(the first: date 'May' cannot be read; write it as 2008-07-03, or give --date-format); name another column with --date-col"
-        in says("May")
-    )
+    assert "(the first: date 'May' cannot be read; write it as 2008-07-03, or give --date-format); name" in says("May")
     assert "column 'date' holds list<" in says(["2020"])
     assert not Path("run").exists()
 
@@ -613,10 +599,7 @@ def test_first_periods_that_cannot_be_meant(init: str, code: int, says: str, cor
 
 def test_the_default_first_period(corpus: Path, tmp_path: Path) -> None:
     says = run_cli("rolling-lda", corpus, "--chunks", "month", "--k", "2", "-o", "run", code=2).error()
-    assert (
-        "the documents are dated 2020-01-01 to 2020-08-28, and a first period of 12 months, the default, leaves nothing"
-        in says
-    )
+    assert "the documents are dated 2020-01-01 to 2020-08-28, and a first period of 12 months, the default" in says
     init = says.split("--init ")[1].split()[0]
     run_cli("rolling-lda", corpus, "--chunks", "month", "--k", "2", "--init", init, "--sweeps", "2", "-q", "-o", "run")
     write_jsonl(tmp_path / "long.jsonl", made(months=14, per_month=10))
@@ -685,14 +668,12 @@ def test_many_chunks_are_joined() -> None:
     changed = np.array([[False], [False], [True], [False], [False], [False], [False]])
     tokens = np.array([100, 10, 30, 0, 50, 0, 0])
     joined = columns_of(share, changed, tokens, width=4)
-    assert joined.per_column == 2
-    assert joined.first == [0, 1, 3, 5]
+    assert (joined.per_column, joined.first) == (2, [0, 1, 3, 5])
     assert joined.share[:3, 0] == pytest.approx([0.9, (1 + 9) / 40, 0.5])
     assert np.isnan(joined.share[3, 0])
     assert joined.changed[:, 0].tolist() == [False, True, False, False]
     same = columns_of(share, changed, tokens, width=7)
-    assert same.per_column == 1
-    assert same.first == list(range(7))
+    assert (same.per_column, same.first) == (1, list(range(7)))
 
 
 def test_long_tables_are_shortened(capsys: pytest.CaptureFixture[str]) -> None:
@@ -769,7 +750,5 @@ def test_as_many_topics_over_time_as_are_asked_for(tmp_path: Path) -> None:
         "r",
         "-f",
     )
-    assert (
-        "largest 2 of 4 topics; all of them: --show all, or topic_shares.parquet" in run_cli(*line, "--show", "2").out
-    )
+    assert "largest 2 of 4 topics; all of them: --show all, or" in run_cli(*line, "--show", "2").out
     assert "topic_shares.parquet" not in run_cli(*line).out

@@ -68,10 +68,7 @@ def test_rows_that_cannot_be_used_are_listed_and_counted(tmp_path: Path) -> None
         {"id": "3", "stage": "read", "reason": "text is null"},
     ]
     assert footer("y.dropped.parquet")["kind"] == "dropped"
-    assert (
-        "warning: 2 rows could not be used, such as 1: text is null; all are listed in y.dropped.parquet"
-        in done.err.splitlines()
-    )
+    assert "warning: 2 rows could not be used, such as 1: text is null; all are listed in" in done.err.splitlines()
     preprocess(tmp_path, ["a river"])
     assert not (tmp_path / "y.dropped.parquet").exists()  # the list of the run before is not left beside the new output
     says = preprocess(tmp_path, [None, None, None], code=3).error()
@@ -306,8 +303,7 @@ def test_conllu(tmp_path: Path) -> None:
     ]  # fmt: skip
     words = [line.split("\t") for line in lines if line and not line.startswith("#")]
     assert [word[3] for word in words[:2]] == ["DET", "NOUN"]
-    assert words[2][1:3] == ["n'", "ne"]
-    assert words[2][9] == "start_char=8|end_char=10|SpaceAfter=No"
+    assert (words[2][1:3], words[2][9]) == (["n'", "ne"], "start_char=8|end_char=10|SpaceAfter=No")
     says = run_cli(
         "preprocess", corpus, "--language", "de", "--save-conllu", "de.conllu", "-o", "de.parquet", code=4
     ).error()

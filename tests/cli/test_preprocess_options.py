@@ -262,9 +262,7 @@ def test_paragraphs_and_chunks() -> None:
 
 def test_no_document_is_left() -> None:
     corpus(["sea", "boat"])
-    assert "no documents are left of 2 rows of x.jsonl (2 × text does not match: ant)" in refused(
-        "--where", "ant", code=3
-    )
+    assert "no documents are left of 2 rows of x.jsonl (2 × text does not match" in refused("--where", "ant", code=3)
 
 
 def test_limit_and_ids_in_order() -> None:
@@ -348,9 +346,7 @@ def test_a_vocabulary_on_new_text() -> None:
         {"term": "storm sea", "cf": 1, "df": 1},
         {"term": "storm", "cf": 1, "df": 1},
     ]
-    assert (
-        "3 tokens, 3 different terms (language: none; left out: 3 terms that the vocabulary does not have)" in done.err
-    )
+    assert "3 tokens, 3 different terms (language: none; left out: 3 terms that the vocabulary does not" in done.err
     assert "2 documents without a token keep their rows" in done.err
     assert footer("y.parquet")["parameters"]["vocab"] == ["sea", "yak", "storm sea", "storm"]
 
@@ -367,9 +363,7 @@ def test_phrases_of_a_file_are_cut_as_the_texts_are() -> None:
     )
     assert found == [["swim_pool"]]
     says = refused("--phrase-file", "q.txt", "--lemma", "dict")
-    assert (
-        "its words need a language to be cut, lemmatised or stemmed as the texts are; name it with --language" in says
-    )
+    assert "its words need a language to be cut, lemmatised or stemmed as the texts are; name it with" in says
     assert "none of its 1 lines is a phrase of two words" in refused("--phrase-file", _file("o.txt", "sea\n"), code=3)
 
 
@@ -648,8 +642,7 @@ def test_tags_and_lemmas_stand_beside_the_tokens_that_are_left() -> None:
         for token, *annotated in zip(row["tokens"], row["tags"], row["lemmas"], strict=True):
             assert tuple(annotated) == known[token] or token == "s&p"
     assert rows[0]["tokens"] == ["président", "emmanuel", "macron", "visité", "usine", "renault", "paris", "hier"]
-    assert rows[2]["tags"] == []
-    assert rows[3]["tokens"] == ["s&p", "monte"]
+    assert (rows[2]["tags"], rows[3]["tokens"]) == ([], ["s&p", "monte"])
     done = run_cli(
         "preprocess",
         "x.jsonl",

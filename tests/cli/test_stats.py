@@ -114,8 +114,7 @@ def test_groups(sam: Path) -> None:
     assert (found["by"], found["without_group"], list(found["groups"])) == ("label", 1, ["a", "b"])
     a, b = found["groups"].values()
     assert (a["documents"], a["tokens"], a["types"], b["documents"], b["tokens"], b["types"]) == (2, 6, 3, 1, 7, 7)
-    assert a["ngrams"]["2"] == [{"ngram": "i am", "cf": 2}]
-    assert a["heaps"]["growth"][-1] == [6, 3]
+    assert (a["ngrams"]["2"], a["heaps"]["growth"][-1]) == ([{"ngram": "i am", "cf": 2}], [6, 3])
     assert found["tokens"] == 13
     assert list(stats(sam, "--by", "n")["groups"]) == ["9", "10"]  # numbers in the order of numbers
     assert list(stats(sam, "--by", "date:year")["groups"]) == ["2023", "2024"]
@@ -200,8 +199,7 @@ def test_batches_and_threads_do_not_matter(tmp_path_factory: pytest.TempPathFact
     for batch_rows, threads in ((1, 2), (3, 1)):
         other, found = counted(path, batch_rows=batch_rows, threads=threads)
         assert repr(found) == repr(expected)  # nan is nan
-        assert other.words == one.words
-        assert other.whole.df.tolist() == one.whole.df.tolist()
+        assert (other.words, other.whole.df.tolist()) == (one.words, one.whole.df.tolist())
     assert sum(g.figures.tokens for g in one.groups) == one.whole.figures.tokens
 
 
@@ -318,8 +316,7 @@ def test_lexical_diversity(tmp_path: Path) -> None:
         {"documents": 1, "mtld": 2, "mattr": 1 / 50, "hdd": 1 / 42}
     )
     assert found["groups"]["rich"]["diversity"] == pytest.approx({"documents": 1, "mtld": 60, "mattr": 1, "hdd": 1})
-    assert found["diversity"]["documents"] == 2
-    assert found["diversity"]["mtld"] == pytest.approx(31)
+    assert (found["diversity"]["documents"], found["diversity"]["mtld"]) == (2, pytest.approx(31))
     short = run_cli("stats", write_jsonl(tmp_path / "y.jsonl", rows[2:]), "--json", "-q").json()
     assert short["diversity"] == {"documents": 0, "mtld": None, "mattr": None, "hdd": None}
 

@@ -343,10 +343,8 @@ def test_lsa_of_too_little(corpus: Path) -> None:
 def test_a_run_is_a_directory_and_no_file(method: str, corpus: Path) -> None:
     for name in ("w.npz", "w.parquet", "-"):
         assert "a run is a directory" in run_cli("tfidf", corpus, method, "2", "-o", name, code=2).error()
-    assert (
-        f"no output is named; {method} writes a directory, such as -o"
-        in run_cli("tfidf", corpus, method, "2", code=2).error()
-    )
+    says = run_cli("tfidf", corpus, method, "2", code=2).error()
+    assert f"no output is named; {method} writes a directory, such as -o" in says
     assert "give one" in run_cli("tfidf", corpus, "--lsa", "2", "--pca", "2", "-o", "x/", code=2).error()
 
 

@@ -106,8 +106,7 @@ def spaces(n: int = 60) -> None:
 def test_drift() -> None:
     spaces()
     found = run_cli("words", "drift", "a.txt", "b.bin", "--top", "3", "--json").json()
-    assert found["shared"] == 60
-    assert found["drift"][0]["word"] == "w7"
+    assert (found["shared"], found["drift"][0]["word"]) == (60, "w7")
     assert found["drift"][0]["distance"] > 1
     assert found["drift"][0]["z"] > 10
     assert [len(row["neighbours_first"] or []) for row in found["drift"][:4]] == [5, 5, 5, 0]
@@ -120,9 +119,7 @@ def test_drift() -> None:
 
 def test_spaces_that_cannot_be_compared() -> None:
     spaces(5)
-    assert (
-        "share 5 words and have 5 dimensions; they need more common words"
-        in run_cli("words", "drift", "a.txt", "b.bin", code=3).error()
-    )
+    says = run_cli("words", "drift", "a.txt", "b.bin", code=3).error()
+    assert "share 5 words and have 5 dimensions; they need more common words" in says
     Path("c.txt").write_text("w1 1 2\n", encoding="utf-8")
     assert "a.txt has 5 dimensions and c.txt 2" in run_cli("words", "drift", "a.txt", "c.txt", code=3).error()

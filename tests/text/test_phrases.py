@@ -200,8 +200,7 @@ def test_words_parts_and_levels_of_a_longer_phrase() -> None:
     table = find_phrases(lambda: [batch(documents)], terms, PhraseSpec("npmi", 0.6, 9))
     m = table.phrases.index("new_york_times")
     assert (table.parts[m], table.words[m], table.levels[m]) == (("new_york", "times"), ("new", "york", "times"), 2)
-    assert table.measure == "npmi"
-    assert list(table.levels) == sorted(table.levels)
+    assert (table.measure, list(table.levels)) == ("npmi", sorted(table.levels))
 
 
 def test_a_table_joins_the_same_in_new_text_whatever_its_ids() -> None:

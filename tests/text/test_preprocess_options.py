@@ -46,8 +46,7 @@ def check_counts(documents: Documents, found: FittedVocabulary) -> None:
     cf = Counter(term for document in documents for term in document)
     df = Counter(term for document in documents for term in set(document))
     assert found.cf.tolist() == [cf[t] for t in found.terms]
-    assert found.df.tolist() == [df[t] for t in found.terms]
-    assert found.report.n_tokens == cf.total()
+    assert (found.df.tolist(), found.report.n_tokens) == ([df[t] for t in found.terms], cf.total())
     assert len(set(found.terms)) == len(found.terms)
 
 
@@ -395,8 +394,7 @@ def test_stop_patterns_and_frequent_words() -> None:
     assert chosen.report.n_stop_tokens == 3
     found, chosen = run(["the sea", "the boat sea", "the ant"], auto_stop=0.7)
     assert found == [["sea"], ["boat", "sea"], ["ant"]]
-    assert chosen.report.n_stop_tokens == 3
-    assert chosen.removed().reasons == ["stop word"]
+    assert (chosen.report.n_stop_tokens, chosen.removed().reasons) == (3, ["stop word"])
 
 
 def test_phrases_lemmas_stop_words_ngrams_and_bounds_together() -> None:
@@ -442,8 +440,7 @@ def test_a_vocabulary_wins_over_bounds_and_stop_words() -> None:
         stop_words="none",
     )  # fmt: skip
     assert found == [["the", "the", "the sea", "the sea"], ["boat"]]
-    assert chosen.terms == ("the", "yak", "boat", "the sea")
-    assert chosen.cf.tolist() == [2, 0, 1, 2]
+    assert (chosen.terms, chosen.cf.tolist()) == (("the", "yak", "boat", "the sea"), [2, 0, 1, 2])
     assert chosen.report.n_foreign_terms == 2
 
 

@@ -136,8 +136,7 @@ def test_guided_words_start_in_their_topics_the_others_anywhere() -> None:
     tokens = token_table([[0, 1, 3], [], [3, 2, 0, 4]], list(TERMS))
     guidance = seed_counts([Seeds("x", ("bank",)), Seeds("y", ("goal",))], TERMS, frequencies(tokens))
     start = seeded_start(tokens, guidance, 42)
-    assert start.tolist() == [0, -1, 1, 1, -1, 0, -1]
-    assert start.dtype == np.int32
+    assert (start.tolist(), start.dtype) == ([0, -1, 1, 1, -1, 0, -1], np.int32)
 
 
 def test_words_of_two_topics_start_by_their_pseudo_counts() -> None:
