@@ -137,16 +137,12 @@ def test_the_same_bytes_on_any_number_of_threads(planted: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        ("cluster NUMBERS --feature-cols x,z", 3, "no column 'z'"),
         ("cluster NUMBERS --feature-cols name", 3, "no numbers"),
-        ("cluster NUMBERS --feature-cols x --k 5", 3, "there are 3 different documents"),
         ("cluster NUMBERS --feature-cols x --k 7:9", 3, "at most 3"),
         ("cluster NUMBERS --feature-cols x --k some", 2, "--k takes auto"),
         ("cluster NUMBERS --feature-cols x --by tfidf", 2, "keep one"),
         ("cluster NUMBERS --feature-cols x --method pam", 2, "kmedoids"),
-        ("cluster NUMBERS --feature-cols x --metric manhattan", 2, "kmedoids or average"),
         ("cluster NUMBERS --feature-cols x --scale log", 2, "robust"),
-        ("cluster NUMBERS --feature-cols x --tree t.nwk", 2, "needs a linkage"),
         ("cluster NUMBERS --feature-cols x --method hdbscan --k 3", 2, "--min-cluster-size"),
         ("cluster NUMBERS --feature-cols x --min-cluster-size 3", 2, "--method hdbscan"),
         ("cluster NUMBERS --feature-cols x --scheme ltc", 2, "--by tfidf"),

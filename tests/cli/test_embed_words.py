@@ -172,7 +172,6 @@ def test_options_of_another_method_are_refused() -> None:
         ([], [], 3, "no documents"),
         (["a b c d"], ["--min-count", "1", "--method", "pmi-svd"], 2, "give 3 at most"),
         (["a b"], ["--negative", "0"], 2, "--hs"),
-        (["a b"], ["--save-word2vec", "v.csv"], 2, ".txt or .vec"),
         (["a b"], ["-o", "x.parquet"], 2, "a run is a directory"),
     ],
 )  # fmt: skip

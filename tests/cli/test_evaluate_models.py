@@ -158,33 +158,15 @@ def test_one_topic_and_one_word(tiny: Path, tmp_path: Path) -> None:
     run_cli("evaluate", word, "--reference", tiny, "--npmi", "--fail-under", "0.1", code=1)
 
 
-def test_files_that_are_no_topics(tmp_path: Path) -> None:
-    (tmp_path / "empty.txt").write_text("", encoding="utf-8")
-    assert "empty.txt" in run_cli("evaluate", "empty.txt", "--diversity", code=3).error()
-    assert "does not exist" in run_cli("evaluate", "gone", "--diversity", code=3).error()
-    (tmp_path / "folder").mkdir()
-    assert "is not a run directory" in run_cli("evaluate", "folder", "--diversity", code=3).error()
-    assert "cannot be stdin" in run_cli("evaluate", "-", "--diversity", code=2).error()
-
-
-def test_an_empty_reference(tmp_path: Path) -> None:
-    (tmp_path / "none.jsonl").write_text("", encoding="utf-8")
-    assert "no documents" in run_cli("evaluate", TOPICS, "--reference", "none.jsonl", "--npmi", code=3).error()
+def test_a_reference_of_one_document(tmp_path: Path) -> None:
     one = write_jsonl(tmp_path / "one.jsonl", [{"id": "1", "text": "cent million years"}])
     assert metrics(TOPICS, "--reference", one, "--npmi")["npmi"]["values"][0] == pytest.approx((3 - 42) / 45)
-
-
-def test_a_wrong_text_column_of_the_reference(tiny: Path) -> None:
-    message = run_cli("evaluate", TOPICS, "--reference", tiny, "--text-col", "texts", "--npmi", code=3).error()
-    assert "did you mean 'text'?" in message
 
 
 # ---------------------------------------------------------------- references
 
 
 def test_a_topics_file_needs_a_reference() -> None:
-    message = run_cli("evaluate", TOPICS, "--npmi", code=2).error()
-    assert f"npmi of {TOPICS} needs a corpus to count words in; give one: --reference DOCS" in message
     done = run_cli("evaluate", TOPICS)
     assert "no coherence without a corpus" in done.err
     assert "diversity" in done.out
@@ -306,8 +288,6 @@ def test_all_scores_of_an_lda_run(planted_lda: Path, tmp_path: Path) -> None:
 
 
 def test_perplexity_needs_documents_that_no_fit_has_seen(planted_lda: Path) -> None:
-    message = run_cli("evaluate", planted_lda, "--perplexity", code=2).error()
-    assert "name them with --heldout DOCS" in message
     done = run_cli("evaluate", planted_lda, "--perplexity", "--heldout", planted_lda.parent / "planted.parquet")
     assert "so this perplexity is not held-out and too low" in done.err
     got = metrics(planted_lda, "--metrics", "fit")
@@ -374,14 +354,8 @@ def test_stability(planted_lda: Path, planted: Path, tmp_path: Path) -> None:
     )
     assert "Matched topics" in done.out
     assert "gate failed: all targets: matched_jaccard" in done.err
-    assert "name two or more" in run_cli("evaluate", planted_lda, "--stability", code=2).error()
     same = run_cli("evaluate", planted_lda, planted_lda, "--stability", "--json").json()["together"]
     assert {score["value"] for score in same.values()} == {1}
-
-
-def test_vectors_must_be_given() -> None:
-    message = run_cli("evaluate", TOPICS, "--metrics", "we_pairwise", code=2).error()
-    assert "--vectors FILE (a run of embed-words, word2vec or GloVe text" in message
 
 
 def test_scores_of_the_leaderboard(planted_run: Path, tmp_path: Path) -> None:
@@ -477,14 +451,10 @@ def test_same_bytes_on_any_number_of_threads(planted_lda: Path, tmp_path: Path) 
 
 
 def test_mixed_targets_are_refused(planted_lda: Path) -> None:
-    message = run_cli("evaluate", planted_lda, SAMPLES / "predictions.csv", code=2).error()
-    assert "They have no score in common; evaluate them separately" in message
-    for names in ("accuracy", "npmi,accuracy"):
-        says = run_cli("evaluate", planted_lda, "--metrics", names, code=2).error()
-        assert "these scores need a table with labels and predictions, or" in says
-    for names in ("npmi", "accuracy,npmi"):
-        message = run_cli("evaluate", SAMPLES / "predictions.csv", "--metrics", names, code=2).error()
-        assert "npmi: no score of a table of predictions and labels" in message
+    says = run_cli("evaluate", planted_lda, "--metrics", "npmi,accuracy", code=2).error()
+    assert "these scores need a table with labels and predictions, or" in says
+    says = run_cli("evaluate", SAMPLES / "predictions.csv", "--metrics", "accuracy,npmi", code=2).error()
+    assert "npmi: no score of a table of predictions and labels" in says
 
 
 def test_dry_run_writes_nothing(planted_lda: Path, tmp_path: Path) -> None:
@@ -510,17 +480,6 @@ def test_octis_json_is_told_by_its_suffix(tmp_path: Path) -> None:
     for name, value_ in (("octis.json", {"topics": topics}), ("lists.json", topics)):
         (tmp_path / name).write_text(json.dumps(value_), encoding="utf-8")
         assert value(name, name="diversity") == value(TOPICS, name="diversity")
-
-
-def test_a_corpus_is_no_target(planted: Path, tmp_path: Path) -> None:
-    message = run_cli("evaluate", planted, "--target-format", "auto", "--label-col", "label", code=3).error()
-    assert "is a corpus, not topics" in message
-    assert "--reference" in message
-
-
-def test_a_table_of_a_run_names_the_run(planted_lda: Path) -> None:
-    message = run_cli("evaluate", planted_lda / "topics.parquet", code=3).error()
-    assert f"name the run directory: {planted_lda}" in message
 
 
 def test_a_run_on_texts_and_one_on_their_tokens_have_one_npmi(tmp_path: Path) -> None:

@@ -191,12 +191,8 @@ def test_json_lines_and_latin_1(tmp_path: Path) -> None:
         ("label,predicted\na,a\n", ["--target-format", "table"], 3, "neither a column 'prediction' nor 'topic'"),
         ("label,prediction,prediction_prob\na,a,7\n", [], 3, "probabilities of predictions from"),
         ("label,prediction,prediction_prob\na,a,high\n", [], 3, "the probabilities of predictions are not numbers; name the"),
-        ("label,prediction\na,a\n", ["--npmi"], 2, "npmi: no score of a table of predictions and labels"),
-        ("label,prediction\na,a\n", ["--metrics", "macro_f"], 2, "'macro_f' is not a metric; did you mean"),
         ("label,prediction\na,a\n", ["--metrics", "foo"], 2, "'foo' is not a metric; there are metrics of coherence (npmi …)"),
         ("label,prediction\na,a\n", ["--fail-under", "foo=1"], 2, "'foo' is not a metric; there are metrics of coherence"),
-        ("label,prediction\na,a\n", ["--ci", "95"], 2, "--ci 95: a confidence level between 0 and 1 is needed"),
-        ("label,prediction\na,a\n", ["--beta", "0"], 2, "--beta must be above 0, got 0"),
         ("label,prediction\na,a\n", ["-o", "scores.rds"], 2, "output scores.rds: '.rds' is not a format of nlpkit"),
     ],
 )  # fmt: skip
@@ -235,7 +231,6 @@ def numbers(*pairs: tuple[Any, Any]) -> str:
         ((1, "inf"), "label 'inf' is not a number (row 2; 1 of 2 labels are none)"),
         ((["1"], ["2"]), "but the predictions are numbers; name the column with"),
         ((1, 2e300), "row 2 has the label 2e+300 and the prediction 0.5; numbers from -1e+100 to 1e+100 are needed"),
-        (("", None, " "), "no row has a label (3 rows); name the column with --label-col"),
     ],
 )  # fmt: skip
 def test_numbers_are_not_held_against_text(labels: tuple[Any, ...], message: str) -> None:

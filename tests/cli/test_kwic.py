@@ -134,11 +134,6 @@ def test_nothing_found_has_no_precision(rows: Path) -> None:
     ]  # fmt: skip
 
 
-def test_columns_that_are_not_there(rows: Path) -> None:
-    assert "has no column 'lable'" in run_cli("kwic", "x", rows, "--by", "lable", code=3).error()
-    assert "no column 'body'" in run_cli("kwic", "x", rows, "--text-col", "body", code=3).error()
-
-
 def test_a_file_in_the_place_of_the_pattern(rows: Path) -> None:
     done = run_cli("kwic", rows, "the judge", code=2)
     assert done.err == f"error: the pattern comes before the file: nlpkit kwic 'the judge' {rows}\n"

@@ -466,7 +466,6 @@ def test_runs_that_cannot_be_updated(corpus: Path, own: Path, newer: Path, tmp_p
     def says(path: Path | str, file: Path = newer) -> str:
         return run_cli("rolling-lda", file, "--update", path, "--no-verify", "-o", "longer", code=3).error()
 
-    assert "run directory nowhere does not exist" in says("nowhere")
     run_cli("lda-gibbs", corpus, "--k", "2", "--sweeps", "2", "-q", "-o", "plain")
     assert "plain was fitted to all documents at once, so none can be added; fit a rolling run with" in says("plain")
     early = write_jsonl(tmp_path / "early.jsonl", [{"id": "a", "date": "2020-07-31", "text": "river water"}])
@@ -544,8 +543,6 @@ def test_the_column_of_dates_is_not_there(tmp_path: Path) -> None:
     says = run_cli("rolling-lda", "x.jsonl", *ROLL, "-o", "run", code=3).error()
     assert "x.jsonl has no column 'date' (found: id, text, day, n, tags, about)" in says
     assert "--date-col" in says
-    says = run_cli("rolling-lda", "x.jsonl", *ROLL, "--date-col", "dya", "-o", "run", code=3).error()
-    assert "has no column 'dya'" in says
     run_cli("rolling-lda", "x.jsonl", *ROLL, "--date-col", "day", "-q", "-o", "run")
     assert "date" in read("run/documents.parquet").column_names
 

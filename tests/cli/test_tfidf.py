@@ -270,7 +270,6 @@ def test_classes_of_other_columns(labelled: Path) -> None:
     got = run_cli("tfidf", labelled, "--select", "mi", "--by", "year", "--json", "-q", "--top-n", "1").json()
     assert list(got["features"]) == ["2020", "2021", "2022"]
     assert all(len(terms) <= 1 for terms in got["features"].values())
-    assert "has no column 'nope'" in run_cli("tfidf", labelled, "--select", "mi", "--by", "nope", code=3).error()
     one = write_jsonl(Path("one.jsonl"), [{"text": "river", "label": "a"}] * 3)
     says = run_cli("tfidf", one, "--select", "chi2", code=3).error()
     assert "'label' has 1 class (a); --select compares at least two" in says
@@ -357,10 +356,6 @@ def test_classes_that_nothing_uses_are_refused(corpus: Path) -> None:
 # ---------------------------------------------------------------- odd corpora
 
 
-def test_an_empty_corpus(tmp_path: Path) -> None:
-    assert "no documents" in run_cli("tfidf", write_jsonl(tmp_path / "x.jsonl", []), "-o", "w.parquet", code=3).error()
-
-
 def test_one_document(tmp_path: Path) -> None:
     x = write_jsonl(tmp_path / "x.jsonl", [{"id": "a", "text": "river river moon"}])
     run_cli("tfidf", x, "-q", "-o", "w.parquet")
@@ -370,10 +365,7 @@ def test_one_document(tmp_path: Path) -> None:
 
 
 def test_no_words_are_left(tmp_path: Path) -> None:
-    x = write_jsonl(tmp_path / "x.jsonl", [{"text": "the and"}, {"text": "of"}])
-    says = run_cli("tfidf", x, "--lang", "en", "-o", "w.parquet", code=3).error()
-    assert "no words are left in 2 documents" in says
-    assert "--stop-words none" in says
+    x = tmp_path / "x.jsonl"
     says = run_cli("tfidf", write_jsonl(x, ROWS), "--min-df", "3", "-o", "w.parquet", code=3).error()
     assert "no term is left of" in says
     assert [p.name for p in tmp_path.iterdir()] == ["x.jsonl"]

@@ -73,14 +73,12 @@ def test_the_sets_of_the_samples_are_read(vectors: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words", "code", "says"),
     [
-        ("", [], 3, "needs the table [attributes]"),
         ("[attributes]\na = ['he']\n", [], 3, "[attributes] needs two lists"),
         ("[attributes]\na = ['he']\nb = []\n", [], 3, "[attributes] needs two lists"),
         ("[attributes]\na = ['he']\nb = ['she']\n[target]\nx = ['team']\n", [], 3, "needs the table [attributes]"),
         ("[attributes]\na = ['he']\nb = ['she']\n", [], 2, "--project"),
         ("[attributes]\na = ['xx']\nb = ['she']\n", ["--project", "he"], 3, "0 of the 1 words of 'a'"),
         ("[attributes]\na = ['he', 'man']\nb = ['she']\n", ["--project", "he", "--line", "pairs"], 2, "word by word"),
-        ("[attributes]\na = ['he']\nb = ['she']\n", ["--line", "x"], 2, "means, pairs"),
         ("x = [", [], 3, "is not TOML"),
         (SETS.replace("'Match', ", ""), [], 3, "are needed"),
     ],
