@@ -22,8 +22,8 @@ from tests.cli.conftest import (
     NACHRICHTEN,
     NEWS,
     WORDS,
-    files,
     footer,
+    manifest,
     needs_hdbscan,
     needs_minilm,
     planted_rows,
@@ -35,11 +35,6 @@ from tests.cli.conftest import (
 )
 
 pytestmark = needs_hdbscan
-
-
-def manifest(run: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
-    return found
 
 
 # ---------------------------------------------------------------- what comes out
@@ -337,23 +332,6 @@ def test_embeddings_of_two_models_do_not_mix(tmp_path: Path) -> None:
     assert "the inputs were embedded by different models (another, planted); use one model for all" in says
 
 
-def test_columns_of_the_user_with_names_of_ours(tmp_path: Path) -> None:
-    rows = [{**row, "topic": row["label"], "margin": 5, "extra": row["n"]} for row in planted_rows()]
-    path = write_embedded(tmp_path / "x.parquet", rows)
-    done = run_cli("bertopic", path, "--k", "4", "-o", "run")
-    for name in ("topic", "margin"):
-        assert (
-            f"warning: the column '{name}' of the input is dropped, because the run has a column with this name"
-            in done.err
-        )
-    table = read("run/documents.parquet")
-    assert table.schema.field("topic").type == pa.int32()
-    assert table["extra"].to_pylist() == [row["n"] for row in rows]
-    done = run_cli("predict", "run", path, "-o", "p.parquet")
-    assert "warning: the column 'topic' of the input is replaced" in done.err
-    assert read("p.parquet").schema.field("topic").type == pa.int32()
-
-
 # ---------------------------------------------------------------- prediction
 
 
@@ -595,13 +573,6 @@ def test_german_news(tmp_path: Path) -> None:
     assert "warning: the texts are mostly 'de'" in done.err
     terms = {t for row in pl.read_parquet("run/topics.parquet")["top_terms"].to_list() for t in row}
     assert not terms & {"der", "die", "und", "nicht"}
-
-
-def test_files_of_a_run_are_all_listed_with_their_hashes(planted_run: Path) -> None:
-    listed = manifest(planted_run)["outputs"]
-    found = {name: hashlib.sha256(data).hexdigest() for name, data in files(planted_run).items()}
-    del found["manifest.json"]
-    assert listed == found
 
 
 # ---------------------------------------------------------------- prior knowledge

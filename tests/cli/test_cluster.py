@@ -128,12 +128,6 @@ def test_documents_without_a_vector_are_in_no_cluster(tmp_path: Path) -> None:
     assert "1 document in no cluster" in done.err
 
 
-def test_the_same_bytes_on_any_number_of_threads(planted: Path) -> None:
-    for threads in (1, 3):
-        run_cli("cluster", planted, "--k", "2:6", "--threads", threads, "-q", "-o", f"{threads}.parquet")
-    assert Path("1.parquet").read_bytes() == Path("3.parquet").read_bytes()
-
-
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

@@ -445,11 +445,6 @@ def test_scores_by_the_vectors_of_a_corpus_without_gensim(tiny: Path, monkeypatc
     assert "c_in" not in metrics(TOPICS, "--metrics", "vectors,diversity", "--reference", NEWS)
 
 
-def test_same_bytes_on_any_number_of_threads(planted_lda: Path, tmp_path: Path) -> None:
-    how = ["evaluate", planted_lda, "--metrics", "npmi,umass,fit", "--ci-over", "documents", "--json", "--threads"]
-    assert run_cli(*how, 1).out == run_cli(*how, 3).out
-
-
 def test_mixed_targets_are_refused(planted_lda: Path) -> None:
     says = run_cli("evaluate", planted_lda, "--metrics", "npmi,accuracy", code=2).error()
     assert "these scores need a table with labels and predictions, or" in says

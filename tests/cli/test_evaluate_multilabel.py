@@ -250,14 +250,6 @@ def test_many_documents_are_left_out_in_groups(tmp_path: Path) -> None:
     assert 0 < found["low"] < found["difference"] < found["high"]
 
 
-def test_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
-    table = write(tmp_path / "t.parquet", rows())
-    words = ("evaluate", table, "--metrics", "macro_f1,samples_f1", "--json")
-    first, second = (run_cli(*words, "--threads", n).out for n in (1, 3))
-    assert first == second
-    assert run_cli(*words, "--seed", "7").out != first
-
-
 @pytest.mark.parametrize(
     ("cells", "words", "code", "message"),
     [

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.io.documents import embedding_matrix
-from tests.cli.conftest import needs_hdbscan, planted_rows, read, run_cli, write_embedded
+from tests.cli.conftest import manifest, needs_hdbscan, planted_rows, read, run_cli, write_embedded
 
 pytestmark = needs_hdbscan
 SAMPLE = 60
@@ -25,11 +23,6 @@ def sampled(planted: Path) -> Path:
     run = planted.parent / "sampled"
     run_cli("bertopic", planted, "--k", "4", "--fit-sample", SAMPLE, "-q", "-o", run)
     return run
-
-
-def manifest(run: Path | str) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads((Path(run) / "manifest.json").read_text())
-    return value
 
 
 def topics(run: Path | str) -> list[int]:

@@ -16,7 +16,17 @@ import pytest
 from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.topics.mixtures.steps import StepState
 from nlpkit.workflows import step_checkpoints
-from tests.cli.conftest import files, nlpkit_process, planted_rows, read, run_cli, topics_of, write_jsonl
+from tests.cli.conftest import (
+    contents,
+    files,
+    manifest,
+    nlpkit_process,
+    planted_rows,
+    read,
+    run_cli,
+    topics_of,
+    write_jsonl,
+)
 
 CHAIN = ["--k", "4", "--sweeps", "60"]
 
@@ -26,15 +36,6 @@ def corpus(tmp_path: Path) -> Path:
     """The planted documents as raw text."""
     rows = [{k: v for k, v in row.items() if k != "embedding"} for row in planted_rows()]
     return write_jsonl(tmp_path / "x.jsonl", rows)
-
-
-def manifest(run: Path | str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((Path(run) / "manifest.json").read_text(encoding="utf-8"))
-    return found
-
-
-def contents(run: Path | str) -> dict[str, bytes]:
-    return {name: data for name, data in files(Path(run)).items() if name != "manifest.json"}
 
 
 def names() -> list[str]:

@@ -19,8 +19,10 @@ from tests.cli.conftest import (
     NEWS,
     WORDS,
     Done,
+    contents,
     files,
     footer,
+    manifest,
     planted_rows,
     read,
     run_cli,
@@ -60,19 +62,9 @@ def lda(docs: Path) -> Path:
     return run
 
 
-def manifest(run: Path | str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((Path(run) / "manifest.json").read_text(encoding="utf-8"))
-    return found
-
-
 def results(run: Path | str) -> dict[str, Any]:
     found: dict[str, Any] = manifest(run)["results"]
     return found
-
-
-def contents(run: Path | str) -> dict[str, bytes]:
-    """The files of a run but the manifest, which tells of threads, seconds and memory."""
-    return {name: data for name, data in files(Path(run)).items() if name != "manifest.json"}
 
 
 def counts(run: Path | str) -> Any:
@@ -242,10 +234,6 @@ def test_what_is_printed(docs: Path) -> None:
     assert "(no tokens)" in done.out
 
 
-def test_quiet(docs: Path) -> None:
-    assert run_cli("lda-gibbs", docs, *CHAIN, "-q", "-o", "run").err == ""
-
-
 def test_one_json_object(docs: Path, lda: Path) -> None:
     done = run_cli("lda-gibbs", docs, *CHAIN, "--json", "-o", "run")
     found = done.json()
@@ -298,19 +286,6 @@ def test_a_pipe_and_a_run_in_the_current_directory(docs: Path, lda: Path, tmp_pa
     assert sorted(p.name for p in tmp_path.iterdir()) == ["stdin.lda", "x.jsonl", "x.lda"]
 
 
-def test_columns_of_the_user_with_names_of_ours(tmp_path: Path) -> None:
-    rows = [{**row, "topic": row["label"], "margin": 5, "size": row["n"]} for row in rows_of()]
-    done = run_cli("lda-gibbs", write_jsonl(tmp_path / "x.jsonl", rows), *CHAIN, "-o", "run")
-    for name in ("topic", "margin"):
-        assert (
-            f"warning: the column '{name}' of the input is dropped, because the run has a column with this name"
-            in done.err
-        )
-    table = read("run/documents.parquet")
-    assert table.schema.field("topic").type == pa.int32()
-    assert table["size"].to_pylist() == [row["n"] for row in rows]
-
-
 def test_embeddings_do_not_travel_along(planted: Path) -> None:
     run_cli("lda-gibbs", planted, *CHAIN, "-q", "-o", "run")
     assert read("run/documents.parquet").column_names[5:] == ["label", "date", "n"]
@@ -328,25 +303,6 @@ def test_rows_that_cannot_be_used_are_listed(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- the same bytes
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        [],
-        ["--shards", "4", "--optimize-interval", "7", "--estimate", "mean", "--save-assignments"],
-        ["--shards", "3", "--term-weights", "idf", "--optimize-interval", "5", "--optimize-eta", "--estimate", "best"],
-        ["--prototype", "3"],
-    ],
-)
-def test_threads_change_nothing(options: list[str], docs: Path) -> None:
-    for threads in (1, 2, 8):
-        words = ["--sweeps", "30", *options, "--threads", threads]
-        run_cli("lda-gibbs", docs, "--k", "5", *words, "-q", "-o", f"run{threads}")
-    first = contents("run1")
-    assert contents("run2") == first
-    assert contents("run8") == first
-    assert results("run1") == results("run8")
 
 
 def test_processes_change_nothing(docs: Path) -> None:

@@ -455,15 +455,6 @@ def test_options_from_a_file_and_the_environment() -> None:
 # ---------------------------------------------------------------- threads, signals, pipes
 
 
-def test_the_same_bytes_whatever_the_threads() -> None:
-    how = ["--phrases", "npmi:0.3:3", "--ngrams", "1,2", "--dedupe", "near:0.8", "--lemma", "dict"]
-    for n in (1, 2, 8):
-        sides = ["--save-vocab", f"v{n}.parquet", "--save-phrases", f"p{n}.parquet", "--save-removed", f"r{n}.parquet"]
-        run_cli("preprocess", NACHRICHTEN, *how, *sides, "--threads", n, "-qo", f"y{n}.parquet")
-    for name in "yvpr":
-        assert len({Path(f"{name}{n}.parquet").read_bytes() for n in (1, 2, 8)}) == 1
-
-
 def test_ctrl_c_leaves_no_file() -> None:
     os.mkfifo("big.txt")
     sides = ["--save-vocab", "v.parquet", "--save-removed", "r.parquet"]

@@ -229,13 +229,6 @@ def test_next_to_nothing(tmp_path: Path) -> None:
     assert stats(HARD)["documents"] > 0
 
 
-def test_dry_run_writes_nothing(sam: Path) -> None:
-    out = run_cli("stats", sam, "--dry-run", "-o", "x.parquet", "--plot", "zipf.png").out
-    assert "rows" in out
-    assert not Path("x.parquet").exists()
-    assert not Path("zipf.png").exists()
-
-
 # ---------------------------------------------------------------- pictures
 
 needs_report = pytest.mark.skipif(
