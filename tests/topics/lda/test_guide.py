@@ -85,11 +85,6 @@ def test_words_that_are_not_there_are_told() -> None:
     assert counted(found) == {(0, 0): 3, (1, 3): 4}
 
 
-def test_a_topic_whose_words_are_all_missing_is_refused() -> None:
-    with refuses("seed_words"):
-        seed_counts([Seeds("x", ("bank",)), Seeds("water", ("river*", "sea"))], TERMS, CF)
-
-
 def test_pseudo_counts_are_those_of_the_decimal_number() -> None:
     assert counted(seed_counts([Seeds("x", ("a",), weight=0.07)], ("a",), np.array([100]))) == {(0, 0): 7}
 
@@ -112,9 +107,13 @@ def test_means_of_samples_are_rounded() -> None:
     assert counted(found) == {(0, 0): 1, (0, 3): 2}
 
 
-def test_a_model_of_other_words_is_refused() -> None:
+def test_what_guides_nothing_is_refused() -> None:
+    with refuses("seed_words"):
+        seed_counts([Seeds("x", ("bank",)), Seeds("water", ("river*", "sea"))], TERMS, CF)
     with refuses("fixed_topics"):
         fixed_counts(model_of([[2, 1]], ("sea", "river")), TERMS, ("a",))
+    with refuses("term_weights"):
+        token_weights(token_table([[0]], ["a"]), "tfidf")
 
 
 def test_joined() -> None:
@@ -289,11 +288,6 @@ def test_pmi_by_hand() -> None:
 
 def test_all_alike_is_no_weight() -> None:
     assert token_weights(WEIGHTED, "one") is None
-
-
-def test_an_unknown_scheme_is_refused() -> None:
-    with refuses("term_weights"):
-        token_weights(WEIGHTED, "tfidf")
 
 
 def test_weights_are_those_of_tomotopy() -> None:
