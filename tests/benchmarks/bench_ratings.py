@@ -74,18 +74,9 @@ def main() -> None:
         docs = Path(folder) / "docs.parquet"
         inputs = [str(DATA / name) for name in REFERENCE]
         command = [
-            *nlpkit,
-            "preprocess",
-            *inputs,
-            "--id-col",
-            "none",
-            "--language",
-            "en",
-            "--stop-words",
-            "none",
-            "--min-df",
-            "1",
-        ]
+            *nlpkit, "preprocess", *inputs, "--id-col", "none", "--language", "en", "--stop-words", "none",
+            "--min-df", "1",
+        ]  # fmt: skip
         subprocess.run([*command, "-o", str(docs)], check=True)
         for name, (topics, ratings) in sets.items():
             lines = Path(folder) / "topics.txt"

@@ -388,17 +388,8 @@ def test_text_unlike_all_of_the_fit_gets_no_topic(planted_run: Path, tmp_path: P
         assert "20 documents: 20 unlike the training documents (topic -1)\n" in done.err
     assert footer("p.parquet")["parameters"]["novelty_quantile"] == 0.95
     report = run_cli(
-        "predict",
-        planted_run,
-        path,
-        "--novelty-quantile",
-        "1",
-        "--json",
-        "-q",
-        "--force",
-        "-o",
-        "p.parquet",
-    ).json()
+        "predict", planted_run, path, "--novelty-quantile", "1", "--json", "-q", "--force", "-o", "p.parquet",
+    ).json()  # fmt: skip
     assert (report["novel"], report["novelty"]) == (0, {"quantile": 1.0, "least_similarity": None})
     assert report["unassigned"] < 20
     for bad in ("0", "1.5", "nan"):

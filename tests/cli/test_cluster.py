@@ -58,19 +58,9 @@ def test_numeric_columns_of_a_table_without_text(numbers: Path) -> None:
     assert table.column_names == ["id", "name", "x", "y", "cluster", "cluster_distance"]
     assert table["cluster"].to_pylist() == [0, 0, 1, 1]  # y has the larger numbers
     run_cli(
-        "cluster",
-        numbers,
-        "--feature-cols",
-        "x,y",
-        "--k",
-        2,
-        "--scale",
-        "standard",
-        "--method",
-        "single",
-        "-o",
+        "cluster", numbers, "--feature-cols", "x,y", "--k", 2, "--scale", "standard", "--method", "single", "-o",
         "s.csv",
-    )
+    )  # fmt: skip
     frame = nk.cluster(nk.read_corpus(numbers), feature_cols=["x", "y"], k=2, scale="minmax", method="single").table()
     assert frame["cluster"].to_pylist() == [0, 0, 0, 1]
     one = run_cli(
@@ -95,19 +85,9 @@ def test_words(tmp_path: Path) -> None:
 
 def test_a_dendrogram_and_its_merges(numbers: Path) -> None:
     run_cli(
-        "cluster",
-        numbers,
-        "--feature-cols",
-        "x",
-        "--method",
-        "average",
-        "--k",
-        2,
-        "--tree",
-        "t.nwk",
-        "--merges",
+        "cluster", numbers, "--feature-cols", "x", "--method", "average", "--k", 2, "--tree", "t.nwk", "--merges",
         "l.parquet",
-    )
+    )  # fmt: skip
     assert Path("t.nwk").read_text() == "('d':7.66666667,('b':1,('a':0,'c':0):1):6.66666667);\n"
     merges = read("l.parquet")
     assert merges["distance"].to_pylist() == pytest.approx([0, 1, 23 / 3])

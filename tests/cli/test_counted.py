@@ -29,13 +29,9 @@ from tests.cli.conftest import NEWS, run_cli, write_jsonl
 from tests.strategies import repeatable
 
 TEXTS: list[str | None] = [
-    "The storm, the sea & the harbour",
-    None,
-    "",
-    "storm storm sea",
-    "boats of the harbour sea",
+    "The storm, the sea & the harbour", None, "", "storm storm sea", "boats of the harbour sea",
     "don't stop the storm",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -91,13 +91,9 @@ def test_planted_topics_come_back(lda: Path) -> None:
 
 def test_files_and_columns(lda: Path) -> None:
     found = {
-        "manifest.json",
-        "model/config.json",
-        "model/topic_term.parquet",
-        "model/alpha.parquet",
-        "model/doc_topic.parquet",
-        "model/training.parquet",
-    }
+        "manifest.json", "model/config.json", "model/topic_term.parquet", "model/alpha.parquet",
+        "model/doc_topic.parquet", "model/training.parquet",
+    }  # fmt: skip
     assert set(files(lda)) == found | {f"{name}.parquet" for name in (*TABLES, "assignments")}
     schema = {name: read(lda / f"{name}.parquet").schema.remove_metadata() for name in (*TABLES, "assignments")}
     own = [("id", pa.string()), ("topic", pa.int32()), ("topic_prob", pa.float32()), ("nearest_topic", pa.int32()),

@@ -705,19 +705,8 @@ def test_as_many_topics_over_time_as_are_asked_for(tmp_path: Path) -> None:
     rows = [{"text": themes[n % 4], "date": f"2024-{n % 3 + 1:02}-01"} for n in range(60)]
     corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     line = (
-        "rolling-lda",
-        corpus,
-        "--k",
-        "4",
-        "--sweeps",
-        "5",
-        "--init",
-        "2024-01-31",
-        "--vocab-abs",
-        "0",
-        "-o",
-        "r",
+        "rolling-lda", corpus, "--k", "4", "--sweeps", "5", "--init", "2024-01-31", "--vocab-abs", "0", "-o", "r",
         "-f",
-    )
+    )  # fmt: skip
     assert "largest 2 of 4 topics; all of them: --show all, or" in run_cli(*line, "--show", "2").out
     assert "topic_shares.parquet" not in run_cli(*line).out

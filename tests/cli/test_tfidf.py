@@ -82,13 +82,8 @@ def test_one_json_object(corpus: Path) -> None:
 def test_lines_on_stdout(corpus: Path) -> None:
     done = run_cli("tfidf", corpus, "-o", "-", "-q")
     assert [json.loads(line)["term"] for line in done.out.splitlines()] == [
-        "bank",
-        "river",
-        "bank",
-        "moon",
-        "moon",
-        "star",
-    ]
+        "bank", "river", "bank", "moon", "moon", "star",
+    ]  # fmt: skip
 
 
 def test_tokens_that_are_there_are_used(corpus: Path) -> None:
@@ -307,15 +302,8 @@ def test_lsa_leaves_a_run_directory(tmp_path: Path) -> None:
         assert len(row["bottom_terms"]) <= 10
     assert "wrote lsa/: 10 components explain" in done.err
     assert done.out.splitlines()[0].split() == [
-        "component",
-        "singular",
-        "value",
-        "explained",
-        "top",
-        "terms",
-        "bottom",
-        "terms",
-    ]
+        "component", "singular", "value", "explained", "top", "terms", "bottom", "terms",
+    ]  # fmt: skip
 
 
 def test_lsa_of_selected_features_as_json(tmp_path: Path) -> None:

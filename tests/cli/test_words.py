@@ -163,18 +163,9 @@ def test_a_word_outside_the_vocabulary_has_the_vector_of_its_ngrams(tmp_path: Pa
     rows = [{k: v for k, v in row.items() if k != "embedding"} for row in planted_rows()]
     corpus = write_jsonl(tmp_path / "docs.jsonl", rows)
     line = (
-        "embed-words",
-        corpus,
-        "--method",
-        "fasttext",
-        "--buckets",
-        "400000",
-        "--dimensions",
-        "16",
-        "-q",
-        "-o",
+        "embed-words", corpus, "--method", "fasttext", "--buckets", "400000", "--dimensions", "16", "-q", "-o",
         "run",
-    )
+    )  # fmt: skip
     run_cli(*line)
     done = run_cli("words", "nearest", "run", "bridges", "--top", "3")
     assert "'bridges' is not in the vocabulary; its vector comes from its n-grams" in done.err
@@ -246,18 +237,9 @@ def test_examples_run_as_printed(tmp_path: Path) -> None:
     """On vectors of the sample corpus, and the files that come with gensim."""
     data = pytest.importorskip("gensim.test.utils").datapath
     line = (
-        "embed-words",
-        NEWS,
-        "--method",
-        "pmi-svd",
-        "--min-count",
-        "3",
-        "-q",
-        "-o",
-        "vectors",
-        "--save-word2vec",
+        "embed-words", NEWS, "--method", "pmi-svd", "--min-count", "3", "-q", "-o", "vectors", "--save-word2vec",
         "glove.txt",
-    )
+    )  # fmt: skip
     run_cli(*line)
     for name in ("questions-words.txt", "wordsim353.tsv", "simlex999.txt"):
         shutil.copy(data(name), tmp_path)

@@ -57,17 +57,8 @@ def test_words_alone_are_placed(vectors: Path) -> None:
 def test_the_sets_of_the_samples_are_read(vectors: Path) -> None:
     line = ("words", "bias", vectors, ROOT / "data" / "samples" / "word-sets.toml", "--json")
     assert set(run_cli(*line).json()["missing"]) == {
-        "season",
-        "league",
-        "hospital",
-        "patients",
-        "his",
-        "him",
-        "man",
-        "her",
-        "hers",
-        "woman",
-    }
+        "season", "league", "hospital", "patients", "his", "him", "man", "her", "hers", "woman",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

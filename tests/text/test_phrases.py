@@ -126,16 +126,9 @@ def _corpus(seed: int) -> list[list[str]]:
     """Sentences in which new york times, bank of america and the rest stand together more often than by chance."""
     rng = np.random.default_rng(seed)
     pieces = [
-        "new york",
-        "new york times",
-        "bank of america",
-        "bank of the west",
-        "new",
-        "times",
-        "the bank",
-        "of",
+        "new york", "new york times", "bank of america", "bank of the west", "new", "times", "the bank", "of",
         "west",
-    ]
+    ]  # fmt: skip
     fill = [f"w{i}" for i in range(20)]
     return [" ".join(rng.choice(pieces + fill, 12)).split() for _ in range(150)]
 
@@ -264,17 +257,9 @@ def test_parse_phrases(text: str, spec: PhraseSpec) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "dice:0.5",
-        "",
-        "npmi:0.5:5:1",
-        "npmi:half",
-        "npmi:",
-        "npmi:0.5:2.5",
-        "npmi:1.5",
-        "pmi:nan",
-        "pmi:3:0",
+        "dice:0.5", "", "npmi:0.5:5:1", "npmi:half", "npmi:", "npmi:0.5:2.5", "npmi:1.5", "pmi:nan", "pmi:3:0",
     ],
-)
+)  # fmt: skip
 def test_phrases_that_cannot_be_meant(text: str) -> None:
     with refuses("phrases"):
         parse_phrases(text)

@@ -57,14 +57,10 @@ def terms(text: str, **options: Any) -> list[str]:
 # ---------------------------------------------------------------- scikit-learn
 
 TEXTS: list[str | None] = [
-    "The storm, the sea & the harbour: 12 boats in 1999!",
-    "don't stop the storm-warning, AT&T said on snake_case",
-    "Die Häuser; ÜBER alles   Σας ΟΔΟΣ",
-    "storm storm sea harbour 3 a b c 4x",
-    "",
-    "the the the sea of boats",
+    "The storm, the sea & the harbour: 12 boats in 1999!", "don't stop the storm-warning, AT&T said on snake_case",
+    "Die Häuser; ÜBER alles   Σας ΟΔΟΣ", "storm storm sea harbour 3 a b c 4x", "", "the the the sea of boats",
     "harbour of the sea 姚明 进入 \u0e44\u0e17\u0e22",
-]
+]  # fmt: skip
 
 
 def sklearn_counts(vectorizer: CountVectorizer, documents: list[str | None]) -> list[dict[str, int]]:
