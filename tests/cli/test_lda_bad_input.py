@@ -303,9 +303,9 @@ def test_a_damaged_checkpoint(corpus: Path) -> None:
     assert not Path("run.checkpoint.npz").exists()
 
 
-def test_no_checkpoint_to_go_on_from(corpus: Path) -> None:
-    done = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run")
-    assert "there is no checkpoint run.checkpoint.npz: starting from the beginning" in done.err
+def test_no_checkpoint_to_go_on_from_is_said_even_when_quiet(corpus: Path) -> None:
+    done = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-q", "-o", "run")
+    assert "warning: there is no checkpoint run.checkpoint.npz: starting from the beginning" in done.err
 
 
 def test_checkpoints_are_made_as_often_as_asked(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,11 +359,6 @@ def test_a_chain_is_lengthened(corpus: Path, monkeypatch: pytest.MonkeyPatch) ->
     run_cli("lda-gibbs", corpus, "--k", "4", "--sweeps", "50", "--resume", "-q", "-o", "run")
     run_cli("lda-gibbs", corpus, "--k", "4", "--sweeps", "50", "-q", "-o", "whole")
     assert contents("run") == contents("whole")
-
-
-def test_starting_anew_is_said_when_quiet(corpus: Path) -> None:
-    done = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-q", "-o", "run")
-    assert "warning: there is no checkpoint run.checkpoint.npz: starting from the beginning" in done.err
 
 
 def test_a_comparison_that_cannot_begin_leaves_no_scores(tmp_path: Path) -> None:

@@ -256,15 +256,6 @@ def test_fixed_and_seeded_topics_predict(corpus: Path, lda: Path, tmp_path: Path
 # ---------------------------------------------------------------- how new text is cut
 
 
-def test_new_text_is_cut_as_that_of_the_fit(corpus: Path, tmp_path: Path) -> None:
-    words = ["--no-lower", "--ngrams", "1,2", "--tokenizer", "whitespace", "--stop-words", "none", "--min-df", "1"]
-    run_cli("lda-gibbs", corpus, *words, "--k", "4", "--sweeps", "20", "-q", "-o", "run")
-    write_jsonl(tmp_path / "new.jsonl", [{"text": "The river THE"}, {"text": "and number"}])
-    found = run_cli("predict", "run", "new.jsonl", "--json", "-q", "-o", "p.parquet").json()
-    # The, river, The river are known; THE and river THE are not; "and number" is a pair of every document
-    assert (found["tokens"], found["unknown_tokens"]) == (8, 2)
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -282,20 +273,27 @@ def test_what_takes_preprocess_again(options: list[str], says: str, corpus: Path
     run_cli("predict", "run", "docs.parquet", "-q", "-o", "p.parquet")
 
 
-def test_cleaning_and_kinds_are_made_again(corpus: Path, tmp_path: Path) -> None:
-    run_cli("preprocess", corpus, "--html", "--keep", "number", "--min-df", "1", "-q", "-o", "docs.parquet")
+@pytest.mark.parametrize(
+    ("options", "texts", "tokens", "unknown"),
+    [
+        # The, river, The river are known; THE and river THE are not; "and number" is a pair of every document
+        (
+            ["--no-lower", "--ngrams", "1,2", "--tokenizer", "whitespace", "--stop-words", "none", "--min-df", "1"],
+            ["The river THE", "and number"], 8, 2,
+        ),
+        # the number is a token, and no tag is
+        (["--html", "--keep", "number", "--min-df", "1"], ["<b>moon</b> &amp; river", "moon 4711"], 4, 1),
+        (["--stem", "english"], ["planets galaxies telescopes"], 3, 0),
+    ],
+)  # fmt: skip
+def test_new_text_is_cut_as_that_of_the_fit(
+    options: list[str], texts: list[str], tokens: int, unknown: int, corpus: Path, tmp_path: Path
+) -> None:
+    run_cli("preprocess", corpus, *options, "-q", "-o", "docs.parquet")
     run_cli("lda-gibbs", "docs.parquet", "--k", "4", "--sweeps", "20", "-q", "-o", "run")
-    write_jsonl(tmp_path / "new.jsonl", [{"text": "<b>moon</b> &amp; river"}, {"text": "moon 4711"}])
+    write_jsonl(tmp_path / "new.jsonl", [{"text": text} for text in texts])
     found = run_cli("predict", "run", "new.jsonl", "--json", "-q", "-o", "p.parquet").json()
-    assert (found["tokens"], found["unknown_tokens"]) == (4, 1)  # the number is a token, and no tag is
-
-
-def test_stems_are_made_again(corpus: Path, tmp_path: Path) -> None:
-    run_cli("preprocess", corpus, "--stem", "english", "-q", "-o", "docs.parquet")
-    run_cli("lda-gibbs", "docs.parquet", "--k", "4", "--sweeps", "20", "-q", "-o", "run")
-    write_jsonl(tmp_path / "new.jsonl", [{"text": "planets galaxies telescopes"}])
-    found = run_cli("predict", "run", "new.jsonl", "--json", "-q", "-o", "p.parquet").json()
-    assert (found["tokens"], found["unknown_tokens"]) == (3, 0)
+    assert (found["tokens"], found["unknown_tokens"]) == (tokens, unknown)
 
 
 def test_tokens_of_others_cannot_be_made_again(lda: Path, tmp_path: Path) -> None:

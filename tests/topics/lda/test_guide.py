@@ -57,8 +57,24 @@ def test_pseudo_counts_by_hand() -> None:
     assert (found.n_fixed, found.names, found.missing) == (0, ("money", "sport"), ())
 
 
-def test_seeds_can_begin_at_a_later_topic() -> None:
-    assert counted(seed_counts([Seeds("sport", ("goal",))], TERMS, CF, first=3)) == {(3, 3): 4}
+@pytest.mark.parametrize(
+    ("seeds", "first", "expected", "missing"),
+    [
+        ([Seeds("sport", ("goal",))], 3, {(3, 3): 4}, ()),
+        ([Seeds("x", ("economy", "econom*", "economy"))], 0, {(0, 1): 2, (0, 2): 5}, ()),  # found twice, counted once
+        ([Seeds("x", ("bank",)), Seeds("y", ("bank", "goal"))], 0, {(0, 0): 3, (1, 0): 3, (1, 3): 4}, ()),
+        ([Seeds("x", ("bank", "river*")), Seeds("y", ("goal", "Bank"))], 0, {(0, 0): 3, (1, 3): 4}, ("river*", "Bank")),
+    ],
+)
+def test_words_of_seeds(
+    seeds: list[Seeds], first: int, expected: dict[tuple[int, int], int], missing: tuple[str, ...]
+) -> None:
+    found = seed_counts(seeds, TERMS, CF, first=first)
+    assert (counted(found), found.missing) == (expected, missing)
+
+
+def test_pseudo_counts_are_those_of_the_decimal_number() -> None:
+    assert counted(seed_counts([Seeds("x", ("a",), weight=0.07)], ("a",), np.array([100]))) == {(0, 0): 7}
 
 
 @pytest.mark.parametrize(
@@ -68,25 +84,6 @@ def test_seeds_can_begin_at_a_later_topic() -> None:
 def test_patterns(pattern: str, terms: set[int]) -> None:
     found = seed_counts([Seeds("x", (pattern,))], TERMS, CF)
     assert counted(found) == {(0, v): int(CF[v]) for v in terms}
-
-
-def test_a_word_found_twice_counts_once() -> None:
-    assert counted(seed_counts([Seeds("x", ("economy", "econom*", "economy"))], TERMS, CF)) == {(0, 1): 2, (0, 2): 5}
-
-
-def test_a_word_can_seed_two_topics() -> None:
-    found = seed_counts([Seeds("x", ("bank",)), Seeds("y", ("bank", "goal"))], TERMS, CF)
-    assert counted(found) == {(0, 0): 3, (1, 0): 3, (1, 3): 4}
-
-
-def test_words_that_are_not_there_are_told() -> None:
-    found = seed_counts([Seeds("x", ("bank", "river*")), Seeds("y", ("goal", "Bank"))], TERMS, CF)
-    assert found.missing == ("river*", "Bank")
-    assert counted(found) == {(0, 0): 3, (1, 3): 4}
-
-
-def test_pseudo_counts_are_those_of_the_decimal_number() -> None:
-    assert counted(seed_counts([Seeds("x", ("a",), weight=0.07)], ("a",), np.array([100]))) == {(0, 0): 7}
 
 
 @pytest.mark.parametrize("weight", [-1.0, 0.0, math.nan])

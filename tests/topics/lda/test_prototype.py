@@ -51,53 +51,44 @@ def random_similarity(n: int, seed: int) -> Any:
 # --- S-CLOP and the pruned dendrogram ---
 
 
-def test_runs_of_the_same_topics_agree() -> None:
-    # topics 0, 1, 2 of the first run are 4, 3, 5 of the second
-    pruning = prune_topics(similar(6, {(0, 4): 0.9, (1, 3): 0.8, (2, 5): 0.7}), (3, 3))
-    assert (pruning.groups.tolist(), pruning.groups.dtype) == ([0, 1, 2, 1, 0, 2], np.int32)
-    assert (pruning.disparity, pruning.sclop) == (0, 1)
+@pytest.mark.parametrize(
+    ("pairs", "rest", "sizes", "groups", "disparity", "sclop"),
+    [
+        # topics 0, 1, 2 of the first run are 4, 3, 5 of the second
+        ({(0, 4): 0.9, (1, 3): 0.8, (2, 5): 0.7}, 0.0, (3, 3), [0, 1, 2, 1, 0, 2], 0, 1),
+        # U of two topics of one run is 1/2 · (1 + 1) · 2 = 2, above the 1/2 + 1/2 of each alone: the worst case, 4 · 1/2
+        ({(0, 1): 0.9, (2, 3): 0.8}, 0.0, (2, 2), [0, 1, 2, 3], 2, 0),
+        # 0-3 and 1-4 merge; 2 joins {1, 4} at 0.3 and 5 joins {0, 3} at 0.2, and both are parted again:
+        # U(2, 1) = 1/2 · 1 · 3 = 3/2 against 0 + 1/2. U_Σ = 0 + 0 + 1/2 + 1/2, U_Σ,max = 6 · 1/2
+        (
+            {(0, 3): 0.9, (1, 4): 0.8, (1, 2): 0.5, (2, 4): 0.3, (3, 5): 0.4, (0, 5): 0.2}, 0.0, (3, 3), [0, 1, 2, 0, 1, 3], 1, 2 / 3,
+        ),
+        # {a, b} of two of three runs: 1/3 · 1 · 2 = 2/3, against 2/3 for each of a and b alone; twice. The topics of the third
+        # run merge with each other: 1/3 · 3 · 2 = 2, against 4/3. U_Σ = 8/3, U_Σ,max = 6 · 2/3
+        ({(0, 2): 0.9, (1, 3): 0.8, (4, 5): 0.7}, 0.0, (2, 2, 2), [0, 1, 0, 1, 2, 3], 8 / 3, 1 / 3),
+        # {0, 1} and 2: U(2, 1) = 3/2 = 1/2 + 1/2 + 1/2; pruneSCLOP keeps the cluster
+        ({(0, 1): 0.9}, 0.5, (2, 1), [0, 0, 0], 3 / 2, 0),
+    ],
+)  # fmt: skip
+def test_sclop_by_hand(
+    pairs: dict[tuple[int, int], float],
+    rest: float,
+    sizes: tuple[int, ...],
+    groups: list[int],
+    disparity: float,
+    sclop: float,
+) -> None:
+    pruning = prune_topics(similar(sum(sizes), pairs, rest=rest), sizes)
+    assert (pruning.groups.tolist(), pruning.groups.dtype) == (groups, np.int32)
+    assert (pruning.disparity, pruning.sclop) == pytest.approx((disparity, sclop))
 
 
-def test_runs_whose_topics_stay_among_themselves_do_not_agree() -> None:
-    # U of two topics of one run is 1/2 · (1 + 1) · 2 = 2, above the 1/2 + 1/2 of each alone: the worst case, 4 · 1/2
-    pruning = prune_topics(similar(4, {(0, 1): 0.9, (2, 3): 0.8}), (2, 2))
-    assert (pruning.groups.tolist(), pruning.disparity, pruning.sclop) == ([0, 1, 2, 3], 2, 0)
-
-
-def test_runs_without_similar_topics_do_not_agree() -> None:
-    # everything merges at similarity 0, from the left as in R's hclust
+def test_sclop_at_its_limits() -> None:
+    # without similar topics everything merges at similarity 0, from the left as in R's hclust
     assert prune_topics(similar(6, {}), (3, 3)).sclop == 0
-
-
-def test_two_of_three_topics_match() -> None:
-    # 0-3 and 1-4 merge; 2 joins {1, 4} at 0.3 and 5 joins {0, 3} at 0.2, and both are parted again:
-    # U(2, 1) = 1/2 · 1 · 3 = 3/2 against 0 + 1/2. U_Σ = 0 + 0 + 1/2 + 1/2, U_Σ,max = 6 · 1/2
-    pairs = {(0, 3): 0.9, (1, 4): 0.8, (1, 2): 0.5, (2, 4): 0.3, (3, 5): 0.4, (0, 5): 0.2}
-    pruning = prune_topics(similar(6, pairs), (3, 3))
-    assert (pruning.groups.tolist(), pruning.disparity) == ([0, 1, 2, 0, 1, 3], 1)
-    assert pruning.sclop == pytest.approx(2 / 3)
-
-
-def test_three_runs() -> None:
-    # {a, b} of two of three runs: 1/3 · 1 · 2 = 2/3, against 2/3 for each of a and b alone; twice. The topics of the third
-    # run merge with each other: 1/3 · 3 · 2 = 2, against 4/3. U_Σ = 8/3, U_Σ,max = 6 · 2/3
-    pruning = prune_topics(similar(6, {(0, 2): 0.9, (1, 3): 0.8, (4, 5): 0.7}), (2, 2, 2))
-    assert pruning.groups.tolist() == [0, 1, 0, 1, 2, 3]
-    assert (pruning.disparity, pruning.sclop) == (pytest.approx(8 / 3), pytest.approx(1 / 3))
-
-
-def test_a_cluster_no_worse_than_its_parts_stays_whole() -> None:
-    # {0, 1} and 2: U(2, 1) = 3/2 = 1/2 + 1/2 + 1/2; pruneSCLOP keeps the cluster
-    pruning = prune_topics(similar(3, {(0, 1): 0.9}, rest=0.5), (2, 1))
-    assert (pruning.groups.tolist(), pruning.sclop) == ([0, 0, 0], 0)
-
-
-def test_runs_of_one_topic_always_agree() -> None:
+    # runs of one topic always agree
     assert prune_topics(similar(2, {}), (1, 1)).sclop == 1
     assert prune_topics(similar(4, {(0, 1): 0.5}), (1, 1, 1, 1)).sclop == 1
-
-
-def test_runs_of_different_numbers_of_topics() -> None:
     # one match and a topic left over: U_Σ = 1/2, U_Σ,max = 3 · 1/2
     assert prune_topics(similar(3, {(0, 2): 0.9}), (2, 1)).sclop == pytest.approx(2 / 3)
 
