@@ -117,6 +117,7 @@ def test_documents_without_a_vector_are_in_no_cluster(tmp_path: Path) -> None:
         ("cluster NUMBERS --feature-cols x --by tfidf", 2, "keep one"),
         ("cluster NUMBERS --feature-cols x --method pam", 2, "kmedoids"),
         ("cluster NUMBERS --feature-cols x --scale log", 2, "robust"),
+        ("cluster NUMBERS --feature-cols x --tree t.nwk", 2, "needs a linkage"),
         ("cluster NUMBERS --feature-cols x --method hdbscan --k 3", 2, "--min-cluster-size"),
         ("cluster NUMBERS --feature-cols x --min-cluster-size 3", 2, "--method hdbscan"),
         ("cluster NUMBERS --feature-cols x --scheme ltc", 2, "--by tfidf"),

@@ -104,7 +104,8 @@ def test_files_and_columns(lda: Path) -> None:
     assert {"alpha", "n_tokens", "mallet_exclusivity"} < set(schema["topics"].names[9:])
     weightings = [pa.field(name, pa.float32()) for name in ("frex", "lift", "relevance", "importance")]
     assert list(schema["topic_terms"]) == [*TOPIC_TERMS_SCHEMA, *weightings]
-    assert (schema["doc_topics"], schema["vocab"]) == (DOC_TOPICS_SCHEMA, VOCAB_SCHEMA)
+    assert schema["doc_topics"] == DOC_TOPICS_SCHEMA
+    assert schema["vocab"] == VOCAB_SCHEMA
     assert schema["assignments"].names == ["id", "term", "topic"]
 
 

@@ -126,6 +126,7 @@ def test_equal_documents_are_all_pairs(tmp_path: Path) -> None:
     [
         ("similar DOCS ' ' --by tfidf", 2, "a query is empty"),
         ("similar DOCS q --pairs 0.5", 2, "leave the query out"),
+        ("similar DOCS --id a --pairs 0.5", 2, "leave the query out"),
         ("similar DOCS --pairs 2", 2, "between -1 and 1"),
         ("similar DOCS --pairs nan", 2, "--pairs takes a finite number"),
         ("similar DOCS --pairs -1 --metric euclidean", 2, "0 or larger"),
