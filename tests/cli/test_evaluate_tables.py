@@ -191,6 +191,7 @@ def test_json_lines_and_latin_1(tmp_path: Path) -> None:
         ("label,prediction\na,a\n", ["--metrics", "foo"], 2, "'foo' is not a metric; there are metrics of coherence (npmi …)"),
         ("label,prediction\na,a\n", ["--fail-under", "foo=1"], 2, "'foo' is not a metric; there are metrics of coherence"),
         ("label,prediction\na,a\n", ["--ci", "95"], 2, "--ci 95: a confidence level between 0 and 1 is needed"),
+        ("label,prediction\na,a\n", ["--beta", "0"], 2, "--beta must be above 0, got 0"),
         ("label,prediction\na,a\n", ["-o", "scores.rds"], 2, "output scores.rds: '.rds' is not a format of nlpkit"),
     ],
 )  # fmt: skip
