@@ -121,14 +121,8 @@ TRAIN = (
 )  # the encoder that comes as a package
 # whose examples name a line, a word, a topic or a gate that only all of the news have
 OF_ALL_NEWS = (
-    "course.md",
-    "bertopic.md",
-    "preprocess.md",
-    "word-embeddings.md",
-    "classify.toml",
-    "edit.toml",
-    "words.toml",
-)
+    "course.md", "bertopic.md", "preprocess.md", "word-embeddings.md", "classify.toml", "edit.toml", "words.toml",
+)  # fmt: skip
 
 
 def checkout(folder: Path, *, complete: bool) -> Path:

@@ -38,14 +38,11 @@ exists = pathlib.Path.exists
 pathlib.Path.exists = lambda path: not str(path).startswith("/proc/") and exists(path)
 """
 LINES = (
-    "preprocess NEWS --limit 60 --min-df 1 -o tokens.parquet",
-    "tfidf tokens.parquet -o weights.parquet",
+    "preprocess NEWS --limit 60 --min-df 1 -o tokens.parquet", "tfidf tokens.parquet -o weights.parquet",
     "lda-gibbs tokens.parquet --k 3 --sweeps 5 --shards 2 --scheme ad-lda --workers 2 -o lda",
-    "predict lda NEWS --limit 10 -o shares.parquet",
-    "report lda -o page.html",
-    "classify NEWS --label-col label --limit 80 --model nb --cv 2 -o nb",
-    "info lda",
-)
+    "predict lda NEWS --limit 10 -o shares.parquet", "report lda -o page.html",
+    "classify NEWS --label-col label --limit 80 --model nb --cv 2 -o nb", "info lda",
+)  # fmt: skip
 
 
 def test_commands_run_without_what_unix_has(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:
@@ -114,20 +111,10 @@ def test_such_faults_are_seen(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "con",
-        "NUL",
-        "aux.parquet",
-        "Com1.csv",
-        "lpt9 .txt",
-        "a:b.csv",
-        "what?",
-        "x.",
-        "x ",
-        "a\tb",
-        "CON.tar.gz",
+        "con", "NUL", "aux.parquet", "Com1.csv", "lpt9 .txt", "a:b.csv", "what?", "x.", "x ", "a\tb", "CON.tar.gz",
         "com¹",
     ],
-)
+)  # fmt: skip
 def test_a_name_that_windows_does_not_give_a_file(name: str) -> None:
     with pytest.raises(UsageError, match="Windows"):
         atomic.check_windows_name(name)

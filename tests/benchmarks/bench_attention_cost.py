@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from harness import memory
 from torch import Tensor, nn
 
 from nlpkit.architectures.choices import Choices
@@ -76,11 +77,6 @@ def layer_of(kind: str, T: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:
 
     model = with_scan(MambaModel(MambaConfig(vocab_size=8, hidden_size=H, num_hidden_layers=1, state_size=16)))
     return model.layers[0], model.layers[0]
-
-
-def memory(field: str) -> float:
-    """Return a field of the memory of this process in MB."""
-    return int(Path("/proc/self/status").read_text(encoding="ascii").split(f"{field}:")[1].split()[0]) / 1024
 
 
 def measure(make: Callable[[], tuple[nn.Module, Callable[[Tensor], Tensor]]], T: int, back: bool, out: Any) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import subprocess
 import sys
 import time
 import warnings
@@ -23,10 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness import CACHE, DATA, memory, printed_by
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data"
-CACHE = ROOT / ".cache" / "bench"
 CORPORA = {
     "gnad10k": "gnad10k/gnad10k_test.jsonl",
     "ag_news_test": "ag_news/ag_news_test.jsonl",
@@ -75,7 +72,7 @@ def run_nlpkit(folder: Path, k: str, seed: int) -> dict[str, Any]:
     from nlpkit.topics.options import BertopicOptions
 
     embeddings, tokens, usable = load(folder)
-    before = _peak()
+    before = memory()
     start = time.perf_counter()
     options = BertopicOptions(k=k)
     execution = Execution(seed=seed)
@@ -93,7 +90,7 @@ def run_bertopic(folder: Path, k: str, seed: int) -> dict[str, Any]:
     embeddings, tokens, _ = load(folder)
     bounds = zip(tokens.offsets[:-1], tokens.offsets[1:], strict=True)
     docs = [" ".join(tokens.terms[t] for t in tokens.term_ids[a:b]) for a, b in bounds]
-    before = _peak()
+    before = memory()
     start = time.perf_counter()
     model = BERTopic(
         umap_model=UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed),
@@ -134,22 +131,12 @@ def score(folder: Path, tokens: Any, topics: Any, term_ids: Any) -> dict[str, An
     }
 
 
-def _peak() -> float:
-    """Peak resident MB of this process: not ru_maxrss, which a child inherits from the process that started it."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024
-
-
 def _cost(seconds: float, before: float) -> dict[str, float]:
-    return {"seconds": seconds, "peak_mb": _peak(), "fit_mb": _peak() - before}
+    return {"seconds": seconds, "peak_mb": memory(), "fit_mb": memory() - before}
 
 
 def child(name: str, tool: str, k: str, seed: int) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--one", name, tool, k, str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    result = printed_by([__file__, "--one", name, tool, k, seed])
     return {"corpus": Path(name).stem, "tool": tool, "asked": k, "seed": seed, **result}
 
 

@@ -14,7 +14,8 @@ import random
 import sys
 
 import numpy as np
-from bench_finetune import SOURCES, lines
+from bench_finetune import SOURCES
+from harness import train_and_test
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
@@ -32,10 +33,8 @@ def main() -> None:
         "| data | documents | accuracy: all documents alike | classes alike | macro-F1: all documents alike | classes alike |"
     )
     print("|---|--:|--:|--:|--:|--:|")
-    for name, (train_file, test_file) in FILES.items():
-        rows = lines(train_file)
-        test = lines(test_file) if test_file else [r for r in rows if r["split"] == "test"]
-        train = rows if test_file else [r for r in rows if r["split"] == "train"]
+    for name, files in FILES.items():
+        train, test = train_and_test(*files)
         train = random.Random(0).sample(train, min(POOL, len(train)))
         test = random.Random(0).sample(test, min(TEST, len(test)))
         texts, tested = ([r["text"] for r in part] for part in (train, test))

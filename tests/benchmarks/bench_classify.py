@@ -31,22 +31,17 @@ import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from bench_lda import busy
+from harness import CACHE, DATA, NLPKIT, spent
 from lda_table import NOISE
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data"
-CACHE = ROOT / ".cache" / "bench"
-NLPKIT = str(Path(sys.executable).with_name("nlpkit"))
 APART = 0.005  # in macro-F1: from here on the peer also gets our features
 EQUAL = 1e-9
 
@@ -203,22 +198,14 @@ def same_naive_bayes(job: dict[str, Any]) -> dict[str, float]:
 
 def run(command: list[str]) -> dict[str, Any]:
     """Run a command to its end; return seconds, peak memory (MB), CPUs used by others, its stdout, and its last line if it fails."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        before, start = busy(), time.perf_counter()
-        process = subprocess.Popen(command, stdout=out, stderr=errors)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        row: dict[str, Any] = {"seconds": seconds, "mb": usage.ru_maxrss / 1024}
-        row["elsewhere"] = (busy() - before) / seconds
-        out.seek(0)
-        row["out"] = out.read().decode()
-        if status:
-            errors.seek(0)
-            said = errors.read().decode(errors="replace").strip().splitlines()
-            row["error"] = said[-1] if said else f"exit {process.returncode}"
-            row["command"] = " ".join(command)
-        return row
+    before = busy()
+    cost = spent(command)
+    row = {name: cost[name] for name in ("seconds", "mb", "out")}
+    row["elsewhere"] = (busy() - before) / cost["seconds"]
+    if cost["exit"]:
+        row["error"] = [f"exit {cost['exit']}", *cost["said"].strip().splitlines()][-1]
+        row["command"] = " ".join(command)
+    return row
 
 
 def child(job: dict[str, Any]) -> dict[str, Any]:

@@ -30,11 +30,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lda_tools import memory
+from harness import CACHE, DATA, memory
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data"
-CACHE = ROOT / ".cache" / "bench"
 CORPORA = {"imdb": ("imdb/imdb_100k.jsonl.gz", 1, 20_000), "million": ("ag_news/ag_news_train_sub.jsonl.gz", 24, 5_000)}
 TOP_N = 10
 WINDOW = 10

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness import DATA
 
 from nlpkit.embed.models import DEFAULT_MODEL
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 CORPORA = {"AG News": "ag_news/ag_news_test.jsonl", "20 Newsgroups": "20newsgroups/20newsgroups.jsonl.gz"}
 LARGE = {**CORPORA, "AG News": "ag_news/ag_news_train_sub.jsonl.gz"}
 ENGINES = (

@@ -12,16 +12,12 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data" / "ag_news" / "ag_news_train_sub.jsonl.gz"
-NLPKIT = str(Path(sys.executable).with_name("nlpkit"))
+from harness import DATA, NLPKIT, spent
+
 # the sizes, and the command without inputs and output
 COMMANDS: dict[str, tuple[list[int], str]] = {
     "preprocess": ([2000, 8000, 40000], "preprocess"),
@@ -36,13 +32,14 @@ COMMANDS: dict[str, tuple[list[int], str]] = {
     "stm": ([500, 2000, 8000], "stm --k 10 --iterations 10 --prevalence label"),
     "stm content": ([500, 2000, 8000], "stm --k 10 --iterations 10 --content label"),
 }
+NEWS = "ag_news/ag_news_train_sub.jsonl.gz"
 SUFFIX = {"preprocess": ".parquet", "tfidf": ".parquet", "sbert-embed": ".parquet"}
 
 
 def corpus(folder: Path, n_docs: int) -> Path:
     """Write documents with a date; return the file."""
     path = folder / f"docs_{n_docs}.jsonl"
-    with gzip.open(DATA, "rt", encoding="utf-8") as file, path.open("w", encoding="utf-8") as out:
+    with gzip.open(DATA / NEWS, "rt", encoding="utf-8") as file, path.open("w", encoding="utf-8") as out:
         for i, line in zip(range(n_docs), file, strict=False):
             row = json.loads(line)
             row["date"] = f"20{10 + i % 4}-{1 + i % 12:02}-01"
@@ -50,20 +47,12 @@ def corpus(folder: Path, n_docs: int) -> Path:
     return path
 
 
-def run(line: list[str]) -> tuple[str, float, float]:
-    """Return what a command printed, its processor time and its peak memory (MB)."""
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(
-            [NLPKIT, *line], stdout=said, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
-        )
-        assert process.stderr is not None
-        errors = process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise SystemExit(f"{' '.join(line)}: {errors}")
-        said.seek(0)
-        return said.read(), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+def run(line: list[str]) -> dict[str, Any]:
+    """Run a command; return what it printed and what it cost."""
+    row = spent([NLPKIT, *line], 1)
+    if row["exit"]:
+        raise SystemExit(f"{' '.join(line)}: {row['said']}")
+    return row
 
 
 def compare(name: str, n_docs: int, line: str) -> dict[str, Any]:
@@ -71,20 +60,13 @@ def compare(name: str, n_docs: int, line: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         command, *options = line.split()
-        words = [
-            command,
-            str(corpus(folder, n_docs)),
-            *options,
-            "--threads",
-            "1",
-            "-o",
-            f"{folder}/out{SUFFIX.get(command, '')}",
-        ]
-        plan = json.loads(run([*words, "--dry-run", "--json", "-q"])[0])
-        _, seconds, memory = run([*words, "-q"])
+        out = f"{folder}/out{SUFFIX.get(command, '')}"
+        words = [command, str(corpus(folder, n_docs)), *options, "--threads", "1", "-o", out]
+        plan = json.loads(run([*words, "--dry-run", "--json", "-q"])["out"])
+        row = run([*words, "-q"])
     return {
-        "command": name, "docs": n_docs, "seconds": round(seconds, 1), "seconds_about": plan["seconds_about"],
-        "mb": round(memory), "mb_about": plan["memory_mb_about"], "plan": plan,
+        "command": name, "docs": n_docs, "seconds": round(row["cpu"], 1), "seconds_about": plan["seconds_about"],
+        "mb": round(row["mb"]), "mb_about": plan["memory_mb_about"], "plan": plan,
     }  # fmt: skip
 
 

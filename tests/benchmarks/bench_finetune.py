@@ -14,12 +14,9 @@ lora:int8 is `--method lora --quantize int8`; its peer has the base in float32.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
-import os
 import random
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,7 +24,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+from harness import DATA, printed_by, train_and_test
+
 SOURCES = {  # files, and the value of `split` that is the test where one file holds both
     "ag_news": ("ag_news_train_sub.jsonl.gz", "ag_news_test.jsonl"),
     "sst2": ("sst2.jsonl", None),
@@ -44,19 +42,9 @@ PEERS = {
 }  # fmt: skip
 
 
-def lines(name: str) -> list[dict[str, Any]]:
-    path = next(DATA.rglob(name))
-    data = path.read_bytes()
-    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
-    return [json.loads(line) for line in text.split("\n") if line]
-
-
 def write(name: str, folder: Path, most: int) -> tuple[Path, Path]:
     """Write training and test documents; the test is a random part of at most `most` documents, the same in every run."""
-    train_file, test_file = SOURCES[name]
-    rows = lines(train_file)
-    test = lines(test_file) if test_file else [r for r in rows if r["split"] == "test"]
-    train = rows if test_file else [r for r in rows if r["split"] == "train"]
+    train, test = train_and_test(*SOURCES[name])
     test = random.Random(0).sample(test, min(most, len(test)))
     found = []
     for part, own in (("train", train), ("test", test)):
@@ -104,18 +92,7 @@ def in_process(
     """Run one training in a process of its own and return what it printed."""
     values = [method, train, test, shots, seed, args.threads, args.max_steps or 0]
     values += [args.pooling if method != "setfit" else "auto"] if flag == "--one-ours" else []
-    return printed_by([__file__, flag, *values], args.threads)
-
-
-def printed_by(words: Sequence[Any], threads: int = 1) -> dict[str, Any]:
-    """Run a Python script in a process of its own and return the JSON of its last line."""
-    command = [sys.executable, *map(str, words)]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": str(threads)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)}\n{done.stderr[-3000:]}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return printed_by([__file__, flag, *values], HF_HUB_OFFLINE="1", OMP_NUM_THREADS=str(args.threads))
 
 
 def peak_mb() -> int:

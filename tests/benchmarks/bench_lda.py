@@ -45,12 +45,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness import CACHE, DATA
 from lda_table import GROUP, markdown
 from lda_tools import OWN, TOOLS, VARIATIONAL, Run, use_kernels
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data"
-CACHE = ROOT / ".cache" / "bench"
 CORPORA = {"20newsgroups": "20newsgroups/20newsgroups.jsonl.gz", "imdb_100k": "imdb/imdb_100k.jsonl.gz"}
 PREPROCESS = ["--min-df", "5", "--max-df", "0.5"]
 GROWTH = (1, 2, 4, 8)

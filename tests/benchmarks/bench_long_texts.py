@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from harness import DATA
 
 import nlpkit as nk
 from nlpkit.embed.options import EncoderOptions
@@ -23,7 +24,6 @@ from nlpkit.io.documents import embedding_column
 from nlpkit.metrics.clustering import adjusted_mutual_information
 from nlpkit.workflows.encoders import open_encoder
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 MINILM, MULTILINGUAL = "minilm", "multilingual"
 # file, column of the label, documents, model, its window (None: its own)
 CORPORA = {

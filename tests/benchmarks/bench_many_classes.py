@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench_finetune import lines
+from harness import lines
 
 import nlpkit as nk
 from nlpkit.classify.logistic import fit_logistic

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from harness import DATA
 
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
 DIM, BATCH, FITTED = 384, 50_000, 20_000
 MARKUP = re.compile(r"<br\s*/?>")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(])")

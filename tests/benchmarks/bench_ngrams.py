@@ -19,9 +19,8 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data"
-CACHE = ROOT / ".cache" / "bench"
+from harness import CACHE, DATA
+
 HELD_OUT = 50  # every 50th document
 NLTK_SENTENCES = 100_000
 

@@ -19,7 +19,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from bench_finetune import lines, minilm, peak_mb, pm, printed_by
+from bench_finetune import minilm, peak_mb, pm
+from harness import lines, printed_by
 
 SOURCES = {"sick": ("sick.jsonl", "entailment"), "stsb": ("stsbenchmark.jsonl", "score")}
 
@@ -150,7 +151,8 @@ def main() -> None:
                 runs: dict[str, list[dict[str, Any]]] = {"--one-ours": [], "--one-peer": []}
                 for seed in range(42, 42 + args.seeds):
                     for flag, rows in runs.items():
-                        rows.append(printed_by([__file__, flag, *paths.values(), method, seed, args.pooling]))
+                        words = [__file__, flag, *paths.values(), method, seed, args.pooling]
+                        rows.append(printed_by(words, HF_HUB_OFFLINE="1", OMP_NUM_THREADS="1"))
                 ours, peer = runs.values()
                 seconds = [[r["seconds"] for r in rows] for rows in (ours, peer)]
                 cells = [name, method, ours[0]["steps"], pm([r["score"] for r in ours]), pm(seconds[0], 0)]

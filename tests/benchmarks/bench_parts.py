@@ -9,11 +9,10 @@ a second. Each step runs in a process of its own, after one that filled the cach
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from harness import printed_by
 
 STEP = """
 import json, resource, sys, time
@@ -42,13 +41,7 @@ print(json.dumps({"cpu": used() - before, "wall": time.perf_counter() - start,
 
 
 def step(what: str, command: str, source: str, target: Path, parts: int) -> dict[str, float]:
-    done = subprocess.run(
-        [sys.executable, "-c", STEP, what, command, source, str(target), str(parts)],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return dict(json.loads(done.stdout))
+    return printed_by(["-c", STEP, what, command, source, target, parts])
 
 
 def main() -> None:

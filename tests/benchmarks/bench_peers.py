@@ -28,9 +28,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness import CACHE
 
-ROOT = Path(__file__).parents[2]
-CACHE = ROOT / ".cache" / "bench"
 FITS = CACHE / "peers"
 GLOVE = CACHE / "glove-6b-50d.parquet"
 STRIPPED, OCTIS = "20newsgroups_stripped", "20newsgroups_octis"
@@ -208,11 +207,11 @@ def _bertopic(tool: str, documents: list[str], embeddings: Any, _: Any, __: int,
 
 
 def _bertopic_result(model: Any, start: float) -> dict[str, Any]:
-    from bench_bertopic import _peak
+    from harness import memory
 
     topics = [int(k) for k in model.topics_]
     words = [[w for w, weight in model.get_topic(k) if w and weight > 0][:TOP] for k in range(max(topics) + 1)]
-    return {"topics": topics, "words": words, "seconds": time.perf_counter() - start, "peak_mb": _peak()}
+    return {"topics": topics, "words": words, "seconds": time.perf_counter() - start, "peak_mb": memory()}
 
 
 def _turftopic(tool: str, documents: list[str], embeddings: Any, encoder: Lookup, K: int, seed: int) -> dict[str, Any]:
@@ -285,11 +284,11 @@ def fit(name: str, tool: str, seed: int, python: str) -> None:
 
 
 def _one(name: str, tool: str, seed: int) -> dict[str, Any]:
-    from bench_bertopic import _peak
+    from harness import memory
 
     cluster, _, k = tool.partition("=")
     result = fit_nlpkit(name, NLPKIT[cluster], k or "auto", seed) if cluster in NLPKIT else fit_peer(name, tool, seed)
-    return {"peak_mb": _peak(), **result, "seed": seed, "at": time.strftime("%Y-%m-%d %H:%M")}
+    return {"peak_mb": memory(), **result, "seed": seed, "at": time.strftime("%Y-%m-%d %H:%M")}
 
 
 # ---------------------------------------------------------------- scores

@@ -16,7 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench_finetune import lines, write
+from bench_finetune import write
+from harness import lines
 
 VOCABULARY, HIDDEN, LAYERS, WINDOW = 8000, 128, 2, 64
 NEWS_WORDS = """

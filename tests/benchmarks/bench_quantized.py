@@ -10,19 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from harness import memory, printed_by
+
 WAYS = ("none", "int8", "nf4", "nf4+double")
-
-
-def memory(name: str) -> float:
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:")) / 1024
 
 
 def measure(base: str, way: str, steps: int, batch: int, tokens: int, threads: int) -> dict[str, Any]:
@@ -82,10 +77,7 @@ def main() -> None:
         sizes = [f"--{n}={getattr(args, n)}" for n in ("steps", "batch", "tokens", "threads")]
         print("| base | MB loading | MB loaded | MB training | s a step |\n|---|--:|--:|--:|--:|")
         for way in args.ways:
-            line = subprocess.run(
-                [sys.executable, __file__, "--one", str(base), way, *sizes], check=True, capture_output=True, text=True
-            ).stdout.splitlines()[-1]
-            row = json.loads(line)
+            row = printed_by([__file__, "--one", base, way, *sizes])
             print(
                 f"| {way} | {row['loading']:,.0f} | {row['loaded']:,.0f} | {row['training']:,.0f} | {row['seconds']:.2f} |",
                 flush=True,

@@ -18,9 +18,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from harness import DATA
 from scipy.stats import spearmanr
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 RATINGS = DATA / "topic_human_ratings"
 REFERENCE = (
     "20newsgroups/20newsgroups.jsonl.gz", "reuters21578/reuters21578.jsonl.gz", "ag_news/ag_news_train_sub.jsonl.gz",
@@ -74,18 +74,9 @@ def main() -> None:
         docs = Path(folder) / "docs.parquet"
         inputs = [str(DATA / name) for name in REFERENCE]
         command = [
-            *nlpkit,
-            "preprocess",
-            *inputs,
-            "--id-col",
-            "none",
-            "--language",
-            "en",
-            "--stop-words",
-            "none",
-            "--min-df",
-            "1",
-        ]
+            *nlpkit, "preprocess", *inputs, "--id-col", "none", "--language", "en", "--stop-words", "none",
+            "--min-df", "1",
+        ]  # fmt: skip
         subprocess.run([*command, "-o", str(docs)], check=True)
         for name, (topics, ratings) in sets.items():
             lines = Path(folder) / "topics.txt"

@@ -16,24 +16,18 @@ import argparse
 import gzip
 import json
 import multiprocessing
-import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness import DATA, NLPKIT, ROOT, spent
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data"
 CACHE = ROOT / ".cache" / "bench" / "scale"
 VADER = DATA / "lexicons" / "vader_lexicon.txt"
-NLPKIT = str(Path(sys.executable).with_name("nlpkit"))
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
 DAYS = np.datetime64("2010-01-01") + np.arange(3650)
 
@@ -139,21 +133,6 @@ def corpus(n_docs: int) -> Path:
     return path
 
 
-def measure(command: list[str], threads: int) -> dict[str, Any]:
-    """Run a command; return its seconds, peak memory (MB), exit code and the end of what it said."""
-    start = time.perf_counter()
-    env = {**os.environ, "OMP_NUM_THREADS": str(threads), "NLPKIT_THREADS": str(threads)}
-    process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    said = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return {
-        "seconds": round(time.perf_counter() - start, 1), "cpu": round(usage.ru_utime + usage.ru_stime, 1),
-        "mb": round(usage.ru_maxrss / 1024), "exit": process.returncode, "said": said[-500:],
-    }  # fmt: skip
-
-
 def run(name: str, n_docs: int, threads: int) -> dict[str, Any]:
     """Run a command on a corpus in an empty folder."""
     kept = CACHE / str(n_docs)
@@ -161,16 +140,13 @@ def run(name: str, n_docs: int, threads: int) -> dict[str, Any]:
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     kept.mkdir(exist_ok=True)
-    places = {
-        "c": corpus(n_docs),
-        "d": kept / "docs.parquet",
-        "lda": kept / "lda",
-        "nb": kept / "nb",
-        "o": out / "o",
-        "v": VADER,
-    }
+    places = {"c": corpus(n_docs), "d": kept / "docs.parquet", "o": out / "o", "v": VADER}
+    places |= {name: kept / name for name in ("lda", "nb")}
     line = [part.format(**places) for part in shlex.split(COMMANDS[name])]
-    result = {"command": name, "docs": n_docs, **measure([NLPKIT, *line], threads), "line": COMMANDS[name]}
+    row = spent([NLPKIT, *line], threads)
+    cost = {"seconds": round(row["seconds"], 1), "cpu": round(row["cpu"], 1), "mb": round(row["mb"])}
+    cost |= {"exit": row["exit"], "said": row["said"][-500:]}
+    result = {"command": name, "docs": n_docs, **cost, "line": COMMANDS[name]}
     shutil.rmtree(out, ignore_errors=True)
     with (CACHE / "results.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(result) + "\n")

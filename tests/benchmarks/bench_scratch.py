@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gzip
 import importlib
 import json
 import os
@@ -27,7 +26,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+from harness import train_and_test
+
 SOURCES = {  # files, and the value of `split` that is the test where one file holds both
     "SST-2": ("sst2.jsonl", None),
     "TREC": ("trec.jsonl", None),
@@ -45,20 +45,9 @@ WINDOW = "32"
 LOADED = ("cli.app", "cli.render.finetune", "architectures.model", "workflows.finetune", "workflows.pretrain")
 
 
-def rows_of(name: str) -> list[dict[str, Any]]:
-    """Return the rows of a file of JSON lines."""
-    path = next(DATA.rglob(name))
-    data = path.read_bytes()
-    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
-    return [json.loads(line) for line in text.split("\n") if line]
-
-
 def write_corpus(name: str, folder: Path) -> None:
     """Write texts.jsonl, train.jsonl and test.jsonl, each a random part of at most so many documents, the second the start of the first."""
-    train_file, test_file = SOURCES[name]
-    rows = rows_of(train_file)
-    train = rows if test_file else [r for r in rows if r["split"] == "train"]
-    test = rows_of(test_file) if test_file else [r for r in rows if r["split"] == "test"]
+    train, test = train_and_test(*SOURCES[name])
     texts, asked = (
         random.Random(0).sample(p, min(most, len(p))) for p, most in ((train, MOST_TEXTS), (test, MOST_TEST))
     )

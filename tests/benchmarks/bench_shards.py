@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from functools import partial
@@ -26,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench_lda import CACHE, CORPORA, PREPROCESS, counts, held_out_perplexity, log_joint, split
-from lda_tools import memory
+from bench_lda import CACHE, CORPORA, corpus, counts, held_out_perplexity, log_joint, split
+from harness import memory
 
 from nlpkit.actors import ProcessActors
 from nlpkit.metrics.coherence import npmi_by_document, postings
@@ -35,27 +34,9 @@ from nlpkit.topics.lda.distributed import DistributedSampler
 from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.types import TokenTable
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data"
-FILES = CORPORA | {"imdb_5k": "imdb/imdb_5k.jsonl.gz", "ag_news": "ag_news/ag_news_train_sub.jsonl.gz"}
+CORPORA |= {"imdb_5k": "imdb/imdb_5k.jsonl.gz", "ag_news": "ag_news/ag_news_train_sub.jsonl.gz"}
 SHARDS = (1, 2, 4, 8, 16, 64)
 V, TOPICS, LENGTH = 50_000, 50, 100  # of drawn corpora
-
-
-def corpus(name: str) -> tuple[Any, Any]:
-    """Return offsets and term ids of a corpus, without empty documents."""
-    import pyarrow.parquet as pq
-
-    from nlpkit.io.documents import token_table
-
-    path = CACHE / f"lda_{name}.parquet"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        line = [sys.executable, "-m", "nlpkit", "preprocess", str(DATA / FILES[name])]
-        subprocess.run([*line, "-o", str(path), "-q", *PREPROCESS], check=True)
-    tokens = token_table(pq.read_table(path, columns=["tokens"]).column("tokens"))
-    lengths = np.diff(tokens.offsets)
-    return np.concatenate([[0], np.cumsum(lengths[lengths > 0])]).astype(np.int64), tokens.term_ids.astype(np.int32)
 
 
 def drawn(n_tokens: int, seed: int = 0) -> TokenTable:
@@ -105,7 +86,7 @@ def run_tomotopy(tokens: TokenTable, job: dict[str, Any]) -> tuple[Any, float, f
 
 def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Run one chain and return its row."""
-    train, other, n_terms = split(*corpus(job["corpus"]), job["held_out"])
+    train, other, n_terms = split(*corpus(job["corpus"], None), job["held_out"])
     tokens = TokenTable(*train, tuple(map(str, range(n_terms))))
     run = run_tomotopy if job["tool"].startswith("tomotopy") else run_nlpkit
     z, cpu, wall, sweeps = run(tokens, job)

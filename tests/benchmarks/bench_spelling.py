@@ -14,13 +14,12 @@ import gzip
 import json
 import re
 import time
-from pathlib import Path
 
 import numpy as np
+from harness import DATA
 
 import nlpkit as nk
 
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 

@@ -17,8 +17,9 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
+from harness import NLPKIT
+
 NEWS = Path(__file__).parents[2] / "data" / "samples" / "news.jsonl"
-NLPKIT = str(Path(sys.executable).with_name("nlpkit"))
 FIT = "lda-gibbs ten.jsonl --k 2 -o lda"
 LINES = (
     "--help", "info lda", "kwic the ten.jsonl", "topics lda", "preprocess ten.jsonl -o docs.parquet", "stats ten.jsonl",

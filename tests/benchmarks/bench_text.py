@@ -22,18 +22,13 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data"
-CACHE = ROOT / ".cache" / "bench"
-NLPKIT = [str(Path(sys.executable).with_name("nlpkit"))]
+from harness import CACHE, DATA, NLPKIT, spent
 
 
 def corpus(name: str) -> Path:
@@ -62,29 +57,26 @@ def megabytes(path: Path) -> float:
 LIKE_SKLEARN = ["--like", "sklearn", "--tokenizer", "sklearn", "--stop-words", "none", "--min-df", "1"]
 OWN = ["--stop-words", "none", "--min-df", "1", "--language", "none"]
 TOOLS: dict[str, list[str]] = {
-    "nlpkit tfidf, sklearn tokens": [*NLPKIT, "tfidf", "{in}", "-o", "{out}", "-q", *LIKE_SKLEARN],
+    "nlpkit tfidf, sklearn tokens": [NLPKIT, "tfidf", "{in}", "-o", "{out}", "-q", *LIKE_SKLEARN],
     "scikit-learn": [sys.executable, __file__, "--tool", "sklearn", "{in}", "{out}"],
-    "nlpkit tfidf, own tokens": [*NLPKIT, "tfidf", "{in}", "-o", "{out}", "-q", *OWN],
+    "nlpkit tfidf, own tokens": [NLPKIT, "tfidf", "{in}", "-o", "{out}", "-q", *OWN],
     "gensim": [sys.executable, __file__, "--tool", "gensim", "{in}", "{out}"],
-    "nlpkit preprocess": [*NLPKIT, "preprocess", "{in}", "-o", "{out}", "-q"],
+    "nlpkit preprocess": [NLPKIT, "preprocess", "{in}", "-o", "{out}", "-q"],
     "only reading (gzip, json)": [sys.executable, __file__, "--tool", "read", "{in}", "{out}"],
 }
 
 
-def measure(command: list[str], source: Path, threads: int) -> dict[str, float]:
+def measure(command: list[str], source: Path, threads: int) -> dict[str, Any]:
     """Run a command; return seconds and peak memory (MB) of its process."""
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder) / "out.parquet")
         line = [part.replace("{in}", str(source)).replace("{out}", out) for part in command]
-        if line[0] == NLPKIT[0]:
+        if line[0] == NLPKIT:
             line += ["--threads", str(threads)]
-        start = time.perf_counter()
-        process = subprocess.Popen(line, env={**os.environ, "OMP_NUM_THREADS": str(threads)})
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        if status:
-            raise SystemExit(f"{' '.join(line)} failed")
-        return {"seconds": seconds, "mb": usage.ru_maxrss / 1024}
+        row = spent(line, threads)
+        if row["exit"]:
+            raise SystemExit(f"{' '.join(line)} failed: {row['said']}")
+        return row
 
 
 # ---------------------------------------------------------------- the peers, as a user would write them
@@ -156,7 +148,7 @@ def same_matrix(source: Path) -> float:
 
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/w.parquet"
-        subprocess.run([*NLPKIT, "tfidf", str(source), "-o", out, "-q", "--limit", "2000", *LIKE_SKLEARN], check=True)
+        subprocess.run([NLPKIT, "tfidf", str(source), "-o", out, "-q", "--limit", "2000", *LIKE_SKLEARN], check=True)
         found = pq.read_table(out, columns=["weight"]).column("weight").to_numpy()
     _, texts = read_rows(str(source))
     wanted = TfidfVectorizer().fit_transform(texts[:2000])

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from bench_finetune import SOURCES, lines
+from bench_finetune import SOURCES
+from harness import lines
 
 import nlpkit as nk
 

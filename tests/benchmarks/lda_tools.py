@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness import ROOT, memory
 
-ROOT = Path(__file__).parents[2]
 OWN = "nlpkit"
 
 
@@ -69,12 +69,6 @@ class Run:
     @property
     def D(self) -> int:  # noqa: N802
         return len(self.offsets) - 1
-
-
-def memory(what: str, pid: int | str = "self") -> float:
-    """Return VmHWM or VmRSS in MB: not ru_maxrss, which a child inherits from the process that started it."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    return int(status.split(what + ":")[1].split()[0]) / 1024
 
 
 def run_nlpkit(run: Run) -> None:

@@ -301,6 +301,17 @@ def files(folder: Path) -> dict[str, bytes]:
     return {f.relative_to(folder).as_posix(): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
 
 
+def manifest(run: Path | str) -> dict[str, Any]:
+    """The manifest of a run."""
+    found: dict[str, Any] = json.loads((Path(run) / "manifest.json").read_text(encoding="utf-8"))
+    return found
+
+
+def contents(run: Path | str) -> dict[str, bytes]:
+    """The files of a run but the manifest, which tells of threads, seconds and memory."""
+    return {name: data for name, data in files(Path(run)).items() if name != "manifest.json"}
+
+
 # ---------------------------------------------------------------- a planted corpus: no model needed
 
 WORDS = {

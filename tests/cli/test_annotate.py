@@ -79,16 +79,9 @@ def test_word_sets_of_a_file(tmp_path: Path) -> None:
 
 def test_agreement_of_coders() -> None:
     found = run_cli(
-        "annotate",
-        "agree",
-        CODERS,
-        *COLUMNS,
-        "--measurement",
-        "ordinal",
-        "--order",
-        "negative,neutral,positive",
+        "annotate", "agree", CODERS, *COLUMNS, "--measurement", "ordinal", "--order", "negative,neutral,positive",
         "--json",
-    )
+    )  # fmt: skip
     metrics = found.json()["targets"][0]["metrics"]
     assert metrics["alpha"]["value"] == pytest.approx(ordinal_alpha(), abs=1e-12)
     assert metrics["alpha"]["low"] < metrics["alpha"]["value"] < metrics["alpha"]["high"]

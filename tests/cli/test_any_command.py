@@ -44,27 +44,9 @@ has_neural = all(importlib.util.find_spec(name) is not None for name in ("torch"
 # ---------------------------------------------------------------- corpora
 
 WORDS = [
-    "river",
-    "bridge",
-    "water",
-    "boat",
-    "flood",
-    "judge",
-    "jury",
-    "court",
-    "trial",
-    "violin",
-    "choir",
-    "concert",
-    "opera",
-    "moon",
-    "orbit",
-    "rocket",
-    "the",
-    "a",
-    "of",
-    "and",
-]
+    "river", "bridge", "water", "boat", "flood", "judge", "jury", "court", "trial", "violin", "choir", "concert",
+    "opera", "moon", "orbit", "rocket", "the", "a", "of", "and",
+]  # fmt: skip
 ODD = ["", " ", "\n\t", "a", "7", "é", "日本語です", "自然语言处理", "😀", "<p>river &amp; boat</p>", "http://a.b/c", "\u200b", "...",
        "A-B-C",
        "=1+1", '"quoted, text"', "nan", "null", "\u0130stanbul", "x" * 300, "don't U.S.A. state-of-the-art"]  # fmt: skip
@@ -365,38 +347,13 @@ SUFFIXES = {
 COLUMNS = ("text_col", "id_col", "label_col", "date_col", "pair_col", "negative_col", "words_col", "context_by", "prediction_col",
            "answer_start_col", "prob_col", "topic_col", "positive", "majority", "xml_record", "xml_field")  # fmt: skip
 FIXED = (
-    "workers",
-    "ray",
-    "resume",
-    "shard_timeout",
-    "budget",
-    "config",
-    "debug",
-    "verbose",
-    "progress",
-    "force",
-    "output",
-    "inputs",
-    "quiet",
-    "json",
-    "dry_run",
-    "encoder",
-    "base",
-    "offline",
-)
+    "workers", "ray", "resume", "shard_timeout", "budget", "config", "debug", "verbose", "progress", "force",
+    "output", "inputs", "quiet", "json", "dry_run", "encoder", "base", "offline",
+)  # fmt: skip
 OUTPUTS = (
-    "export",
-    "features",
-    "junit",
-    "merges",
-    "save_arpa",
-    "save_conllu",
-    "save_phrases",
-    "save_removed",
-    "save_vocab",
-    "save_word2vec",
-    "tree",
-)
+    "export", "features", "junit", "merges", "save_arpa", "save_conllu", "save_phrases", "save_removed",
+    "save_vocab", "save_word2vec", "tree",
+)  # fmt: skip
 FILES = {
     "WORDS.txt": "river\nboat\nmoon\n", "SEEDS.toml": "[topics]\nwater = ['river', 'boat*']\n",
     "REPLACE.tsv": "river\tstream\nboat\n",
@@ -647,19 +604,9 @@ def check_files(done: Done, folder: Path, before: dict[Path, bytes]) -> None:
 
 
 DROPS_ROWS = {
-    "--format",
-    "--where",
-    "--keep-if",
-    "--sample",
-    "--dedupe",
-    "--unit",
-    "--limit",
-    "--id-col",
-    "--text-col",
-    "--xml-field",
-    "--xml-record",
-    "--types",
-}
+    "--format", "--where", "--keep-if", "--sample", "--dedupe", "--unit", "--limit", "--id-col", "--text-col",
+    "--xml-field", "--xml-record", "--types",
+}  # fmt: skip
 
 
 def check_ids(done: Done, folder: Path, drawn: Drawn, words: Sequence[str]) -> None:

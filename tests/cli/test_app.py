@@ -96,18 +96,9 @@ def test_every_kind_of_error_is_one_line_with_its_code(
 
 def test_help_imports_nothing_heavy() -> None:
     heavy = (
-        "torch",
-        "pyarrow",
-        "numpy",
-        "scipy",
-        "sklearn",
-        "numba",
-        "polars",
-        "hdbscan",
-        "transformers",
-        "rich.table",
+        "torch", "pyarrow", "numpy", "scipy", "sklearn", "numba", "polars", "hdbscan", "transformers", "rich.table",
         "zstandard",
-    )
+    )  # fmt: skip
     code = (
         "import sys\nsys.argv = ['nlpkit', 'bertopic', '--help']\nfrom nlpkit.cli.app import main\n"
         "try: main()\nexcept SystemExit: pass\n"
@@ -144,13 +135,10 @@ def test_module_runs_like_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "nlpkit preprocess {news} -q -o - | head -1",
-        "nlpkit info {news} | true",
-        "nlpkit kwic the {news} -q | true",
-        "nlpkit --help | true",
-        "nlpkit info --help | true",
+        "nlpkit preprocess {news} -q -o - | head -1", "nlpkit info {news} | true",
+        "nlpkit kwic the {news} -q | true", "nlpkit --help | true", "nlpkit info --help | true",
     ],
-)
+)  # fmt: skip
 def test_a_closed_pipe_ends_quietly(command: str, tmp_path: Path) -> None:
     done = run_shell(command.format(news=NEWS), cwd=tmp_path)
     assert done.err == "", done

@@ -22,8 +22,8 @@ from tests.cli.conftest import (
     NACHRICHTEN,
     NEWS,
     WORDS,
-    files,
     footer,
+    manifest,
     needs_hdbscan,
     needs_minilm,
     planted_rows,
@@ -37,18 +37,12 @@ from tests.cli.conftest import (
 pytestmark = needs_hdbscan
 
 
-def manifest(run: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
-    return found
-
-
 # ---------------------------------------------------------------- what comes out
 
 
 def test_planted_topics_come_back(planted: Path, planted_run: Path) -> None:
     topics = pl.read_parquet(planted_run / "topics.parquet")
-    assert topics["size"].to_list() == [30] * 4
-    assert topics["share"].to_list() == [0.25] * 4
+    assert (topics["size"].to_list(), topics["share"].to_list()) == ([30] * 4, [0.25] * 4)
     for words in topics["top_terms"].to_list():
         assert any(set(words) <= set(w.split()) for w in WORDS.values())
     documents = pl.read_parquet(planted_run / "documents.parquet")
@@ -195,8 +189,7 @@ def test_grain_takes_another_layer(tmp_path: Path) -> None:
         done = run_cli("bertopic", path, "--grain", grain, "-o", grain)
         numbers[grain] = manifest(tmp_path / grain)["results"]["n_topics"]
         assert ("(--grain" in done.err) == (grain != "middle")
-    assert numbers["coarse"] == 2
-    assert numbers["middle"] == 4
+    assert (numbers["coarse"], numbers["middle"]) == (2, 4)
     assert 8 <= numbers["fine"] <= 16
     assert (
         run_cli("bertopic", path, "--grain", "fine", "--k", "4", "-o", "run", code=2)
@@ -220,10 +213,7 @@ def test_a_word_that_leads_many_topics_is_told(tmp_path: Path) -> None:
     rows = [{**row, "text": "said " * 9 + row["text"]} for row in planted_rows()]
     path = write_embedded(tmp_path / "x.parquet", rows)
     done = run_cli("bertopic", path, "--k", "4", "--plain-terms", "-o", "run")
-    assert (
-        "'said' is the first word of 4 of 4 topics (it is in 100% of the documents): --auto-stop 0.95 leaves out such words"
-        in done.err
-    )
+    assert "'said' is the first word of 4 of 4 topics (it is in 100% of the documents): --auto-stop 0.95" in done.err
     done = run_cli("bertopic", path, "--k", "4", "--plain-terms", "--auto-stop", "0.95", "-o", "without")
     assert "first word of" not in done.err
     assert "said" not in {term for terms in read("without/topics.parquet")["top_terms"].to_pylist() for term in terms}
@@ -255,10 +245,7 @@ def test_twenty_documents(tmp_path: Path) -> None:
     pair = corpus(tmp_path / "pair.parquet", [row for i, row in enumerate(planted_rows()[:20]) if i not in (3, 7, 11)])
     done = run_cli("bertopic", pair, *dense, "--k", "4", "--min-samples", "1", "-o", "pairs")
     assert "4 topics in " in done.err
-    assert (
-        "so many topics needed a cut with 2 documents a topic and more, where 3 is usual here (--min-topic-size)"
-        in done.err
-    )
+    assert "so many topics needed a cut with 2 documents a topic and more, where 3 is usual here" in done.err
     run_cli("bertopic", path, *dense, "--k", "2", "--min-samples", "2", "-q", "-o", "run")
     assert set(topics_of(tmp_path / "run").values()) <= {-1, 0, 1}
 
@@ -286,8 +273,7 @@ def test_empty_documents_have_no_topic_and_null_texts_no_row(tmp_path: Path) -> 
     table = pl.read_parquet(tmp_path / "run" / "documents.parquet")
     assert table["id"].to_list() == [row["id"] for row in rows if row["text"] is not None]
     empty = table.filter(pl.col("id").is_in([rows[3]["id"], rows[4]["id"]]))
-    assert empty["topic"].to_list() == [-1, -1]
-    assert empty["nearest_topic"].to_list() == [-1, -1]
+    assert (empty["topic"].to_list(), empty["nearest_topic"].to_list()) == ([-1, -1], [-1, -1])
     assert empty["topic_prob"].to_list() == [0, 0]
     assert read(tmp_path / "run" / "dropped.parquet")["id"].to_pylist() == [rows[5]["id"]]
     ids = set(pl.read_parquet(tmp_path / "run" / "doc_topics.parquet")["id"])
@@ -346,23 +332,6 @@ def test_embeddings_of_two_models_do_not_mix(tmp_path: Path) -> None:
     assert "the inputs were embedded by different models (another, planted); use one model for all" in says
 
 
-def test_columns_of_the_user_with_names_of_ours(tmp_path: Path) -> None:
-    rows = [{**row, "topic": row["label"], "margin": 5, "extra": row["n"]} for row in planted_rows()]
-    path = write_embedded(tmp_path / "x.parquet", rows)
-    done = run_cli("bertopic", path, "--k", "4", "-o", "run")
-    for name in ("topic", "margin"):
-        assert (
-            f"warning: the column '{name}' of the input is dropped, because the run has a column with this name"
-            in done.err
-        )
-    table = read("run/documents.parquet")
-    assert table.schema.field("topic").type == pa.int32()
-    assert table["extra"].to_pylist() == [row["n"] for row in rows]
-    done = run_cli("predict", "run", path, "-o", "p.parquet")
-    assert "warning: the column 'topic' of the input is replaced" in done.err
-    assert read("p.parquet").schema.field("topic").type == pa.int32()
-
-
 # ---------------------------------------------------------------- prediction
 
 
@@ -419,17 +388,8 @@ def test_text_unlike_all_of_the_fit_gets_no_topic(planted_run: Path, tmp_path: P
         assert "20 documents: 20 unlike the training documents (topic -1)\n" in done.err
     assert footer("p.parquet")["parameters"]["novelty_quantile"] == 0.95
     report = run_cli(
-        "predict",
-        planted_run,
-        path,
-        "--novelty-quantile",
-        "1",
-        "--json",
-        "-q",
-        "--force",
-        "-o",
-        "p.parquet",
-    ).json()
+        "predict", planted_run, path, "--novelty-quantile", "1", "--json", "-q", "--force", "-o", "p.parquet",
+    ).json()  # fmt: skip
     assert (report["novel"], report["novelty"]) == (0, {"quantile": 1.0, "least_similarity": None})
     assert report["unassigned"] < 20
     for bad in ("0", "1.5", "nan"):
@@ -450,8 +410,6 @@ def test_the_bound_is_told_and_kept(planted: Path, tmp_path: Path) -> None:
     run_cli("predict", "open", path, "--novelty-quantile", "0.9", "-q", "-o", "p.parquet")
     assert run_cli("predict", "run", path, "--json", "-o", "q.parquet").json()["novel"] == 20
     assert read("p.parquet")["topic"].to_pylist() == read("q.parquet")["topic"].to_pylist()
-    says = run_cli("bertopic", planted, "--novelty-quantile", "2", "-o", "bad", code=2).error()
-    assert "--novelty-quantile: it must be above 0 and at most 1" in says
 
 
 def test_a_run_without_a_bound_gets_the_usual_one(own_run: Path, tmp_path: Path) -> None:
@@ -513,7 +471,6 @@ def test_predictions_that_cannot_be_made(planted: Path, planted_run: Path, own_r
     def says(*words: Any, code: int = 3) -> str:
         return run_cli("predict", *reversed(words), "--no-verify", "-o", "p.parquet", code=code).error()
 
-    assert "run directory nowhere does not exist" in says(planted, "nowhere")
     (tmp_path / "folder").mkdir()
     says(planted, "folder")
     assert "is not a run directory" in says(planted, planted_run / "topics.parquet")
@@ -522,8 +479,6 @@ def test_predictions_that_cannot_be_made(planted: Path, planted_run: Path, own_r
     assert f"column 'embedding' has 5 dimensions, the run was fitted on {DIMENSIONS}" in says(short, planted_run)
     other = write_embedded(tmp_path / "other.parquet", planted_rows()[:3], encoder="another", fingerprint="0" * 64)
     assert "column 'embedding' was made by another, but the run by planted" in says(other, planted_run)
-    (tmp_path / "empty.jsonl").write_text("")
-    assert "no documents: empty.jsonl has no rows" in says("empty.jsonl", planted_run)
     found = manifest(own_run)
     (own_run / "manifest.json").write_text(json.dumps({**found, "kind": "lda-of-tomorrow"}))
     assert "is a run of kind 'lda-of-tomorrow', but" in says(planted, own_run)
@@ -532,10 +487,6 @@ def test_predictions_that_cannot_be_made(planted: Path, planted_run: Path, own_r
     assert "config.json has no 'encoder'; the run directory is damaged" in says(planted, own_run)
     shutil.rmtree(own_run / "model")
     assert "has no model/config.json; it is incomplete" in says(planted, own_run)
-    assert (
-        "no output is named; add -o predicted.parquet"
-        in run_cli("predict", planted_run, planted, "--json", code=2).error()
-    )
     assert not (tmp_path / "p.parquet").exists()
 
 
@@ -555,14 +506,8 @@ def test_predictions_of_a_few_texts_go_to_the_screen(planted: Path, planted_run:
     assert not list(tmp_path.glob("predicted*"))
 
 
-def test_options_of_the_fit_are_none_of_prediction(planted: Path, planted_run: Path) -> None:
-    assert (
-        "no such option: --k" in run_cli("predict", planted_run, planted, "--k", "9", "-o", "p.parquet", code=2).error()
-    )
-    done = run_cli("predict", planted_run, planted, "--assign-outliers", "--force", "-o", "p.parquet")
-    assert "warning" not in done.err
-    says = run_cli("predict", planted_run, planted, "--probabilities", "-o", "q.parquet", code=2).error()
-    assert says == "error: --probabilities: a run of bertopic does not use it; leave it out"
+def test_outliers_are_assigned_without_a_warning(planted: Path, planted_run: Path) -> None:
+    assert "warning" not in run_cli("predict", planted_run, planted, "--assign-outliers", "-o", "p.parquet").err
 
 
 @needs_minilm
@@ -621,13 +566,6 @@ def test_german_news(tmp_path: Path) -> None:
     assert not terms & {"der", "die", "und", "nicht"}
 
 
-def test_files_of_a_run_are_all_listed_with_their_hashes(planted_run: Path) -> None:
-    listed = manifest(planted_run)["outputs"]
-    found = {name: hashlib.sha256(data).hexdigest() for name, data in files(planted_run).items()}
-    del found["manifest.json"]
-    assert listed == found
-
-
 # ---------------------------------------------------------------- prior knowledge
 
 
@@ -652,7 +590,6 @@ def test_some_labels_pull_topics(tmp_path: Path) -> None:
         (lambda i: None, [], 3, "in documents with text, but two different values are needed;"),
         (lambda i: "a", [], 3, "column 'label' has only 'a'"),
         (lambda i: ["a", "b"], [], 3, "column 'label' holds lists"),
-        (lambda i: "ab"[i % 2], ["--cluster", "hdbscan"], 2, "--semi-supervised does not go with --cluster hdbscan"),
     ],
 )  # fmt: skip
 def test_labels_that_cannot_guide(labels: Any, options: list[str], code: int, says: str, tmp_path: Path) -> None:
@@ -699,11 +636,9 @@ def test_topics_by_name(tmp_path: Path) -> None:
         ("topics-from", "a\nb\n\na: again\n", [], 3, "topics:4: the topic 'a' occurs twice"),
         ("topics-from", None, [], 3, "names of topics topics: cannot be opened"),
         ("topics-from", "a\nb\n", ["--cluster", "hdbscan"], 2, "--topics-from does not go with --cluster hdbscan"),
-        ("topics-from", "a\nb\n", ["--semi-supervised"], 2, "--semi-supervised and --topics-from do not go together"),
         ("topics-from", "a\nb\n", [], 3, "does not record its model, so names of topics cannot be embedded in the same way"),
         ("seed-words", "[topics]\na = ['zzz']", [], 3, "none of the seed words is a term of the corpus (zzz)"),
         ("seed-words", "[topics]\na = {words = ['river'], weight = 2}", [], 3, "weights only apply to nlpkit lda-gibbs"),
-        ("seed-words", "topics", [], 3, "is not TOML"),
         ("seed-words", "[topics]\na = ['river']\nb = ['judge']", ["--k", "1"], 2, "--k 1: 2 topics are given; use --k 2 or more"),
     ],
 )  # fmt: skip

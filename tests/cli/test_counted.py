@@ -29,13 +29,9 @@ from tests.cli.conftest import NEWS, run_cli, write_jsonl
 from tests.strategies import repeatable
 
 TEXTS: list[str | None] = [
-    "The storm, the sea & the harbour",
-    None,
-    "",
-    "storm storm sea",
-    "boats of the harbour sea",
+    "The storm, the sea & the harbour", None, "", "storm storm sea", "boats of the harbour sea",
     "don't stop the storm",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,8 +58,7 @@ def count(
         rows, parts = [], []
         for batch, counts in corpus.batches():
             rows += batch.to_pylist()
-            assert counts.dtype == np.int32
-            assert counts.shape == (batch.num_rows, len(corpus.terms))
+            assert (counts.dtype, counts.shape) == (np.int32, (batch.num_rows, len(corpus.terms)))
             assert counts.has_sorted_indices
             parts.append(counts)
         again = [counts.nnz for _, counts in corpus.batches()]  # as often as it is asked for
@@ -101,8 +96,7 @@ def test_the_matrix_of_scikit_learn(ours: dict[str, Any], theirs: dict[str, Any]
     expected = vectorizer.fit_transform(texts).toarray()
     found = count(corpus(), tokenizer="sklearn", threads=threads, **ours)
     assert list(found.terms) == vectorizer.get_feature_names_out().tolist()
-    assert found.matrix.tolist() == expected.tolist()
-    assert found.n_docs == len(texts)
+    assert (found.matrix.tolist(), found.n_docs) == (expected.tolist(), len(texts))
 
 
 def test_columns_come_along_in_their_order() -> None:
@@ -131,8 +125,7 @@ def test_batches_and_threads_do_not_matter(batch_rows: int, threads: int, option
     found = count(path, batch_rows=batch_rows, threads=threads, **options)
     expected = count(path, batch_rows=100, **options)
     assert (found.terms, found.cf, found.df, found.rows) == (expected.terms, expected.cf, expected.df, expected.rows)
-    assert found.matrix.tolist() == expected.matrix.tolist()
-    assert found.report == expected.report
+    assert (found.matrix.tolist(), found.report) == (expected.matrix.tolist(), expected.report)
 
 
 def test_ngrams_of_a_larger_corpus_in_eight_threads() -> None:

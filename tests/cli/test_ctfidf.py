@@ -91,10 +91,7 @@ def test_types_of_classes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("by", "code", "says"),
     [
-        ("nope", 3, "x.jsonl has no column 'nope' (found: id, text, label, date, n, topic, list); name it with --by"),
-        ("lable", 3, "did you mean 'label'? Name it with --by"),
         ("list", 3, "column 'list' holds list<item: string>; groups need single values"),
-        ("label:year", 3, "has no dates with a year"),
         ("id:month", 3, "has no dates with a month"),
     ],
 )
@@ -104,27 +101,14 @@ def test_columns_that_are_no_classes(by: str, code: int, says: str, corpus: Path
 
 def test_one_class_or_none(tmp_path: Path) -> None:
     x = write_jsonl(tmp_path / "x.jsonl", [{"text": "river", "label": "a", "none": None}] * 3)
-    says = run_cli("ctfidf", x, code=3).error()
-    assert "'label' of" in says
-    assert "has 1 class (a); at least two are compared" in says
-    assert (
-        "has a value in 'none'; name another column with --by" in run_cli("ctfidf", x, "--by", "none", code=3).error()
-    )
-
-
-def test_no_words_are_left(tmp_path: Path) -> None:
-    x = write_jsonl(tmp_path / "x.jsonl", [{"text": "the and", "label": c} for c in "ab"])
-    assert "no words are left" in run_cli("ctfidf", x, code=3).error()
+    error = run_cli("ctfidf", x, "--by", "none", code=3).error()
+    assert "has a value in 'none'; name another column with --by" in error
 
 
 def test_tokens_that_are_there_are_used(tmp_path: Path) -> None:
     rows = [{"text": "x", "label": c, "tokens": [c * 3]} for c in "ab"]
     done = run_cli("ctfidf", write_jsonl(tmp_path / "x.jsonl", rows), "--json", "-q")
     assert done.json()["terms"] == {"a": ["aaa"], "b": ["bbb"]}
-    rows = [{"text": "x", "label": c, "tokens": c} for c in "ab"]
-    says = run_cli("ctfidf", write_jsonl(tmp_path / "x.jsonl", rows), code=3).error()
-    assert "column 'tokens' holds" in says
-    assert "but lists of strings are needed; compute it with: nlpkit" in says
 
 
 # ---------------------------------------------------------------- weightings
@@ -177,9 +161,6 @@ def test_ngrams(corpus: Path) -> None:
     assert {term for c, term in found if c == "a"} == {"river", "bank", "river river", "river bank"}
     # 5 and 3 terms in the two classes, A = 4; 'moon' in one, once
     assert found["b", "moon star"]["weight"] == pytest.approx(1 / 3 * math.log(1 + 4 / 1))
-    run_cli("preprocess", corpus, "-o", "docs.parquet")
-    says = run_cli("ctfidf", "docs.parquet", "--ngrams", "2", code=2).error()
-    assert "--ngrams: the documents of docs.parquet already have tokens, which" in says
 
 
 # ---------------------------------------------------------------- two columns crossed
@@ -297,10 +278,8 @@ def test_parts_of_dates_however_they_are_written(tmp_path: Path) -> None:
     assert names("date:week") == ["2011-W05", "2011-W51", "2020-W06"]
     assert names("date:month", "--date-format", "%d/%m/%Y") == ["2011-02", "2011-12", "2020-02"]
     write_jsonl(tmp_path / "x.jsonl", rows[:1] + rows[2:])
-    assert (
-        "--date-format"
-        in run_cli("ctfidf", "x.jsonl", "--date-col", "d", "--by", "date:year", "-fo", "c.parquet", code=3).error()
-    )
+    says = run_cli("ctfidf", "x.jsonl", "--date-col", "d", "--by", "date:year", "-fo", "c.parquet", code=3).error()
+    assert "--date-format" in says
     assert names("date:month", "--date-format", "%m/%d/%Y") == ["2011-01", "2020-03"]
     # the format travels with the column
     run_cli("preprocess", "x.jsonl", "--date-col", "d", "--date-format", "%d/%m/%Y", "-q", "-o", "p.parquet")
@@ -332,10 +311,8 @@ def test_a_run_is_the_documents_it_was_made_from(tmp_path: Path, monkeypatch: py
     run_cli("preprocess", "x.jsonl", "--min-df", "1", "-q", "-o", "t.parquet")
     run_cli("lda-gibbs", "t.parquet", "--k", "2", "--sweeps", "30", "-q", "-o", "lda2")
     run_cli("ctfidf", "lda2", "--by", "topic", "-q", "-o", "d.parquet")
-    assert (
-        "--stop-words: the corpus of lda is tokenised"
-        in run_cli("ctfidf", "lda", "--by", "topic", "--stop-words", "none", code=2).error()
-    )
+    error = run_cli("ctfidf", "lda", "--by", "topic", "--stop-words", "none", code=2).error()
+    assert "--stop-words: the corpus of lda is tokenised" in error
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     run_cli("ctfidf", "../lda", "--by", "topic", "-q")

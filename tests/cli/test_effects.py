@@ -64,8 +64,7 @@ def test_the_reference_is_named_and_shares_below_0_explained(run: Path) -> None:
 def test_coefficients_are_the_differences(run: Path) -> None:
     coefficients = nk.estimate_effects(run).table.to_pylist()
     names = list(dict.fromkeys(row["covariate"] for row in coefficients))
-    assert len(names) == 5
-    assert names[0] == "(intercept)"
+    assert (len(names), names[0]) == (5, "(intercept)")
     shares = nk.estimate_effects(run, column="label").table.to_pylist()
     for row in shares:
         name = f"label[{row['value']}]"
@@ -81,8 +80,7 @@ def test_coefficients_are_the_differences(run: Path) -> None:
 def test_tables_and_other_formulas(run: Path) -> None:
     done = run_cli("effects", run, "--of", "date", "-o", "dates.csv")
     rows = list(csv.reader(Path("dates.csv").read_text(encoding="utf-8").splitlines()))
-    assert rows[0][:4] == ["topic", "topic_label", "value", "share"]
-    assert rows[1][2] == "2020-01-01"
+    assert (rows[0][:4], rows[1][2]) == (["topic", "topic_label", "value", "share"], "2020-01-01")
     assert "wrote dates.csv: 400 rows" in done.err
     assert "intervals hold for the topics of this fit" in done.err
     run_cli("effects", run, "--prevalence", "s(n, 3)", "-q", "-o", "n.parquet")
@@ -106,10 +104,8 @@ def test_a_picture(run: Path, tmp_path: Path, column: str) -> None:
 
 
 def test_pictures_that_cannot_be(run: Path) -> None:
-    assert (
-        "--plot draws the effects of one column; name it with --of"
-        in run_cli("effects", run, "--plot", "x.svg", code=2).error()
-    )
+    says = run_cli("effects", run, "--plot", "x.svg", code=2).error()
+    assert "--plot draws the effects of one column; name it with --of" in says
     assert "is written as .svg" in run_cli("effects", run, "--of", "label", "--plot", "x.html", code=2).error()
     Path("there.svg").touch()
     assert "there.svg" in run_cli("effects", run, "--of", "label", "--plot", "there.svg", code=2).error()

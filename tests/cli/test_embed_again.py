@@ -110,10 +110,7 @@ def test_an_interrupted_output_goes_on(tiny: Path, corpus: Path, embedded_texts:
     LIMIT["texts"] = 10**9
 
     done = embed(tiny, corpus, "x.parquet", code=2)
-    assert (
-        "x.parquet.checkpoint belongs to a run that was not finished; --resume continues it, --force deletes it"
-        in done.err
-    )
+    assert "x.parquet.checkpoint belongs to a run that was not finished; --resume continues it, --force" in done.err
     done = embed(tiny, corpus, "x.parquet", "--resume", "--max-tokens", "9", code=3)
     assert "belongs to another run" in done.err
     other = write_jsonl(tmp_path / "other.jsonl", [{"text": "a cat"}])

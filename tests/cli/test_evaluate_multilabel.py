@@ -15,6 +15,7 @@ import pytest
 from sklearn import metrics as theirs
 from sklearn.preprocessing import MultiLabelBinarizer
 
+import nlpkit as nk
 from tests.cli.conftest import SAMPLES, run_cli, write_jsonl
 
 LABELS = ("courts", "economy", "health", "space", "sport")
@@ -52,8 +53,8 @@ def write(path: Path, found: list[Row]) -> Path:
     return path
 
 
-def target(*words: Any) -> Row:
-    found: Row = run_cli("evaluate", *words, "--json", "-q").json()["targets"][0]
+def target(table: Any, **settings: Any) -> Row:
+    found: Row = nk.evaluate(table, **settings).to_dict()["targets"][0]
     return found
 
 
@@ -83,12 +84,12 @@ def test_scores_are_scikit_learns(tmp_path: Path, name: str) -> None:
     found = gaps(rows())
     assert any(row["label"] == [] for row in found)
     table = write(tmp_path / name, found)
-    got = target(table, "--metrics", "multilabel,classification")
+    got = target(table, metrics="multilabel,classification")
     assert values(got) == pytest.approx(scikit_learns(found), abs=1e-12)
     assert {score["n"] for score in got["metrics"].values()} == {119}
     scores = got["metrics"]["macro_f1"]
     assert scores["low"] < scores["value"] < scores["high"]
-    default = target(table, "--ci", "0")
+    default = target(table, ci=0)
     assert list(default["metrics"])[:3] == ["subset_accuracy", "hamming_loss", "samples_jaccard"]
     assert {"macro_f1", "micro_f1", "weighted_f1", "samples_f1"} < set(default["metrics"])
     assert not {"accuracy", "kappa", "ece", "brier", "samples_recall"} & set(default["metrics"])
@@ -99,10 +100,9 @@ def test_by_hand(tmp_path: Path) -> None:
     cells = [(["a", "b"], ["a", "a"]), (["b"], [" b", ""]), ([], []), (["c"], None), (None, ["z"])]
     table = write(tmp_path / "t.jsonl", [{"label": t, "prediction": p} for t, p in cells])
     done = run_cli("evaluate", table, "--ci", "0")
-    got = target(table, "--ci", "0")
+    got = target(table, ci=0)
     assert [c["name"] for c in got["classes"]] == ["a", "b", "c"]
-    assert got["labels"] == [1, 2, 1]
-    assert got["predicted"] == [1, 1, 0]
+    assert (got["labels"], got["predicted"]) == ([1, 2, 1], [1, 1, 0])
     assert got["metrics"]["macro_f1"]["values"] == pytest.approx([1, 2 / 3, 0])
     assert values(got)["subset_accuracy"] == 2 / 4
     assert values(got)["hamming_loss"] == pytest.approx(2 / 12)
@@ -123,7 +123,7 @@ def test_by_hand(tmp_path: Path) -> None:
 def test_numbers_are_labels_as_in_other_tables(tmp_path: Path) -> None:
     found = [{"label": [1, 2.0], "prediction": ["1", "2"]}, {"label": [3], "prediction": [3.0, None]}]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(r) + "\n" for r in found), encoding="utf-8")
-    got = target("t.jsonl", "--ci", "0")
+    got = target("t.jsonl", ci=0)
     assert [c["name"] for c in got["classes"]] == ["1", "2", "3"]
     assert values(got)["subset_accuracy"] == 1
 
@@ -148,7 +148,7 @@ def test_cells_with_several_labels_are_split(tmp_path: Path, name: str, split: t
             writer.writerows(cells)
     else:
         write(tmp_path / name, cells)
-    got = target(tmp_path / name, "--label-sep", ";")
+    got = target(tmp_path / name, label_sep=";")
     assert got["metrics"] == target(write(tmp_path / "lists.parquet", lists))["metrics"]
     assert 0.3 < got["metrics"]["subset_accuracy"]["value"] < 0.9
 
@@ -156,7 +156,7 @@ def test_cells_with_several_labels_are_split(tmp_path: Path, name: str, split: t
 def test_split_numbers_are_labels_and_a_lone_separator_is_an_empty_list(tmp_path: Path) -> None:
     cells = [(1, "1"), ("1|2", "2|1.0"), ("|", "|"), ("2.0", " ")]
     table = write(tmp_path / "t.jsonl", [{"label": t, "prediction": p} for t, p in cells])
-    got = target(table, "--label-sep", "|", "--ci", "0")
+    got = target(table, label_sep="|", ci=0)
     assert [c["name"] for c in got["classes"]] == ["1", "1.0", "2", "2.0"]
     assert values(got)["subset_accuracy"] == 2 / 4
 
@@ -170,7 +170,7 @@ def test_topics_have_no_cells_to_split(tmp_path: Path) -> None:
 
 def test_f_beta(tmp_path: Path) -> None:
     table = write(tmp_path / "t.parquet", rows())
-    got = values(target(table, "--beta", "2", "--ci", "0"))
+    got = values(target(table, beta=2, ci=0))
     expected = scikit_learns(rows(), beta=2)
     assert {name: got[name] for name in ("macro_f2", "micro_f2", "weighted_f2", "samples_f2")} == pytest.approx(
         {name: expected[name] for name in ("macro_f2", "micro_f2", "weighted_f2", "samples_f2")}
@@ -251,14 +251,6 @@ def test_many_documents_are_left_out_in_groups(tmp_path: Path) -> None:
     assert 0 < found["low"] < found["difference"] < found["high"]
 
 
-def test_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
-    table = write(tmp_path / "t.parquet", rows())
-    words = ("evaluate", table, "--metrics", "macro_f1,samples_f1", "--json")
-    first, second = (run_cli(*words, "--threads", n).out for n in (1, 3))
-    assert first == second
-    assert run_cli(*words, "--seed", "7").out != first
-
-
 @pytest.mark.parametrize(
     ("cells", "words", "code", "message"),
     [
@@ -277,7 +269,6 @@ def test_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
         ([(1, 1.5), (2, 2.5)], ["--label-sep", ";"], 2, "does not apply to numbers, which"),
         ([("a;b", {"c": 1})], ["--label-sep", ";"], 3, "'label' holds lists of labels and 'prediction' does not"),
         ([(";", " ; ")], ["--label-sep", ";"], 3, "all lists of 'label' and 'prediction' are empty"),
-        ([("", "a"), (None, "a")], ["--label-sep", ";"], 3, "no row has a label (2 rows)"),
         ([("a", "a")], ["--metrics", "subset_accuracy"], 2, "subset_accuracy: no score of a table of predictions and labels"),
     ],
 )  # fmt: skip
@@ -390,8 +381,6 @@ def test_runs_of_classifiers_are_compared(runs: dict[tuple[bool, str], Path], se
 
 def test_a_run_of_a_classifier_is_no_topic_model(runs: dict[tuple[bool, str], Path], planted_run: Path) -> None:
     run = runs[False, "nb"]
-    assert "a table of labels and others are topics" in run_cli("evaluate", run, planted_run, code=2).error()
-    assert "npmi: no score of a table of predictions" in run_cli("evaluate", run, "--npmi", code=2).error()
     assert "no column 'kind' (found: id, label" in run_cli("evaluate", run, "--label-col", "kind", code=3).error()
     assert run_cli("evaluate", run, "--dry-run").out.split()[-2:] == [str(run), "predictions"]
 

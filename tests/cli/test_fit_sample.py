@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.io.documents import embedding_matrix
-from tests.cli.conftest import needs_hdbscan, planted_rows, read, run_cli, write_embedded
+from tests.cli.conftest import manifest, needs_hdbscan, planted_rows, read, run_cli, write_embedded
 
 pytestmark = needs_hdbscan
 SAMPLE = 60
@@ -25,11 +23,6 @@ def sampled(planted: Path) -> Path:
     run = planted.parent / "sampled"
     run_cli("bertopic", planted, "--k", "4", "--fit-sample", SAMPLE, "-q", "-o", run)
     return run
-
-
-def manifest(run: Path | str) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads((Path(run) / "manifest.json").read_text())
-    return value
 
 
 def topics(run: Path | str) -> list[int]:
@@ -84,9 +77,7 @@ def test_an_edit_takes_the_other_embeddings_from_the_documents(sampled: Path) ->
     assert manifest("edited")["results"]["fit_sample"] == manifest(sampled)["results"]["fit_sample"]
     before, after = topics(sampled), topics("edited")
     sizes = sorted(np.bincount(after).tolist())
-    assert sum(sizes) == 120
-    assert len(sizes) == 4
-    assert sizes[-1] == 60
+    assert (sum(sizes), len(sizes), sizes[-1]) == (120, 4, 60)
     assert len({*zip(before, after, strict=True)}) == 5
     training = read("edited/model/training.parquet")
     assert training["row"].to_pylist() == read(sampled / "model" / "training.parquet")["row"].to_pylist()

@@ -54,8 +54,7 @@ def test_every_help_begins_with_three_examples_and_has_named_panels(command: str
     assert len(printed) >= 3
     assert all(line.startswith(f"nlpkit {command} ") for line in printed)
     panels = [line for line in lines if re.fullmatch(r"[A-Z][\w ]+:", line)][1:]
-    assert panels[0] == "Arguments:"
-    assert panels[-2 if "More:" in panels else -1] == "Run:"
+    assert (panels[0], panels[-2 if "More:" in panels else -1]) == ("Arguments:", "Run:")
     assert len(set(panels)) == len(panels)
     for option in (
         "--seed",

@@ -67,8 +67,7 @@ def test_a_foreign_table(tmp_path: Path) -> None:
 @needs_hdbscan
 def test_a_run(planted_run: Path) -> None:
     facts = run_cli("info", planted_run, "--json").json()
-    assert facts["kind"] == "run (bertopic)"
-    assert facts["results"]["n_topics"] == 4
+    assert (facts["kind"], facts["results"]["n_topics"]) == ("run (bertopic)", 4)
     assert [topic["size"] for topic in facts["topics"]] == [30, 30, 30, 30]
     assert facts["parameters"]["encoder"]["encoder"] == "planted"
     assert set(facts["files"]) >= {"manifest.json", "topics.parquet", "model/config.json"}

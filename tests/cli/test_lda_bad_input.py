@@ -16,7 +16,17 @@ import pytest
 from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.topics.mixtures.steps import StepState
 from nlpkit.workflows import step_checkpoints
-from tests.cli.conftest import files, nlpkit_process, planted_rows, read, run_cli, topics_of, write_jsonl
+from tests.cli.conftest import (
+    contents,
+    files,
+    manifest,
+    nlpkit_process,
+    planted_rows,
+    read,
+    run_cli,
+    topics_of,
+    write_jsonl,
+)
 
 CHAIN = ["--k", "4", "--sweeps", "60"]
 
@@ -26,15 +36,6 @@ def corpus(tmp_path: Path) -> Path:
     """The planted documents as raw text."""
     rows = [{k: v for k, v in row.items() if k != "embedding"} for row in planted_rows()]
     return write_jsonl(tmp_path / "x.jsonl", rows)
-
-
-def manifest(run: Path | str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((Path(run) / "manifest.json").read_text(encoding="utf-8"))
-    return found
-
-
-def contents(run: Path | str) -> dict[str, bytes]:
-    return {name: data for name, data in files(Path(run)).items() if name != "manifest.json"}
 
 
 def names() -> list[str]:
@@ -62,10 +63,8 @@ def test_states_that_cannot_become_a_run(corpus: Path) -> None:
     assert "x.jsonl has no line '#alpha : …' before its tokens, as a MALLET state has" in says
     assert "no.gz: cannot be opened" in run_cli("convert", "no.gz", "-o", "three", code=3).error()
     assert "output s.gz is an input as well" in run_cli("convert", "s.gz", "-o", "s.gz", code=2).error()
-    assert (
-        "is already a run; name the output format, such as state.gz,"
-        in run_cli("convert", "one", "-o", "three", code=2).error()
-    )
+    error = run_cli("convert", "one", "-o", "three", code=2).error()
+    assert "is already a run; name the output format, such as state.gz," in error
     assert not Path("three").exists()
 
 
@@ -147,8 +146,7 @@ def test_more_topics_than_tokens(tmp_path: Path) -> None:
         done = run_cli("lda-gibbs", "x.jsonl", "--k", "250", "--sweeps", "20", *options, "-o", f"run{i}")
         assert "more topics than tokens: at least" in done.err
         topics = read(f"run{i}/topics.parquet")
-        assert topics.num_rows == 250
-        assert sum(topics["size"].to_pylist()) == 2
+        assert (topics.num_rows, sum(topics["size"].to_pylist())) == (250, 2)
         assert topics["share"].to_numpy().sum() == pytest.approx(1)
         assert topics["label"][249].as_py() == "topic 249"
         assert "the largest 30 of 250 topics" in done.out
@@ -209,9 +207,8 @@ def test_a_chain_that_was_ended_goes_on_to_the_same_bytes(sent: signal.Signals, 
         assert names() == ["run.checkpoint.npz", "x.jsonl"]
     assert not Path("run").exists()
     before = checkpoint.read_bytes()
-    assert "run.checkpoint.npz belongs to another chain: seed 42, now 1" in (
-        run_cli("lda-gibbs", corpus, *LONG, "--resume", "--seed", "1", "-o", "run", code=3).error()
-    )
+    says = run_cli("lda-gibbs", corpus, *LONG, "--resume", "--seed", "1", "-o", "run", code=3).error()
+    assert "run.checkpoint.npz belongs to another chain: seed 42, now 1" in says
     assert checkpoint.read_bytes() == before
     done = run_cli("lda-gibbs", corpus, *LONG, "--resume", "--threads", "1", "-o", "run")
     assert "continuing from run.checkpoint.npz after " in done.err
@@ -237,10 +234,7 @@ def interrupt_in_sweep(sweep: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_interrupt_leaves_a_checkpoint(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt_in_sweep(17, monkeypatch)
     done = run_cli("lda-gibbs", corpus, *CHAIN, "-o", "run", code=130)
-    assert (
-        "interrupted; the chain is saved in run.checkpoint.npz: the same command with --resume goes on with it"
-        in done.err
-    )
+    assert "interrupted; the chain is saved in run.checkpoint.npz: the same command with --resume goes on" in done.err
     assert (done.out, names()) == ("", ["run.checkpoint.npz", "x.jsonl"])
     again = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run")
     assert "continuing from run.checkpoint.npz after 17 sweeps" in again.err
@@ -309,9 +303,9 @@ def test_a_damaged_checkpoint(corpus: Path) -> None:
     assert not Path("run.checkpoint.npz").exists()
 
 
-def test_no_checkpoint_to_go_on_from(corpus: Path) -> None:
-    done = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-o", "run")
-    assert "there is no checkpoint run.checkpoint.npz: starting from the beginning" in done.err
+def test_no_checkpoint_to_go_on_from_is_said_even_when_quiet(corpus: Path) -> None:
+    done = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-q", "-o", "run")
+    assert "warning: there is no checkpoint run.checkpoint.npz: starting from the beginning" in done.err
 
 
 def test_checkpoints_are_made_as_often_as_asked(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,10 +330,8 @@ def test_checkpoints_are_made_as_often_as_asked(corpus: Path, monkeypatch: pytes
 def test_what_a_state_cannot_hold(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "x.jsonl", [{"id": "a b", "text": "river bank"}, {"id": "c", "text": "moon river"}])
     run_cli("lda-gibbs", "x.jsonl", *CHAIN, "--save-assignments", "-q", "-o", "run")
-    assert (
-        "is empty or contains a space or line break, which a MALLET"
-        in run_cli("convert", "run", "-o", "s.gz", code=3).error()
-    )
+    says = run_cli("convert", "run", "-o", "s.gz", code=3).error()
+    assert "is empty or contains a space or line break, which a MALLET" in says
     assert names() == ["run", "x.jsonl"]
 
 
@@ -349,16 +341,11 @@ def test_the_work_of_an_unfinished_run_is_not_thrown_away(corpus: Path, monkeypa
     before = Path("run.checkpoint.npz").read_bytes()
     for more in ([], ["--limit", "100"]):
         error = run_cli("lda-gibbs", corpus, *CHAIN, *more, "-o", "run", code=2).error()
-        assert (
-            "run.checkpoint.npz belongs to a run that was not finished; --resume continues it, --force deletes it"
-            in error
-        )
+        assert "run.checkpoint.npz belongs to a run that was not finished; --resume continues it, --force" in error
         assert Path("run.checkpoint.npz").read_bytes() == before
     Path("run.checkpoint.k.jsonl").write_text("mine")
     scores = run_cli("lda-gibbs", corpus, "--resume", "--k", "2:3", "-o", "run", code=3).error()
-    assert (
-        "run.checkpoint.k.jsonl does not hold the scores of a comparison; --force without --resume deletes it" in scores
-    )
+    assert "run.checkpoint.k.jsonl does not hold the scores of a comparison; --force without --resume" in scores
     assert Path("run.checkpoint.k.jsonl").read_text() == "mine"
     run_cli("lda-gibbs", corpus, *CHAIN, "--limit", "100", "--force", "-q", "-o", "run")
     assert names() == ["run", "run.checkpoint.k.jsonl", "x.jsonl"]
@@ -372,11 +359,6 @@ def test_a_chain_is_lengthened(corpus: Path, monkeypatch: pytest.MonkeyPatch) ->
     run_cli("lda-gibbs", corpus, "--k", "4", "--sweeps", "50", "--resume", "-q", "-o", "run")
     run_cli("lda-gibbs", corpus, "--k", "4", "--sweeps", "50", "-q", "-o", "whole")
     assert contents("run") == contents("whole")
-
-
-def test_starting_anew_is_said_when_quiet(corpus: Path) -> None:
-    done = run_cli("lda-gibbs", corpus, *CHAIN, "--resume", "-q", "-o", "run")
-    assert "warning: there is no checkpoint run.checkpoint.npz: starting from the beginning" in done.err
 
 
 def test_a_comparison_that_cannot_begin_leaves_no_scores(tmp_path: Path) -> None:

@@ -20,8 +20,10 @@ from tests.cli.conftest import (
     NEWS,
     WORDS,
     Done,
+    contents,
     files,
     footer,
+    manifest,
     planted_rows,
     read,
     run_cli,
@@ -61,19 +63,9 @@ def lda(docs: Path) -> Path:
     return run
 
 
-def manifest(run: Path | str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((Path(run) / "manifest.json").read_text(encoding="utf-8"))
-    return found
-
-
 def results(run: Path | str) -> dict[str, Any]:
     found: dict[str, Any] = manifest(run)["results"]
     return found
-
-
-def contents(run: Path | str) -> dict[str, bytes]:
-    """The files of a run but the manifest, which tells of threads, seconds and memory."""
-    return {name: data for name, data in files(Path(run)).items() if name != "manifest.json"}
 
 
 def counts(run: Path | str) -> Any:
@@ -100,13 +92,9 @@ def test_planted_topics_come_back(lda: Path) -> None:
 
 def test_files_and_columns(lda: Path) -> None:
     found = {
-        "manifest.json",
-        "model/config.json",
-        "model/topic_term.parquet",
-        "model/alpha.parquet",
-        "model/doc_topic.parquet",
-        "model/training.parquet",
-    }
+        "manifest.json", "model/config.json", "model/topic_term.parquet", "model/alpha.parquet",
+        "model/doc_topic.parquet", "model/training.parquet",
+    }  # fmt: skip
     assert set(files(lda)) == found | {f"{name}.parquet" for name in (*TABLES, "assignments")}
     schema = {name: read(lda / f"{name}.parquet").schema.remove_metadata() for name in (*TABLES, "assignments")}
     own = [("id", pa.string()), ("topic", pa.int32()), ("topic_prob", pa.float32()), ("nearest_topic", pa.int32()),
@@ -131,8 +119,7 @@ def test_footers(lda: Path, docs: Path) -> None:
 
 def test_the_manifest_lists_every_file_with_its_hash(lda: Path) -> None:
     found = {name: hashlib.sha256(data).hexdigest() for name, data in contents(lda).items()}
-    assert manifest(lda)["outputs"] == found
-    assert manifest(lda)["kind"] == "lda-gibbs"
+    assert (manifest(lda)["outputs"], manifest(lda)["kind"]) == (found, "lda-gibbs")
     assert (manifest(lda)["seed"], manifest(lda)["inputs"][0]["rows"]) == (42, 120)
     assert set(manifest(lda)["seconds"]) == {"read", "guidance", "sampling", "description"}
 
@@ -240,10 +227,6 @@ def test_what_is_printed(docs: Path) -> None:
     assert "(no tokens)" in done.out
 
 
-def test_quiet(docs: Path) -> None:
-    assert run_cli("lda-gibbs", docs, *CHAIN, "-q", "-o", "run").err == ""
-
-
 def test_one_json_object(docs: Path, lda: Path) -> None:
     done = run_cli("lda-gibbs", docs, *CHAIN, "--json", "-o", "run")
     found = done.json()
@@ -296,19 +279,6 @@ def test_a_pipe_and_a_run_in_the_current_directory(docs: Path, lda: Path, tmp_pa
     assert sorted(p.name for p in tmp_path.iterdir()) == ["stdin.lda", "x.jsonl", "x.lda"]
 
 
-def test_columns_of_the_user_with_names_of_ours(tmp_path: Path) -> None:
-    rows = [{**row, "topic": row["label"], "margin": 5, "size": row["n"]} for row in rows_of()]
-    done = run_cli("lda-gibbs", write_jsonl(tmp_path / "x.jsonl", rows), *CHAIN, "-o", "run")
-    for name in ("topic", "margin"):
-        assert (
-            f"warning: the column '{name}' of the input is dropped, because the run has a column with this name"
-            in done.err
-        )
-    table = read("run/documents.parquet")
-    assert table.schema.field("topic").type == pa.int32()
-    assert table["size"].to_pylist() == [row["n"] for row in rows]
-
-
 def test_embeddings_do_not_travel_along(planted: Path) -> None:
     run_cli("lda-gibbs", planted, *CHAIN, "-q", "-o", "run")
     assert read("run/documents.parquet").column_names[5:] == ["label", "date", "n"]
@@ -326,25 +296,6 @@ def test_rows_that_cannot_be_used_are_listed(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- the same bytes
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        [],
-        ["--shards", "4", "--optimize-interval", "7", "--estimate", "mean", "--save-assignments"],
-        ["--shards", "3", "--term-weights", "idf", "--optimize-interval", "5", "--optimize-eta", "--estimate", "best"],
-        ["--prototype", "3"],
-    ],
-)
-def test_threads_change_nothing(options: list[str], docs: Path) -> None:
-    for threads in (1, 2, 8):
-        words = ["--sweeps", "30", *options, "--threads", threads]
-        run_cli("lda-gibbs", docs, "--k", "5", *words, "-q", "-o", f"run{threads}")
-    first = contents("run1")
-    assert contents("run2") == first
-    assert contents("run8") == first
-    assert results("run1") == results("run8")
 
 
 def test_processes_change_nothing(docs: Path) -> None:

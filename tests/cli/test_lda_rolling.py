@@ -18,7 +18,7 @@ import pytest
 from nlpkit.cli.render.rolling import columns_of, date_axis, show_changes, show_chunks, sparkline
 from nlpkit.topics.lda.chunks import default_memory
 from nlpkit.topics.lda.rolling_options import ChangeOptions
-from tests.cli.conftest import files, footer, nlpkit_process, read, run_cli, write_jsonl
+from tests.cli.conftest import contents, files, footer, manifest, nlpkit_process, read, run_cli, write_jsonl
 from tests.few import few
 
 COURTS = ["judge", "jury", "court", "trial", "lawyer", "verdict", "appeal", "prison", "witness", "guilty"]
@@ -41,16 +41,6 @@ def made(months: int = 8, per_month: int = 30, change_at: int | None = 5, seed: 
         text = " ".join(rng.choice(words, 25))
         rows.append({"id": f"d{n:03d}", "date": day, "text": text, "n": n, "tags": [str(n % 3)], "about": words[0]})
     return rows
-
-
-def manifest(run: Path) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads((run / "manifest.json").read_text())
-    return value
-
-
-def tables_of(run: Path | str) -> dict[str, bytes]:
-    """Every file of a run but its manifest, which has times and the command line."""
-    return {name: content for name, content in files(Path(run)).items() if name != "manifest.json"}
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +97,7 @@ def test_the_tables_of_a_rolling_run(run: Path) -> None:
     assert shares.columns == [
         "chunk", "start_date", "topic", "share", "mean_theta", "similarity_previous", "similarity_past",
     ]  # fmt: skip
-    assert shares.height == 7 * 2
-    assert shares["start_date"].dtype == pl.Date
+    assert (shares.height, shares["start_date"].dtype) == (7 * 2, pl.Date)
     for name in ("share", "mean_theta"):
         sums = shares.group_by("chunk").agg(pl.col(name).sum())
         assert sums[name].to_list() == pytest.approx([1.0] * 7)
@@ -147,10 +136,7 @@ def test_topics_are_numbered_by_size_over_all_chunks(tmp_path: Path) -> None:
 def test_what_is_printed(corpus: Path) -> None:
     done = run_cli("rolling-lda", corpus, *ROLL, "-o", "run", env={"COLUMNS": "100"})
     assert max(map(len, done.out.splitlines())) <= 100
-    assert (
-        "RollingLDA of 2 topics: first period 2020-01-01 to 2020-02-29 (60 documents), then 6 chunks of 1 month"
-        in done.err
-    )
+    assert "RollingLDA of 2 topics: first period 2020-01-01 to 2020-02-29 (60 documents), then 6 chunks of" in done.err
     assert "with a memory of 3 months; alpha 0.5 and eta 0.5 each, 20 sweeps a chunk over 6,000 tokens" in done.err
     assert "or: nlpkit rolling-lda NEWER.jsonl --update run -o longer/" in done.err
     lines = done.out.splitlines()
@@ -170,18 +156,15 @@ def test_what_is_printed(corpus: Path) -> None:
 
 def test_json_is_one_object(corpus: Path) -> None:
     value = run_cli("rolling-lda", corpus, *ROLL, "-q", "--json", "-o", "run").json()
-    assert value["run"] == "run"
-    assert value["documents"] == 240
-    assert len(value["chunks"]) == 7
+    assert (value["run"], value["documents"], len(value["chunks"])) == ("run", 240, 7)
     assert value["chunks"][1]["start_date"] == "2020-03-01"
     assert [row["start_date"] for row in value["changes"]] == ["2020-06-01"]
     assert len(value["topics"]) == 2
 
 
-def test_threads_do_not_change_the_result(corpus: Path, run: Path) -> None:
-    for threads in (1, 3):
-        run_cli("rolling-lda", corpus, *ROLL, "-q", "--threads", threads, "-o", f"run{threads}")
-        assert tables_of(f"run{threads}") == tables_of(run)
+def test_another_seed_another_chain(corpus: Path, run: Path) -> None:
+    run_cli("rolling-lda", corpus, *ROLL, "-q", "-o", "again")
+    assert contents("again") == contents(run)
     run_cli("rolling-lda", corpus, *ROLL, "-q", "--seed", "7", "-o", "run7")
     assert files(Path("run7"))["model/rolling_tokens.parquet"] != files(run)["model/rolling_tokens.parquet"]
 
@@ -215,19 +198,6 @@ def test_discarded_documents_keep_their_row_without_a_topic(tmp_path: Path) -> N
     done = run_cli("rolling-lda", "x.jsonl", *ROLL, "-o", "run2")
     assert "have too few frequent words and get no topic. A word must" in done.err
     assert "--vocab-abs" in done.err
-
-
-def test_columns_with_names_of_ours(tmp_path: Path) -> None:
-    rows = [{**row, "chunk": "mine", "topic": "theirs"} for row in made()]
-    done = run_cli("rolling-lda", write_jsonl(tmp_path / "x.jsonl", rows), *ROLL, "-o", "run")
-    for name in ("chunk", "topic"):
-        assert (
-            f"warning: the column '{name}' of the input is dropped, because the run has a column with this name"
-            in done.err
-        )
-    documents = read("run/documents.parquet")
-    assert documents.column_names == [*COLUMNS, "date", "n", "tags", "about"]
-    assert documents.schema.field("chunk").type == pa.int32()
 
 
 def test_chunks_of_documents_and_weeks(corpus: Path) -> None:
@@ -284,7 +254,7 @@ def test_an_update_gives_the_bytes_of_one_run(cut: int, tmp_path: Path) -> None:
         return
     run_cli("rolling-lda", new, "--update", "run", *extra, "--threads", "2", "-o", "longer")
     run_cli("rolling-lda", old, new, *ROLL, *extra, "-o", "one")
-    assert tables_of("longer") == tables_of("one")
+    assert contents("longer") == contents("one")
     longer, one = manifest(tmp_path / "longer"), manifest(tmp_path / "one")
     for name in ("parameters", "results", "inputs", "seed", "outputs"):
         assert longer[name] == one[name]
@@ -303,12 +273,11 @@ def test_many_updates_one_after_the_other(tmp_path: Path) -> None:
     run_cli("rolling-lda", parts[0], *ROLL, "-q", "-o", "run")
     for i, part in enumerate(parts[1:]):
         before = f"run{i or ''}"
-        assert (
-            "input" in run_cli("rolling-lda", part, "--update", before, "-q", "--force", "-o", before, code=2).error()
-        )
+        says = run_cli("rolling-lda", part, "--update", before, "-q", "--force", "-o", before, code=2).error()
+        assert "input" in says
         run_cli("rolling-lda", part, "--update", before, "-q", "-o", f"run{i + 1}")
     run_cli("rolling-lda", *parts, *ROLL, "-q", "-o", "one")
-    assert tables_of("run2") == tables_of("one")
+    assert contents("run2") == contents("one")
 
 
 def changing_places(folder: Path) -> tuple[Path, Path]:
@@ -334,7 +303,7 @@ def test_updates_of_other_rolling_runs(how: tuple[str, ...], tmp_path: Path) -> 
     run_cli("rolling-lda", old, *options, "-o", "run")
     run_cli("rolling-lda", new, "--update", "run", "-q", "-o", "longer")
     run_cli("rolling-lda", old, new, *options, "-o", "one")
-    assert tables_of("longer") == tables_of("one")
+    assert contents("longer") == contents("one")
     assert manifest(tmp_path / "longer")["results"] == manifest(tmp_path / "one")["results"]
 
 
@@ -344,7 +313,7 @@ def test_updates_with_tokens_made_before(tmp_path: Path) -> None:
     run_cli("rolling-lda", "old.parquet", *ROLL, "-q", "-o", "run")
     run_cli("rolling-lda", "new.parquet", "--update", "run", "-q", "-o", "longer")
     run_cli("rolling-lda", "old.parquet", "new.parquet", *ROLL, "-q", "-o", "one")
-    assert tables_of("longer") == tables_of("one")
+    assert contents("longer") == contents("one")
     assert len(footer("longer/topics.parquet")["steps"]) == 2
     # raw texts are cut as those of the run were
     run_cli("rolling-lda", "new.jsonl", "--update", "run", "-q", "-o", "raw")
@@ -411,7 +380,7 @@ def test_names_that_somebody_gave_stay_where_topics_change_places(tmp_path: Path
         "The large one" if t["chain_topic"] == chain[0] else t["label"] for t in plain
     ]
     assert longer[1]["label"] == "The large one"
-    changed = {n for n, content in tables_of("named-longer").items() if content != tables_of("old-longer")[n]}
+    changed = {n for n, content in contents("named-longer").items() if content != contents("old-longer")[n]}
     assert changed == {"topics.parquet", "model/config.json"}
     Path("merge.toml").write_text("merge = [[0, 1]]")
     error = run_cli("edit", "named", "merge.toml", "-o", "new", code=3).err
@@ -445,8 +414,7 @@ def test_columns_of_new_documents(tmp_path: Path) -> None:
     documents = read("longer/documents.parquet")
     assert documents.column_names == [*COLUMNS, "date", "n", "tags", "about", "more"]
     assert documents["n"].to_pylist()[88:92] == [88.0, 89.0, 90.5, 91.5]
-    assert documents["about"].null_count == 30
-    assert documents["more"].null_count == 90
+    assert (documents["about"].null_count, documents["more"].null_count) == (30, 90)
     assert documents["tags"].to_pylist() == [row["tags"] for row in rows]
     write_jsonl(new, [{**row, "n": f"number {row['n']}"} for row in rows[90:]])
     says = run_cli("rolling-lda", new, "--update", "run", "-o", "x", code=3).error()
@@ -468,18 +436,16 @@ def newer(tmp_path: Path) -> Path:
 def test_the_same_options_may_be_given_again(run: Path, newer: Path) -> None:
     run_cli("rolling-lda", newer, "--update", run, *ROLL, "--seed", "42", "--memory", "3 months", "-q", "-o", "longer")
     assert read("longer/chunks.parquet").num_rows == 8
+    run_cli("rolling-lda", newer, "--update", run, "--dry-run", "-o", "dry")
+    assert not Path("dry").exists()
 
 
 def test_runs_that_cannot_be_updated(corpus: Path, own: Path, newer: Path, tmp_path: Path) -> None:
     def says(path: Path | str, file: Path = newer) -> str:
         return run_cli("rolling-lda", file, "--update", path, "--no-verify", "-o", "longer", code=3).error()
 
-    assert "run directory nowhere does not exist" in says("nowhere")
     run_cli("lda-gibbs", corpus, "--k", "2", "--sweeps", "2", "-q", "-o", "plain")
-    assert (
-        "plain was fitted to all documents at once, so none can be added; fit a rolling run with nlpkit rolling-lda"
-        in says("plain")
-    )
+    assert "plain was fitted to all documents at once, so none can be added; fit a rolling run with" in says("plain")
     early = write_jsonl(tmp_path / "early.jsonl", [{"id": "a", "date": "2020-07-31", "text": "river water"}])
     assert "of the new documents are dated before" in says(own, early)
     again = write_jsonl(tmp_path / "again.jsonl", [{"id": "d007", "date": "2020-09-01", "text": "river water"}])
@@ -544,10 +510,7 @@ def test_no_document_has_a_date(tmp_path: Path) -> None:
         return run_cli("rolling-lda", "x.jsonl", *ROLL, "-o", "run", code=3).error()
 
     assert "no date can be read in column 'date' of the 60 documents of x.jsonl (all are missing)" in says(None)
-    assert (
-        "(the first: date 'May' cannot be read; write it as 2008-07-03, or give --date-format); name another column with --date-col"
-        in says("May")
-    )
+    assert "(the first: date 'May' cannot be read; write it as 2008-07-03, or give --date-format); name" in says("May")
     assert "column 'date' holds list<" in says(["2020"])
     assert not Path("run").exists()
 
@@ -558,8 +521,6 @@ def test_the_column_of_dates_is_not_there(tmp_path: Path) -> None:
     says = run_cli("rolling-lda", "x.jsonl", *ROLL, "-o", "run", code=3).error()
     assert "x.jsonl has no column 'date' (found: id, text, day, n, tags, about)" in says
     assert "--date-col" in says
-    says = run_cli("rolling-lda", "x.jsonl", *ROLL, "--date-col", "dya", "-o", "run", code=3).error()
-    assert "has no column 'dya'" in says
     run_cli("rolling-lda", "x.jsonl", *ROLL, "--date-col", "day", "-q", "-o", "run")
     assert "date" in read("run/documents.parquet").column_names
 
@@ -613,10 +574,7 @@ def test_first_periods_that_cannot_be_meant(init: str, code: int, says: str, cor
 
 def test_the_default_first_period(corpus: Path, tmp_path: Path) -> None:
     says = run_cli("rolling-lda", corpus, "--chunks", "month", "--k", "2", "-o", "run", code=2).error()
-    assert (
-        "the documents are dated 2020-01-01 to 2020-08-28, and a first period of 12 months, the default, leaves nothing"
-        in says
-    )
+    assert "the documents are dated 2020-01-01 to 2020-08-28, and a first period of 12 months, the default" in says
     init = says.split("--init ")[1].split()[0]
     run_cli("rolling-lda", corpus, "--chunks", "month", "--k", "2", "--init", init, "--sweeps", "2", "-q", "-o", "run")
     write_jsonl(tmp_path / "long.jsonl", made(months=14, per_month=10))
@@ -630,12 +588,6 @@ def test_no_words_in_the_first_period(corpus: Path) -> None:
     assert "give a later --init, or a lower --vocab-abs" in says
     done = run_cli("rolling-lda", corpus, *ROLL[:2], "--init", "2020-01-03", *ROLL[4:], "-o", "run")
     assert "warning: the first period has only " in done.err
-
-
-def test_dry_run_writes_nothing(corpus: Path, run: Path, tmp_path: Path) -> None:
-    run_cli("rolling-lda", corpus, *ROLL, "--dry-run", "-o", "run")
-    run_cli("rolling-lda", corpus, "--update", run, "--dry-run", "-o", "run")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_ctrl_c_in_the_middle_of_chunks(tmp_path: Path) -> None:
@@ -685,14 +637,12 @@ def test_many_chunks_are_joined() -> None:
     changed = np.array([[False], [False], [True], [False], [False], [False], [False]])
     tokens = np.array([100, 10, 30, 0, 50, 0, 0])
     joined = columns_of(share, changed, tokens, width=4)
-    assert joined.per_column == 2
-    assert joined.first == [0, 1, 3, 5]
+    assert (joined.per_column, joined.first) == (2, [0, 1, 3, 5])
     assert joined.share[:3, 0] == pytest.approx([0.9, (1 + 9) / 40, 0.5])
     assert np.isnan(joined.share[3, 0])
     assert joined.changed[:, 0].tolist() == [False, True, False, False]
     same = columns_of(share, changed, tokens, width=7)
-    assert same.per_column == 1
-    assert same.first == list(range(7))
+    assert (same.per_column, same.first) == (1, list(range(7)))
 
 
 def test_long_tables_are_shortened(capsys: pytest.CaptureFixture[str]) -> None:
@@ -755,21 +705,8 @@ def test_as_many_topics_over_time_as_are_asked_for(tmp_path: Path) -> None:
     rows = [{"text": themes[n % 4], "date": f"2024-{n % 3 + 1:02}-01"} for n in range(60)]
     corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     line = (
-        "rolling-lda",
-        corpus,
-        "--k",
-        "4",
-        "--sweeps",
-        "5",
-        "--init",
-        "2024-01-31",
-        "--vocab-abs",
-        "0",
-        "-o",
-        "r",
+        "rolling-lda", corpus, "--k", "4", "--sweeps", "5", "--init", "2024-01-31", "--vocab-abs", "0", "-o", "r",
         "-f",
-    )
-    assert (
-        "largest 2 of 4 topics; all of them: --show all, or topic_shares.parquet" in run_cli(*line, "--show", "2").out
-    )
+    )  # fmt: skip
+    assert "largest 2 of 4 topics; all of them: --show all, or" in run_cli(*line, "--show", "2").out
     assert "topic_shares.parquet" not in run_cli(*line).out

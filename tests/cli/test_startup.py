@@ -21,20 +21,9 @@ except SystemExit as end:
 print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
 """
 ALWAYS = (
-    "torch",
-    "sklearn",
-    "pandas",
-    "polars",
-    "scipy.stats",
-    "matplotlib",
-    "plotly",
-    "transformers",
-    "pydantic",
-    "numpy.f2py.f2py2e",
-    "numpy.testing._private.utils",
-    "charset_normalizer",
-    "html.parser",
-)
+    "torch", "sklearn", "pandas", "polars", "scipy.stats", "matplotlib", "plotly", "transformers", "pydantic",
+    "numpy.f2py.f2py2e", "numpy.testing._private.utils", "charset_normalizer", "html.parser",
+)  # fmt: skip
 NOT_LOADED = {
     "kwic the ten.jsonl": ("numba", "scipy.linalg", "scipy.special", "scipy.optimize"),
     "info ten.jsonl": ("numba", "scipy"),

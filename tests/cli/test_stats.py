@@ -114,8 +114,7 @@ def test_groups(sam: Path) -> None:
     assert (found["by"], found["without_group"], list(found["groups"])) == ("label", 1, ["a", "b"])
     a, b = found["groups"].values()
     assert (a["documents"], a["tokens"], a["types"], b["documents"], b["tokens"], b["types"]) == (2, 6, 3, 1, 7, 7)
-    assert a["ngrams"]["2"] == [{"ngram": "i am", "cf": 2}]
-    assert a["heaps"]["growth"][-1] == [6, 3]
+    assert (a["ngrams"]["2"], a["heaps"]["growth"][-1]) == ([{"ngram": "i am", "cf": 2}], [6, 3])
     assert found["tokens"] == 13
     assert list(stats(sam, "--by", "n")["groups"]) == ["9", "10"]  # numbers in the order of numbers
     assert list(stats(sam, "--by", "date:year")["groups"]) == ["2023", "2024"]
@@ -129,21 +128,9 @@ def test_groups(sam: Path) -> None:
     assert ["a", "2", "6", "3", "0"] in [line.split()[:5] for line in done.out.splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("by", "code", "says"),
-    [
-        ("lable", 3, "did you mean 'label'? Name it with --by"),
-        ("label:year", 3, "has no dates with a year"),
-    ],
-)
-def test_columns_that_make_no_groups(by: str, code: int, says: str, sam: Path) -> None:
-    assert says in run_cli("stats", sam, "--by", by, code=code).error()
-
-
 def test_a_column_without_values_makes_no_groups(tmp_path: Path) -> None:
-    x = write_jsonl(tmp_path / "x.jsonl", [{"text": "a", "label": None, "list": ["u"]}])
+    x = write_jsonl(tmp_path / "x.jsonl", [{"text": "a", "label": None}])
     assert "has a value in 'label'; name another column" in run_cli("stats", x, "--by", "label", code=3).error()
-    assert "groups need single values" in run_cli("stats", x, "--by", "list", code=3).error()
 
 
 def test_tokens_that_are_there_are_counted(tmp_path: Path) -> None:
@@ -159,18 +146,9 @@ def test_tokens_that_are_there_are_counted(tmp_path: Path) -> None:
 
 def test_as_counted_plainly() -> None:
     run_cli(
-        "preprocess",
-        NACHRICHTEN,
-        "--language",
-        "de",
-        "--stop-words",
-        "none",
-        "--min-df",
-        "1",
-        "-q",
-        "-o",
+        "preprocess", NACHRICHTEN, "--language", "de", "--stop-words", "none", "--min-df", "1", "-q", "-o",
         "docs.parquet",
-    )
+    )  # fmt: skip
     documents = read("docs.parquet").column("tokens").to_pylist()
     words = Counter(w for d in documents for w in d)
     found = stats("docs.parquet", "--ngrams", "2,4", "--top", "30")
@@ -200,8 +178,7 @@ def test_batches_and_threads_do_not_matter(tmp_path_factory: pytest.TempPathFact
     for batch_rows, threads in ((1, 2), (3, 1)):
         other, found = counted(path, batch_rows=batch_rows, threads=threads)
         assert repr(found) == repr(expected)  # nan is nan
-        assert other.words == one.words
-        assert other.whole.df.tolist() == one.whole.df.tolist()
+        assert (other.words, other.whole.df.tolist()) == (one.words, one.whole.df.tolist())
     assert sum(g.figures.tokens for g in one.groups) == one.whole.figures.tokens
 
 
@@ -241,13 +218,6 @@ def test_next_to_nothing(tmp_path: Path) -> None:
         {"term": "moon", "cf": 1, "df": 1, "rank": 1, "share": 1.0, "zipf": None}
     ]
     assert stats(HARD)["documents"] > 0
-
-
-def test_dry_run_writes_nothing(sam: Path) -> None:
-    out = run_cli("stats", sam, "--dry-run", "-o", "x.parquet", "--plot", "zipf.png").out
-    assert "rows" in out
-    assert not Path("x.parquet").exists()
-    assert not Path("zipf.png").exists()
 
 
 # ---------------------------------------------------------------- pictures
@@ -318,8 +288,7 @@ def test_lexical_diversity(tmp_path: Path) -> None:
         {"documents": 1, "mtld": 2, "mattr": 1 / 50, "hdd": 1 / 42}
     )
     assert found["groups"]["rich"]["diversity"] == pytest.approx({"documents": 1, "mtld": 60, "mattr": 1, "hdd": 1})
-    assert found["diversity"]["documents"] == 2
-    assert found["diversity"]["mtld"] == pytest.approx(31)
+    assert (found["diversity"]["documents"], found["diversity"]["mtld"]) == (2, pytest.approx(31))
     short = run_cli("stats", write_jsonl(tmp_path / "y.jsonl", rows[2:]), "--json", "-q").json()
     assert short["diversity"] == {"documents": 0, "mtld": None, "mattr": None, "hdd": None}
 

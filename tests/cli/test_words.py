@@ -163,18 +163,9 @@ def test_a_word_outside_the_vocabulary_has_the_vector_of_its_ngrams(tmp_path: Pa
     rows = [{k: v for k, v in row.items() if k != "embedding"} for row in planted_rows()]
     corpus = write_jsonl(tmp_path / "docs.jsonl", rows)
     line = (
-        "embed-words",
-        corpus,
-        "--method",
-        "fasttext",
-        "--buckets",
-        "400000",
-        "--dimensions",
-        "16",
-        "-q",
-        "-o",
+        "embed-words", corpus, "--method", "fasttext", "--buckets", "400000", "--dimensions", "16", "-q", "-o",
         "run",
-    )
+    )  # fmt: skip
     run_cli(*line)
     done = run_cli("words", "nearest", "run", "bridges", "--top", "3")
     assert "'bridges' is not in the vocabulary; its vector comes from its n-grams" in done.err
@@ -214,15 +205,12 @@ def test_parquet(vectors: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["analogy", "V", "man", "king"], 2, "three words are needed"),
         (["analogy", "V"], 2, "--questions FILE"),
         (["analogy", "V", "man", "king", "woman", "--measure", "x"], 2, "3cosadd"),
         (["analogy", "V", "--questions", "none.txt"], 3, "none.txt"),
         (["analogy", "V", "--questions", "three.txt"], 3, "three.txt:2: four words were needed"),
         (["analogy", "V", "--questions", "foreign.txt"], 3, "none of the 1 questions"),
         (["similarity", "V"], 2, "--pairs FILE"),
-        (["similarity", "V", "man"], 2, "only 'man' is given; add a second word"),
-        (["similarity", "V", "--pairs", "foreign.txt"], 3, "two words and a number"),
         (["similarity", "V", "--pairs", "rated.txt"], 3, "no pair of rated.txt has two words with a vector"),
         (["odd-one-out", "V", "man", "king", "man"], 2, "three different words"),
         (["nearest", "nothing.txt", "man"], 3, "nothing.txt"),
@@ -249,18 +237,9 @@ def test_examples_run_as_printed(tmp_path: Path) -> None:
     """On vectors of the sample corpus, and the files that come with gensim."""
     data = pytest.importorskip("gensim.test.utils").datapath
     line = (
-        "embed-words",
-        NEWS,
-        "--method",
-        "pmi-svd",
-        "--min-count",
-        "3",
-        "-q",
-        "-o",
-        "vectors",
-        "--save-word2vec",
+        "embed-words", NEWS, "--method", "pmi-svd", "--min-count", "3", "-q", "-o", "vectors", "--save-word2vec",
         "glove.txt",
-    )
+    )  # fmt: skip
     run_cli(*line)
     for name in ("questions-words.txt", "wordsim353.tsv", "simlex999.txt"):
         shutil.copy(data(name), tmp_path)

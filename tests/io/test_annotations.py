@@ -39,8 +39,7 @@ def test_labels_are_coded_by_the_alphabet(tmp_path: Path) -> None:
     found = wide(tmp_path, "id,text,a,b\nu1,x,yes,no\nu2,y,no, no \nu3,z,,maybe\n")
     assert (found.units, found.coders, found.names) == (("u1", "u2", "u3"), ("a", "b"), ("maybe", "no", "yes"))
     assert same(found.ratings, [[2, 1], [1, 1], [NONE, 0]])
-    assert found.codes.tolist() == [[2, 1], [1, 1], [-1, 0]]
-    assert found.rows == (0, 1, 2)
+    assert (found.codes.tolist(), found.rows) == ([[2, 1], [1, 1], [-1, 0]], (0, 1, 2))
 
 
 @pytest.mark.parametrize("missing", ["", " ", "NA", "NaN", "nan", "null", "NULL"])
@@ -199,8 +198,7 @@ def test_places_name_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('a,b\n1,"two\nlines"\n\n,\n3,4\n')
     rows = read_rows(path)
-    assert rows.places == [f"{path}:2", f"{path}:6"]
-    assert rows.numbers == [0, 2]
+    assert (rows.places, rows.numbers) == ([f"{path}:2", f"{path}:6"], [0, 2])
     assert rows.columns == {"a": ["1", "3"], "b": ["two\nlines", "4"]}
     with refuses("x", ColumnError):
         rows.column("c", "--x")

@@ -131,15 +131,10 @@ def test_a_folder_that_takes_no_files_is_told_before_any_work() -> None:
 @pytest.mark.parametrize(
     "manifest",
     [
-        None,
-        "",
-        "[]",
-        "{}",
-        '{"name": "My web app"}',
-        '{"nlpkit_version": "0.1.0"}',
+        None, "", "[]", "{}", '{"name": "My web app"}', '{"nlpkit_version": "0.1.0"}',
         '{"nlpkit_version": "1", "outputs": 3}',
     ],
-)
+)  # fmt: skip
 def test_a_directory_that_is_no_run_is_never_replaced(manifest: str | None, tmp_path: Path) -> None:
     target = tmp_path / "mine"
     target.mkdir()

@@ -52,8 +52,7 @@ def arrow(name: str, first: list[Any], later: list[Any] | None = None, **how: An
 )
 def test_types_of_first_rows(values: list[Any], type_: pa.DataType, stored: list[Any]) -> None:
     array = arrow("x", values)
-    assert array.type == type_
-    assert array.to_pylist() == stored
+    assert (array.type, array.to_pylist()) == (type_, stored)
 
 
 def test_nlpkit_columns_come_back_as_they_are_stored() -> None:
@@ -62,8 +61,7 @@ def test_nlpkit_columns_come_back_as_they_are_stored() -> None:
     assert embedding.to_pylist() == [[1.0, 0.5], None, [0.0, 1.0]]
     assert arrow("embedding", [[1.0], [1.0, 2.0]]).type == pa.list_(pa.float64())  # no common length
     tokens = encode_tokens(arrow("tokens", [["a", "b"], [], None, ["a"]]))
-    assert tokens.type == TOKENS
-    assert tokens.to_pylist() == [["a", "b"], [], None, ["a"]]
+    assert (tokens.type, tokens.to_pylist()) == (TOKENS, [["a", "b"], [], None, ["a"]])
     assert arrow("topic", [-1, 3]).type == pa.int32()
     assert arrow("topic", ["a"]).type == pa.string()
     assert arrow("topic_prob", [1, 0.25]).type == pa.float32()

@@ -384,10 +384,7 @@ def test_a_column_that_comes_late_is_left_out_with_a_warning_or_kept(x: Path, ca
     content = jsonl(*({"text": "a"} for _ in range(1000)), {"text": "b"}, {"text": "c", "note": 5})
     table = table_of(x, content)
     assert table.column_names == ["id", "text"]
-    assert (
-        "x.jsonl:1002: column 'note' is not in the first rows and is left out; keep it with `types=note=string`"
-        in caplog.text
-    )
+    assert "x.jsonl:1002: column 'note' is not in the first rows and is left out; keep it with" in caplog.text
     table = table_of(x, content, types=(("note", "int"),))
     assert table["note"].to_pylist()[-2:] == [None, 5]
 
@@ -480,13 +477,11 @@ def test_limit_counts_documents_and_the_hash_is_of_the_whole_file(tmp_path: Path
     whole = hashlib.sha256(content.encode()).hexdigest()
     for limit, dropped in ((1, 1), (1500, 1)):
         stream = opened(tmp_path / "x.jsonl", content, limit=limit)
-        assert stream.read_all().num_rows == limit
-        assert len(stream.dropped) == dropped
+        assert (stream.read_all().num_rows, len(stream.dropped)) == (limit, dropped)
         assert [(info.rows, info.sha256) for info in stream.inputs] == [(limit + 1, whole)]
     (tmp_path / "y.jsonl").write_text(jsonl({"text": "y"}), encoding="utf-8")
     stream = open_documents([str(tmp_path)], ReadOptions(limit=5001))
-    assert stream.read_all()["id"][-1].as_py() == "y:1"
-    assert len(stream.inputs) == 2
+    assert (stream.read_all()["id"][-1].as_py(), len(stream.inputs)) == ("y:1", 2)
 
 
 def test_limit_in_a_packed_file_of_several_pieces(tmp_path: Path) -> None:
@@ -530,9 +525,7 @@ def test_stdin_that_could_be_anything_asks_for_the_format() -> None:
 def test_nothing_is_no_error(tmp_path: Path, name: str) -> None:
     for content in ("", "\n", "\ufeff"):
         stream = opened(tmp_path / name, content)
-        assert stream.schema.names == ["id", "text"]
-        assert list(stream) == []
-        assert stream.inputs[0].rows == 0
+        assert (stream.schema.names, list(stream), stream.inputs[0].rows) == (["id", "text"], [], 0)
     assert open_documents(["-"], stdin=io.BytesIO()).read_all().num_rows == 0
 
 
@@ -610,8 +603,7 @@ def test_public_corpora(name: str, rows: int, options: dict[str, Any]) -> None:
     stream = open_documents([str(PEER_DATA / name)], ReadOptions(**options))
     table = stream.read_all()
     assert table.num_rows + len(stream.dropped) == rows
-    assert table["id"].null_count == 0
-    assert len(set(table["id"].to_pylist())) == table.num_rows
+    assert (table["id"].null_count, len(set(table["id"].to_pylist()))) == (0, table.num_rows)
 
 
 @pytest.mark.peer_data(REUTERS)

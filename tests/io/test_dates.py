@@ -49,15 +49,9 @@ def test_texts(text: str, day: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "2023-02-29",
-        "2008-13-01",
-        "0000",
-        "yesterday",
-        "2008-07-03x",
-        "12",
-        "2008.5",
+        "2023-02-29", "2008-13-01", "0000", "yesterday", "2008-07-03x", "12", "2008.5",
     ],
-)
+)  # fmt: skip
 def test_texts_that_are_no_date(text: str) -> None:
     assert read(["2008", text]) == (
         ["2008-01-01", "NaT"],

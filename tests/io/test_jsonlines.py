@@ -174,22 +174,13 @@ def tireless(monkeypatch: pytest.MonkeyPatch) -> None:
 BEYOND_FLOATS = 10**400
 TWO_LINES = '{"text":\n"t"}{"text": "u"}'  # as many objects as lines, but not one on each
 NULLS = [
-    '{"text": "a"}null{"text": "b"}',
-    '{"text": "a"} null',
-    '{"text": "}null"}',
-    '{"text": "a"}\tnull{}',
-    "null{}",
+    '{"text": "a"}null{"text": "b"}', '{"text": "a"} null', '{"text": "}null"}', '{"text": "a"}\tnull{}', "null{}",
     "{}null{}",
-]
+]  # fmt: skip
 OTHERS = [
-    TWO_LINES,
-    *NULLS,
-    '{"text": "t", "v": -NaN}',
-    '{"text": "t", "v": Inf}',
-    '{"v": 1}{"v": 2}',
-    '{"text": "t"}\r',
+    TWO_LINES, *NULLS, '{"text": "t", "v": -NaN}', '{"text": "t", "v": Inf}', '{"v": 1}{"v": 2}', '{"text": "t"}\r',
     '{"w": 1}',
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", [STRING, INT, FLOAT, BOOL], ids=str)

@@ -90,8 +90,7 @@ def test_tables(tmp_path: Path, kind: str) -> None:
         path = written(tmp_path, "l.csv" if kind == "semicolon" else f"l.{kind}", "\n".join(lines) + "\n")
     found = read_lexicon([path])
     assert entries(found) == {"good": 1.0, "awful": -1.0, "so so": 0.0}
-    assert found.negations == ("nope",)
-    assert found.intensifiers == (("very", 1.5),)
+    assert (found.negations, found.intensifiers) == (("nope",), (("very", 1.5),))
 
 
 def test_columns_by_name(tmp_path: Path) -> None:

@@ -165,14 +165,10 @@ def test_a_mailbox_that_python_writes(tmp_path_factory: pytest.TempPathFactory, 
 @pytest.mark.parametrize(
     "line",
     [
-        b"From what I saw, this body line begins with From.",
-        b"From Monday to Friday",
-        b"From a@example.org I heard nothing",
-        b"From - to",
-        b"From Mon Jan 1 on",
-        b"From me: Subject: none",
+        b"From what I saw, this body line begins with From.", b"From Monday to Friday",
+        b"From a@example.org I heard nothing", b"From - to", b"From Mon Jan 1 on", b"From me: Subject: none",
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("after", [b"end", b"Note: this", b""])
 def test_a_sentence_does_not_end_a_mail(line: bytes, after: bytes) -> None:
     content = POSTMARK + HEAD + b"\none\n\n" + line + b"\n" + after + b"\n\n" + POSTMARK + HEAD + b"\ntwo\n"
@@ -184,20 +180,14 @@ def test_a_sentence_does_not_end_a_mail(line: bytes, after: bytes) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        b"From a@example.org Mon Jan  1 10:00:00 2024",
-        b"From a@example.org  Mon Jan  1 10:00:00 +0100 2024\r",
-        b"From a@example.org Mon Jan 01 10:00 CET 2024",
-        b"From a at example.org  Mon Jan  1 10:00:00 2024",
-        b'From "a b"@example.org Mon Jan  1 10:00:00 2024 +0100',
-        b"From - Mon Jan  1 10:00:00 2024",
-        b"From root Mon Jan  1 10:00:00 2024 remote from host",
-        b"From Mon Jan  1 10:00:00 2024",
-        b"From a@example.org Mon, 1 Jan 2024 10:00:00 +0100",
-        b"From MAILER-DAEMON Thu, 01 Jan 1970",
-        b"From -",
+        b"From a@example.org Mon Jan  1 10:00:00 2024", b"From a@example.org  Mon Jan  1 10:00:00 +0100 2024\r",
+        b"From a@example.org Mon Jan 01 10:00 CET 2024", b"From a at example.org  Mon Jan  1 10:00:00 2024",
+        b'From "a b"@example.org Mon Jan  1 10:00:00 2024 +0100', b"From - Mon Jan  1 10:00:00 2024",
+        b"From root Mon Jan  1 10:00:00 2024 remote from host", b"From Mon Jan  1 10:00:00 2024",
+        b"From a@example.org Mon, 1 Jan 2024 10:00:00 +0100", b"From MAILER-DAEMON Thu, 01 Jan 1970", b"From -",
         b"From ",
     ],
-)
+)  # fmt: skip
 def test_lines_that_begin_a_mail(line: bytes) -> None:
     assert len(mails(POSTMARK + HEAD + b"\none\n\n" + line + b"\n" + HEAD + b"\ntwo\n")) == 2
 

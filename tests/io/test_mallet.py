@@ -43,16 +43,14 @@ def test_a_state_as_mallet_writes_it(tmp_path: Path) -> None:
     assert found.tokens.term_ids.tolist() == [0, 2, 0, 1]
     assert found.assignments.tolist() == [1, 0, 2, 1]
     assert (found.tokens.offsets.dtype, found.tokens.term_ids.dtype, found.assignments.dtype) == ("i8", "i4", "i4")
-    assert found.ids == ("a.txt", "state:1", "c.txt")
-    assert found.alpha.tolist() == [0.5, 0.25, 0.0001]
+    assert (found.ids, found.alpha.tolist()) == (("a.txt", "state:1", "c.txt"), [0.5, 0.25, 0.0001])
     assert found.beta == 0.01
 
 
 def test_unpacked_and_with_line_ends_of_windows(tmp_path: Path) -> None:
     found = read_mallet_state(stored(tmp_path, STATE.replace("\n", "\r\n"), "state.txt"))
     assert found.ids == ("a.txt", "state:1", "c.txt")
-    assert found.tokens.terms == ("house", '"don\'t"', "naïve")
-    assert found.beta == 0.01
+    assert (found.tokens.terms, found.beta) == (("house", '"don\'t"', "naïve"), 0.01)
 
 
 @pytest.mark.parametrize("sources", [("NA", "NA"), ("x", "x"), ("x", "NA"), ("x", "")])
@@ -63,16 +61,14 @@ def test_documents_without_a_source_of_their_own_are_numbered(tmp_path: Path, so
 
 def test_types_that_do_not_occur_are_left_out(tmp_path: Path) -> None:
     found = read_mallet_state(stored(tmp_path, f"{HEAD}0 a 0 7 late 0\n0 a 1 3 early 0\n"))
-    assert found.tokens.terms == ("early", "late")
-    assert found.tokens.term_ids.tolist() == [1, 0]
+    assert (found.tokens.terms, found.tokens.term_ids.tolist()) == (("early", "late"), [1, 0])
 
 
 def test_blanks_in_a_source_or_a_type(tmp_path: Path) -> None:
     text = f"{HEAD}0 My Documents/a 1.txt 0 0 house 1\n1 b.txt 0 1 new york 2\n2 c.txt 0 0 house 0\n"
     found = read_mallet_state(stored(tmp_path, text))
     assert found.ids == ("My Documents/a 1.txt", "b.txt", "c.txt")
-    assert found.tokens.terms == ("house", "new york")
-    assert found.assignments.tolist() == [1, 2, 0]
+    assert (found.tokens.terms, found.assignments.tolist()) == (("house", "new york"), [1, 2, 0])
 
 
 @pytest.mark.parametrize(

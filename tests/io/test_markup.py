@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -95,18 +96,21 @@ def test_nested_records_belong_to_the_outermost() -> None:
     assert rows("<c><d>a<d>b</d>c</d><d>e</d></c>", record="d") == [{"text": "abc"}, {"text": "e"}]
 
 
-def test_without_a_record_the_message_lists_the_elements_with_text(tmp_path: Path) -> None:
-    with pytest.raises(InputError):
-        opened(tmp_path / "x.xml", WIKI)
-    with pytest.raises(InputError):
-        opened(tmp_path / "x.sgml", WIKI)
-    with pytest.raises(InputError):
-        opened(tmp_path / "x.xml", "<c><d/></c>")
-
-
-def test_a_record_that_is_not_there_gets_the_near_name(tmp_path: Path) -> None:
-    with pytest.raises(InputError):
-        opened(tmp_path / "x.xml", WIKI, xml_record="pages")
+@pytest.mark.parametrize(
+    ("name", "markup", "options", "kind"),
+    [
+        ("x.xml", WIKI, {}, InputError),
+        ("x.sgml", WIKI, {}, InputError),
+        ("x.xml", "<c><d/></c>", {}, InputError),
+        ("x.xml", WIKI, {"xml_record": "pages"}, InputError),
+        ("x.xml", WIKI, {"xml_record": "page", "xml_fields": (("text", "revision/txt"),)}, ColumnError),
+    ],
+)
+def test_records_and_paths_that_are_not_there(
+    name: str, markup: str, options: dict[str, Any], kind: type[InputError], tmp_path: Path
+) -> None:
+    with pytest.raises(kind):
+        opened(tmp_path / name, markup, **options)
 
 
 def test_one_of_several_files_may_lack_the_record(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -116,11 +120,6 @@ def test_one_of_several_files_may_lack_the_record(tmp_path: Path, caplog: pytest
     assert stream.read_all().to_pylist() == [{"id": "b:1", "text": "text"}]
     assert [info.rows for info in stream.inputs] == [0, 1]
     assert "a.xml has no element 'd'" in caplog.text
-
-
-def test_a_path_that_matches_no_text_lists_what_is_inside(tmp_path: Path) -> None:
-    with pytest.raises(ColumnError):
-        opened(tmp_path / "x.xml", WIKI, xml_record="page", xml_fields=(("text", "revision/txt"),))
 
 
 @pytest.mark.parametrize(
@@ -153,8 +152,7 @@ def test_script_and_title_are_elements_as_any_other() -> None:
 def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
     for name in ("x.xml", "x.sgml"):
         stream = opened(tmp_path / name, "", xml_record="d")
-        assert stream.schema.names == ["id", "text"]
-        assert list(stream) == []
+        assert (stream.schema.names, list(stream)) == (["id", "text"], [])
 
 
 @given(st.lists(st.text(st.characters(min_codepoint=32, exclude_categories=("Cs", "Cc"))), max_size=8), st.booleans())
@@ -175,8 +173,7 @@ def test_reuters_sgml() -> None:
     fields = (("text", "text"), ("title", "title"), ("body", "body"), ("id", "@newid"), ("label", "topics/d"))
     stream = open_documents([str(FORMATS / "reut2-021.sgm")], ReadOptions(xml_record="reuters", xml_fields=fields))
     table = stream.read_all()
-    assert table.num_rows == 578
-    assert table["id"][0].as_py() == "21001"
+    assert (table.num_rows, table["id"][0].as_py()) == (578, "21001")
     assert table["title"][1].as_py() == "HUGE OIL PLATFORMS DOT GULF LIKE BEACONS"
     assert table["label"][1].as_py() == "crude; ship"
     assert table["body"].null_count == 118  # the brief items
@@ -187,8 +184,7 @@ def test_reuters_sgml() -> None:
 def test_wikinews_xml() -> None:
     options = ReadOptions(xml_record="page", xml_fields=(("text", "revision/text"), ("id", "id"), ("title", "title")))
     table = open_documents([str(FORMATS / "wikinews*.xml")], options).read_all()
-    assert table.num_rows == 4
-    assert table["id"][0].as_py() == "2838764"
+    assert (table.num_rows, table["id"][0].as_py()) == (4, "2838764")
     assert table["text"][0].as_py().startswith("{{date|March 30, 2018}}")
 
 

@@ -73,8 +73,7 @@ def test_map_by_hand() -> None:
 def test_the_numbers_that_are_shown_are_ours() -> None:
     counts = np.array([[1, 0, 0], [0, 9, 9], [5, 5, 0]])  # topic 0 is the smallest: others would make it the last
     found = prepare(counts, [[1, 0, 0], [0, 18, 10]])
-    assert found["mdsDat"]["topics"] == [0, 1, 2]
-    assert found["topic.order"] == [0, 1, 2]
+    assert (found["mdsDat"]["topics"], found["topic.order"]) == ([0, 1, 2], [0, 1, 2])
     assert rows(found["tinfo"], Category="Topic0")[0][0] == "t0"
     assert sorted(set(found["tinfo"]["Category"])) == ["Default", "Topic0", "Topic1", "Topic2"]
     assert found["mdsDat"]["Freq"][0] == min(found["mdsDat"]["Freq"])

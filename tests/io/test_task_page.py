@@ -177,8 +177,7 @@ def test_a_coder_at_work(browser: Browser, tmp_path: Path) -> None:
     count = "document.getElementById('count').textContent"
     said = "document.getElementById('said').textContent"
     browser.open(page)
-    assert browser.run(shown) == "q1"
-    assert browser.run(count) == "0 of 2"
+    assert (browser.run(shown), browser.run(count)) == ("q1", "0 of 2")
     assert browser.run("document.querySelectorAll('img').length") == 0
     assert browser.run("document.getElementById('back').disabled") is True
 
@@ -187,8 +186,7 @@ def test_a_coder_at_work(browser: Browser, tmp_path: Path) -> None:
     browser.press("ArrowDown")  # as in any group of radio buttons
     assert browser.run("document.querySelector('input:checked').value") == "3"
     browser.press("Enter")
-    assert browser.run(shown) == "q2"
-    assert browser.run("document.activeElement.id") == "q2"
+    assert (browser.run(shown), browser.run("document.activeElement.id")) == ("q2", "q2")
     browser.press("7")  # there is no such option
     assert browser.run(count) == "1 of 2"
     browser.press("Enter")
@@ -228,8 +226,7 @@ def test_a_coder_at_work(browser: Browser, tmp_path: Path) -> None:
     assert browser.run(count) == "1 of 2"
     browser.run("window.confirm = () => true")
     browser.click("restart")
-    assert browser.run(count) == "0 of 2"
-    assert browser.run(shown) == "q1"
+    assert (browser.run(count), browser.run(shown)) == ("0 of 2", "q1")
     browser.open(page)
     assert browser.run(count) == "0 of 2"
     assert browser.run("document.getElementById('coder').value") == ""

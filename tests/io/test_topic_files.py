@@ -156,15 +156,17 @@ def test_of_a_whole_vocabulary_the_strongest_are_kept(tmp_path: Path) -> None:
     assert found.topics == (tuple(f"w{i}" for i in order),)
 
 
-@pytest.mark.parametrize("text", ["0\ta\t0.3\n0\tb\n", "0\ta\t0.3\n0\tb\tmuch\n"])
-def test_a_bad_line_of_weights_is_named(text: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"topics.txt:2: not number, tab, word, tab, weight"):
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("0\ta\t0.3\n0\tb\n", r"topics.txt:2: not number, tab, word, tab, weight"),
+        ("0\ta\t0.3\n0\tb\tmuch\n", r"topics.txt:2: not number, tab, word, tab, weight"),
+        ("0\t0.5\ta b\n\nx\t0.5\tc d\n", r"topics.txt:3: not a line of MALLET's topic keys .* another format"),
+    ],
+)
+def test_a_bad_line_of_mallet_is_named(text: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=says):
         read(tmp_path, text, format="mallet")
-
-
-def test_a_bad_line_of_topic_keys_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"topics.txt:3: not a line of MALLET's topic keys .* another format"):
-        read(tmp_path, "0\t0.5\ta b\n\nx\t0.5\tc d\n", format="mallet")
 
 
 # ---------------------------------------------------------------- what programs print for people

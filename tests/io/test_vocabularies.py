@@ -56,8 +56,7 @@ def test_what_was_written_is_read_again(tmp_path: Path, terms: tuple[str, ...]) 
     save_table(path, vocabulary_table(terms, cf, cf), BLOCK, force=False)
     assert read_vocabulary(path) == terms
     table = pq.read_table(path)
-    assert table.column_names == ["term", "cf", "df"]
-    assert table["cf"].to_pylist() == cf.tolist()
+    assert (table.column_names, table["cf"].to_pylist()) == (["term", "cf", "df"], cf.tolist())
     block = read_footer(path)
     assert block is not None
     assert (block["kind"], block["parameters"]) == ("vocab", {"min_df": 2})

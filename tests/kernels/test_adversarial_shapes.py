@@ -730,12 +730,9 @@ def test_gibbs_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @exercises(
-    gibbs_infer.infer,
-    gibbs_infer.left_to_right,
-    gibbs_infer.log_probs,
-    gibbs_infer.mark_halves,
+    gibbs_infer.infer, gibbs_infer.left_to_right, gibbs_infer.log_probs, gibbs_infer.mark_halves,
     gibbs_infer.smooth_sums,
-)
+)  # fmt: skip
 def test_topics_of_new_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     for K in (1, 2, 40):
         for room in (1, 3 * K, infer.ROOM):  # entries of phi that are kept: of one word, of three, of all
@@ -753,14 +750,9 @@ def test_topics_of_new_documents(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @exercises(
-    topk.insert,
-    topk.top_k_rows,
-    topk.top_k_pairs,
-    topk.merge_rows,
-    topk.rescore_rows,
-    layout.bandwidths,
+    topk.insert, topk.top_k_rows, topk.top_k_pairs, topk.merge_rows, topk.rescore_rows, layout.bandwidths,
     layout.layout_epochs,
-)
+)  # fmt: skip
 def test_neighbours_and_layout() -> None:
     rng = np.random.default_rng(0)
     for n in (0, 1, 2, 3, 20):

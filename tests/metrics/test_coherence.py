@@ -20,33 +20,29 @@ def score(terms: list[int], dtm: Any) -> float:
     return float(npmi_by_document(np.array([terms], np.int32), postings(sparse.csr_array(dtm)))[0])
 
 
-def test_by_hand() -> None:
-    # p(u) = 2/4, p(v) = 3/4, p(u, v) = 2/4: ln(4/3) / ln 2
-    dtm = np.array([[3, 1], [1, 1], [0, 2], [0, 0]], np.int32)
-    assert score([0, 1], dtm) == pytest.approx(math.log(4 / 3) / math.log(2), rel=1e-14)
+APART = [
+    [1, 1, 0],
+    [1, 1, 0],
+    [0, 0, 1],
+    [0, 0, 0],
+]  # terms 0 and 1 always together (npmi 1), each never with 2 (-1, -1)
 
 
-def test_the_mean_is_over_all_pairs() -> None:
-    dtm = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]], np.int32)
-    # terms 0 and 1 always together (npmi 1), each never with 2 (-1, -1)
-    assert score([0, 1], dtm) == pytest.approx(1.0)
-    assert score([0, 1, 2], dtm) == pytest.approx(-1 / 3)
-
-
-def test_never_together_is_minus_one() -> None:
-    assert score([0, 1], np.array([[1, 0], [0, 1], [0, 0]])) == -1.0
-
-
-def test_in_every_document_together_is_one() -> None:
-    assert score([0, 1], np.array([[1, 2], [3, 1]])) == 1.0
-
-
-def test_independent_terms_score_zero() -> None:
-    assert score([0, 1], np.array([[1, 1], [1, 0], [0, 1], [0, 0]])) == pytest.approx(0.0, abs=1e-15)
-
-
-def test_a_term_in_no_document_scores_minus_one() -> None:
-    assert score([0, 1], np.array([[1, 0], [1, 0]])) == -1.0
+@pytest.mark.parametrize(
+    ("terms", "dtm", "expected"),
+    [
+        # p(u) = 2/4, p(v) = 3/4, p(u, v) = 2/4: ln(4/3) / ln 2
+        ([0, 1], [[3, 1], [1, 1], [0, 2], [0, 0]], math.log(4 / 3) / math.log(2)),
+        ([0, 1], APART, 1.0),
+        ([0, 1, 2], APART, -1 / 3),
+        ([0, 1], [[1, 0], [0, 1], [0, 0]], -1.0),  # never together
+        ([0, 1], [[1, 2], [3, 1]], 1.0),  # in every document together
+        ([0, 1], [[1, 1], [1, 0], [0, 1], [0, 0]], 0.0),  # independent
+        ([0, 1], [[1, 0], [1, 0]], -1.0),  # a term in no document
+    ],
+)
+def test_by_hand(terms: list[int], dtm: Any, expected: float) -> None:
+    assert score(terms, np.array(dtm, np.int32)) == pytest.approx(expected, rel=1e-14, abs=1e-15)
 
 
 @pytest.mark.parametrize("terms", [[0, -1, -1], [-1, -1, -1]])

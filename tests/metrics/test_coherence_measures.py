@@ -64,23 +64,25 @@ def test_npmi() -> None:
     assert score("ab", "npmi", texts=["ab", "ba"]) == 1.0
 
 
-def test_pmi() -> None:
-    assert score("ac", "pmi") == pytest.approx(log(1.5), rel=1e-11)
-    assert score("ad", "pmi") == pytest.approx(log(EPS / (4 / 6 * 1 / 6)), rel=1e-12)
-
-
-def test_umass() -> None:
-    # each word given those before it: b | a, c | a, c | b
-    assert score("abc", "umass") == pytest.approx((log(3 / 4) + log(3 / 4) + log(2 / 3)) / 3, rel=1e-14)
-    # the order matters: a | c, b | c, b | a
-    assert score("cab", "umass") == pytest.approx((log(3 / 2) + log(2 / 2) + log(3 / 4)) / 3, rel=1e-14)
-
-
-def test_c_p() -> None:
-    # b given a: 2/4 against 1/2; c given a: 2/4 against 0; c given b: 1/3 against 1/3
-    assert score("abc", "c_p") == pytest.approx((0 + 1 + 0) / 3, abs=1e-15)
-    # a given b: 2/3 against 2/3; d given a: 0 against 1/2; d given b: 1/3 against 0
-    assert score("bad", "c_p") == pytest.approx((0 + 1 - 1) / 3, abs=1e-15)
+@pytest.mark.parametrize(
+    ("words", "name", "expected"),
+    [
+        ("ac", "pmi", log(1.5)),
+        ("ad", "pmi", log(EPS / (4 / 6 * 1 / 6))),
+        (
+            "abc",
+            "umass",
+            (log(3 / 4) + log(3 / 4) + log(2 / 3)) / 3,
+        ),  # each word given those before it: b | a, c | a, c | b
+        ("cab", "umass", (log(3 / 2) + log(2 / 2) + log(3 / 4)) / 3),  # the order matters: a | c, b | c, b | a
+        # b given a: 2/4 against 1/2; c given a: 2/4 against 0; c given b: 1/3 against 1/3
+        ("abc", "c_p", (0 + 1 + 0) / 3),
+        # a given b: 2/3 against 2/3; d given a: 0 against 1/2; d given b: 1/3 against 0
+        ("bad", "c_p", (0 + 1 - 1) / 3),
+    ],
+)
+def test_by_hand(words: str, name: str, expected: float) -> None:
+    assert score(words, name) == pytest.approx(expected, rel=1e-11, abs=1e-15)
 
 
 def test_c_v() -> None:

@@ -21,16 +21,13 @@ def spread(rows: Any, sizes: Any) -> Any:
 def test_the_corpus_of_gries() -> None:
     # Gries (2008), §2: the word a in five parts of 9, 10, 10, 10 and 11 words; D and DPnorm as in Gries (2020), §2
     of_a = spread([[1], [2], [3], [4], [5]], [9, 10, 10, 10, 11])
-    assert of_a.dp[0] == pytest.approx(0.18)
-    assert of_a.dp_norm[0] == pytest.approx(0.2195, abs=5e-5)
-    assert of_a.juilland_d[0] == pytest.approx(0.785, abs=5e-4)
-    assert of_a.range[0] == 5
+    assert (of_a.dp[0], of_a.dp_norm[0]) == (pytest.approx(0.18), pytest.approx(0.2195, abs=5e-5))
+    assert (of_a.juilland_d[0], of_a.range[0]) == (pytest.approx(0.785, abs=5e-4), 5)
 
 
 def test_the_ends() -> None:
     both = spread([[4, 9, 0], [4, 0, 0], [8, 0, 0]], [10, 10, 20])
-    assert both.dp.tolist()[:2] == [0, 0.75]
-    assert both.dp_norm.tolist()[:2] == [0, 1]
+    assert (both.dp.tolist()[:2], both.dp_norm.tolist()[:2]) == ([0, 0.75], [0, 1])
     assert both.juilland_d.tolist()[:2] == pytest.approx([1, 0])
     assert all(np.isnan(values[2]) for values in (both.dp, both.dp_norm, both.juilland_d))
     assert both.range.tolist() == [3, 1, 0]

@@ -28,8 +28,7 @@ def test_growth_by_hand() -> None:
 def test_growth_is_the_number_of_different_words_so_far(words: list[int], points: int) -> None:
     first = [i + 1 for i, word in enumerate(words) if word not in words[:i]]
     n, v = growth_curve(np.array(first), len(words), points)
-    assert len(n) == min(points, len(words))
-    assert n[-1] == len(words)
+    assert (len(n), n[-1]) == (min(points, len(words)), len(words))
     assert (np.diff(n) > 0).all()
     assert v.tolist() == [len(set(words[:m])) for m in n.tolist()]
 
@@ -37,8 +36,7 @@ def test_growth_is_the_number_of_different_words_so_far(words: list[int], points
 def test_a_planted_law_comes_back() -> None:
     n = np.arange(1000, 1_000_001, 1000)
     fit = fit_heaps(n, np.round(44 * n**0.49).astype(np.int64))  # Manning et al. 2008: K 44, β 0.49 of Reuters-RCV1
-    assert fit.k == pytest.approx(44, rel=0.001)
-    assert fit.beta == pytest.approx(0.49, abs=1e-4)
+    assert (fit.k, fit.beta) == (pytest.approx(44, rel=0.001), pytest.approx(0.49, abs=1e-4))
     assert fit.r2 == pytest.approx(1, abs=1e-6)
     assert heaps_curve(fit, np.array([1_000_000]))[0] == pytest.approx(44 * 1000**0.98, rel=0.001)
 

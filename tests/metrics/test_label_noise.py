@@ -113,8 +113,7 @@ def test_documents_that_some_annotators_left_out() -> None:
     )
     result = nk.evaluate(documents, annotators=["x", "y", "z"], ci=0).targets[0]
     assert result.scores["accuracy"].value == pytest.approx((2 / 3 + 0 + 1) / 3)
-    assert result.scores["accuracy"].n == 3
-    assert result.facts["by_annotator"]["x"]["accuracy"] == 0.5
+    assert (result.scores["accuracy"].n, result.facts["by_annotator"]["x"]["accuracy"]) == (3, 0.5)
     assert any("1 row without a label" in note for note in result.notes)
 
 

@@ -23,8 +23,7 @@ def of(documents: list[list[int]], **settings: Any) -> LexicalDiversity:
 def test_by_hand() -> None:
     # a b a: 1, 1, 2/3 ≤ 0.72 ends a factor; c d: 1 is no part of one. Backward d c a b a: 4/5, no factor, (1 - 4/5) / 0.28 of one
     found = of([[0, 1, 0, 2, 3]], window=2, draws=2)
-    assert found.mtld[0] == pytest.approx((5 / 1 + 5 / (0.2 / 0.28)) / 2)
-    assert found.mattr[0] == 1
+    assert (found.mtld[0], found.mattr[0]) == (pytest.approx((5 / 1 + 5 / (0.2 / 0.28)) / 2), 1)
     # pairs of 5 tokens: 10, one of them a a; a: 1 - C(3,2)/C(5,2), the others 1 - C(4,2)/C(5,2)
     assert found.hdd[0] == pytest.approx((0.7 + 3 * 0.4) / 2)
     assert of([[0, 0, 1, 1]], window=3).mattr[0] == pytest.approx(2 / 3)

@@ -21,8 +21,7 @@ Q = {
 def test_the_critical_values_of_the_paper(K: int) -> None:
     ranks = mean_ranks([str(k) for k in range(K)], np.tile(np.arange(K, dtype=float), (14, 1)))
     assert ranks.critical_difference == pytest.approx(Q[K] * np.sqrt(K * (K + 1) / (6 * 14)), rel=3e-4)
-    assert ranks.ranks.tolist() == list(range(K, 0, -1))
-    assert ranks.blocks == 14
+    assert (ranks.ranks.tolist(), ranks.blocks) == (list(range(K, 0, -1)), 14)
 
 
 def test_ranks_by_hand() -> None:

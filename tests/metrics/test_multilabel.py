@@ -63,8 +63,7 @@ EVERY = (*names(), "macro_jaccard", "micro_jaccard", "weighted_jaccard", "macro_
 def test_by_hand() -> None:
     counts = label_counts(TRUE, FOUND)
     assert (counts.tp.tolist(), counts.fp.tolist(), counts.fn.tolist()) == ([1, 1, 0], [0, 1, 0], [1, 0, 1])
-    assert counts.support.tolist() == [2, 1, 1]
-    assert counts.predicted.tolist() == [1, 2, 0]
+    assert (counts.support.tolist(), counts.predicted.tolist()) == ([2, 1, 1], [1, 2, 0])
     precision, recall, f1 = label_scores(counts)
     assert precision.tolist() == [1, 1 / 2, 0]
     assert recall.tolist() == [1 / 2, 1, 0]
@@ -93,11 +92,8 @@ def test_report() -> None:
     found = report(TRUE, FOUND, ["economy", "sport", "war"], beta=2)
     assert found.labels == ("economy", "sport", "war")
     assert found.f_beta.tolist() == pytest.approx([5 / (5 + 4), 5 / (5 + 1), 0])
-    assert found.support.tolist() == [2, 1, 1]
-    assert found.predicted.tolist() == [1, 2, 0]
-    assert found.never_predicted == ("war",)
-    assert found.never_true == ()
-    assert found.n_documents == 4
+    assert (found.support.tolist(), found.predicted.tolist()) == ([2, 1, 1], [1, 2, 0])
+    assert (found.never_predicted, found.never_true, found.n_documents) == (("war",), (), 4)
     assert found.averages["macro_f2"] == pytest.approx(found.f_beta.mean())
     assert report(FOUND, TRUE, ["a", "b", "c"]).never_true == ("c",)
 

@@ -42,8 +42,7 @@ def test_contingency_counts_documents_with_both() -> None:
     clusters = np.array([0, 0, 1, -1, 1, 1], np.int32)
     classes = np.array([1, 0, 1, 1, -1, 1], np.int32)
     table = partitions.contingency(clusters, classes)
-    assert table.tolist() == [[1, 1], [0, 2]]
-    assert table.dtype == np.int64
+    assert (table.tolist(), table.dtype) == ([[1, 1], [0, 2]], np.int64)
     assert partitions.contingency(clusters, classes, shape=(3, 2)).tolist() == [[1, 1], [0, 2], [0, 0]]
 
 

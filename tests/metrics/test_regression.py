@@ -36,8 +36,7 @@ def values(n: int = 40) -> tuple[FloatArray, FloatArray]:
 
 def test_by_hand() -> None:
     found = scores(np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 2.0, 3.0, 2.0]))
-    assert found["rmse"] == pytest.approx(np.sqrt(5 / 4))
-    assert found["mae"] == pytest.approx(3 / 4)
+    assert (found["rmse"], found["mae"]) == (pytest.approx(np.sqrt(5 / 4)), pytest.approx(3 / 4))
     assert found["r2"] == pytest.approx(1 - 5 / 5)
     assert found["pearson"] == pytest.approx(0.5 / np.sqrt(5 * 0.75))  # Σ ab = 0.5, Σ a² = 5, Σ b² = 0.75
     assert found["spearman"] == pytest.approx(1 / np.sqrt(5 * 3))  # ranks 1 2 3 4 and 2 2 4 2

@@ -58,8 +58,7 @@ def test_words_of_different_topics_are_no_pair_unless_asked() -> None:
 
 def test_a_repeated_word_counts_at_its_first_place() -> None:
     plan = plan_pairs([["b", "a", "b", "b"], ["a", "a"]])
-    assert plan.topics.tolist() == [[1, 0], [0, -1]]
-    assert plan.n_repeated == 3
+    assert (plan.topics.tolist(), plan.n_repeated) == ([[1, 0], [0, -1]], 3)
 
 
 def test_a_plan_of_nothing() -> None:

@@ -416,13 +416,8 @@ def workbook(path: Path, *cells: list[Any], merged: str = "") -> Path:
 def test_escapes_of_workbooks(tmp_path: Path) -> None:
     """readxl#51, opensanctions#5001, XlsxWriter#589, roo#223, creek#29."""
     stored = [
-        "First_x000D_\nsecond_x000D_",
-        "_x005F_x000D_ stays",
-        "a_x2019_b",
-        "_xD83D__xDE00_",
-        "snake_x_case",
-        "_x00",
-    ]
+        "First_x000D_\nsecond_x000D_", "_x005F_x000D_ stays", "a_x2019_b", "_xD83D__xDE00_", "snake_x_case", "_x00",
+    ]  # fmt: skip
     meant = ["First\r\nsecond\r", "_x000D_ stays", "a’b", "\U0001f600", "snake_x_case", "_x00"]
     path = workbook(tmp_path / "inline.xlsx", ["text"], *([text] for text in stored))
     assert column(path) == meant

@@ -91,13 +91,9 @@ def test_no_language_is_known_of_a_few_words(texts: list[str]) -> None:
 def test_short_texts_have_the_language_of_all() -> None:
     """Each alone is taken for Pidgin, Catalan, Somali …; the sum is certain."""
     rows = [
-        "lol i cant even",
-        "too expensive",
-        "never again thanks",
-        "waited two hours",
-        "good bad ugly",
+        "lol i cant even", "too expensive", "never again thanks", "waited two hours", "good bad ugly",
         "love it works",
-    ] * 10
+    ] * 10  # fmt: skip
     assert detect_languages(rows) == (LanguageShare("en", 1.0),)
     german = ["Haus Baum Straße", "zu teuer", "nie wieder danke", "zwei Stunden gewartet", "sehr gut"]
     assert detect_languages(german) == (LanguageShare("de", 1.0),)

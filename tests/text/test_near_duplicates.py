@@ -52,8 +52,7 @@ def test_by_hand() -> None:
     result = find(texts, [0, 0, 1, 1, 1])
     assert result.nearest.tolist() == [2, -1, 0, 0, -1]
     assert result.similarity.tolist() == pytest.approx([1, 0, 1, 19 / 20, 0], abs=1e-15)
-    assert result.nearest.dtype == np.int32
-    assert result.similarity.dtype == np.float64
+    assert (result.nearest.dtype, result.similarity.dtype) == (np.int32, np.float64)
     assert result.n_unresolved == 0
 
 

@@ -126,16 +126,9 @@ def _corpus(seed: int) -> list[list[str]]:
     """Sentences in which new york times, bank of america and the rest stand together more often than by chance."""
     rng = np.random.default_rng(seed)
     pieces = [
-        "new york",
-        "new york times",
-        "bank of america",
-        "bank of the west",
-        "new",
-        "times",
-        "the bank",
-        "of",
+        "new york", "new york times", "bank of america", "bank of the west", "new", "times", "the bank", "of",
         "west",
-    ]
+    ]  # fmt: skip
     fill = [f"w{i}" for i in range(20)]
     return [" ".join(rng.choice(pieces + fill, 12)).split() for _ in range(150)]
 
@@ -200,8 +193,7 @@ def test_words_parts_and_levels_of_a_longer_phrase() -> None:
     table = find_phrases(lambda: [batch(documents)], terms, PhraseSpec("npmi", 0.6, 9))
     m = table.phrases.index("new_york_times")
     assert (table.parts[m], table.words[m], table.levels[m]) == (("new_york", "times"), ("new", "york", "times"), 2)
-    assert table.measure == "npmi"
-    assert list(table.levels) == sorted(table.levels)
+    assert (table.measure, list(table.levels)) == ("npmi", sorted(table.levels))
 
 
 def test_a_table_joins_the_same_in_new_text_whatever_its_ids() -> None:
@@ -265,17 +257,9 @@ def test_parse_phrases(text: str, spec: PhraseSpec) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "dice:0.5",
-        "",
-        "npmi:0.5:5:1",
-        "npmi:half",
-        "npmi:",
-        "npmi:0.5:2.5",
-        "npmi:1.5",
-        "pmi:nan",
-        "pmi:3:0",
+        "dice:0.5", "", "npmi:0.5:5:1", "npmi:half", "npmi:", "npmi:0.5:2.5", "npmi:1.5", "pmi:nan", "pmi:3:0",
     ],
-)
+)  # fmt: skip
 def test_phrases_that_cannot_be_meant(text: str) -> None:
     with refuses("phrases"):
         parse_phrases(text)

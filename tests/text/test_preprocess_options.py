@@ -46,8 +46,7 @@ def check_counts(documents: Documents, found: FittedVocabulary) -> None:
     cf = Counter(term for document in documents for term in document)
     df = Counter(term for document in documents for term in set(document))
     assert found.cf.tolist() == [cf[t] for t in found.terms]
-    assert found.df.tolist() == [df[t] for t in found.terms]
-    assert found.report.n_tokens == cf.total()
+    assert (found.df.tolist(), found.report.n_tokens) == ([df[t] for t in found.terms], cf.total())
     assert len(set(found.terms)) == len(found.terms)
 
 
@@ -58,14 +57,10 @@ def terms(text: str, **options: Any) -> list[str]:
 # ---------------------------------------------------------------- scikit-learn
 
 TEXTS: list[str | None] = [
-    "The storm, the sea & the harbour: 12 boats in 1999!",
-    "don't stop the storm-warning, AT&T said on snake_case",
-    "Die Häuser; ÜBER alles   Σας ΟΔΟΣ",
-    "storm storm sea harbour 3 a b c 4x",
-    "",
-    "the the the sea of boats",
+    "The storm, the sea & the harbour: 12 boats in 1999!", "don't stop the storm-warning, AT&T said on snake_case",
+    "Die Häuser; ÜBER alles   Σας ΟΔΟΣ", "storm storm sea harbour 3 a b c 4x", "", "the the the sea of boats",
     "harbour of the sea 姚明 进入 \u0e44\u0e17\u0e22",
-]
+]  # fmt: skip
 
 
 def sklearn_counts(vectorizer: CountVectorizer, documents: list[str | None]) -> list[dict[str, int]]:
@@ -395,8 +390,7 @@ def test_stop_patterns_and_frequent_words() -> None:
     assert chosen.report.n_stop_tokens == 3
     found, chosen = run(["the sea", "the boat sea", "the ant"], auto_stop=0.7)
     assert found == [["sea"], ["boat", "sea"], ["ant"]]
-    assert chosen.report.n_stop_tokens == 3
-    assert chosen.removed().reasons == ["stop word"]
+    assert (chosen.report.n_stop_tokens, chosen.removed().reasons) == (3, ["stop word"])
 
 
 def test_phrases_lemmas_stop_words_ngrams_and_bounds_together() -> None:
@@ -442,8 +436,7 @@ def test_a_vocabulary_wins_over_bounds_and_stop_words() -> None:
         stop_words="none",
     )  # fmt: skip
     assert found == [["the", "the", "the sea", "the sea"], ["boat"]]
-    assert chosen.terms == ("the", "yak", "boat", "the sea")
-    assert chosen.cf.tolist() == [2, 0, 1, 2]
+    assert (chosen.terms, chosen.cf.tolist()) == (("the", "yak", "boat", "the sea"), [2, 0, 1, 2])
     assert chosen.report.n_foreign_terms == 2
 
 

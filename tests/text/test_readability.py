@@ -32,8 +32,7 @@ def test_syllables() -> None:
 
 def test_sizes() -> None:
     sizes = text_sizes(["The judge called. Nobody in the little courtroom answered her.", None, "123 ..."], "en")
-    assert sizes.sentences.tolist() == [2, 0, 0]
-    assert sizes.words.tolist() == [10, 0, 0]
+    assert (sizes.sentences.tolist(), sizes.words.tolist()) == ([2, 0, 0], [10, 0, 0])
     assert sizes.long_words.tolist() == [2, 0, 0]  # courtroom, answered
     # the judge called no-bo-dy in the lit-tle court-room an-swered her
     assert (sizes.syllables[0], sizes.monosyllables[0], sizes.polysyllables[0]) == (15, 6, 1)

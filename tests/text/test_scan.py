@@ -133,8 +133,7 @@ def test_more_types_than_there_is_room_for_at_first() -> None:
     long = ["y" * 300_000, "z" * 300_001]
     texts = pa.array([" ".join(words), " ".join(long), " ".join(words[::-1])])
     raw = scan_tokens(texts)
-    assert raw.types == words + long
-    assert raw.codes[-1] == 0
+    assert (raw.types, raw.codes[-1]) == (words + long, 0)
     assert raw.offsets.tolist() == [0, 70_000, 70_002, 140_002]
 
 

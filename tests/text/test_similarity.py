@@ -77,8 +77,7 @@ def test_nearest_words_equal_sorting_all(words: list[str], word: str, measure: s
     ids = [i for i, s in enumerate(scores) if index.forms[i] != form and (sign > 0 or s > 0)]
     ids = sorted(ids, key=lambda i: (round(sign * scores[i], 12), -frequency[i], words[i]))[:top]
     found = index.nearest(word, measure=measure, top=top)
-    assert found.ids.tolist() == ids
-    assert found.scores == pytest.approx([scores[i] for i in ids])
+    assert (found.ids.tolist(), found.scores) == (ids, pytest.approx([scores[i] for i in ids]))
     assert found.self_ids.tolist() == [i for i, other in enumerate(index.forms) if other == form]
 
 
@@ -111,8 +110,7 @@ def test_words_shorter_than_the_n_grams() -> None:
     ]  # ··自 ·自然 自然· 然·· and ··自 ·自然 自然语 然语言 语言· 言··
     assert pair.jaccard == 2 / 8
     index = WordIndex(["自然", "自然语言", "语言"], n=3)
-    assert index.n_short == 2
-    assert index.nearest("自然语言处理").ids.tolist() == [1]
+    assert (index.n_short, index.nearest("自然语言处理").ids.tolist()) == (2, [1])
     with refuses("n"):
         index.nearest("自然")
 
@@ -143,8 +141,7 @@ def test_no_words() -> None:
 
 def test_what_is_no_word() -> None:
     index = WordIndex(["", "x" * 1001, "river"])
-    assert index.n_long == 1
-    assert index.nearest("rivers", measure="levenshtein").ids.tolist() == [2]
+    assert (index.n_long, index.nearest("rivers", measure="levenshtein").ids.tolist()) == (1, [2])
     for word in ("", "x" * 1001):
         with pytest.raises(UsageError, match="a word has 1 to 1,000 characters"):
             index.nearest(word)

@@ -96,10 +96,8 @@ def test_chunks(text: str, size: int, expected: list[str]) -> None:
 def test_split_by_hand() -> None:
     split = split_texts(pa.array(["One. Two.", None, " ", "Three"]), Unit("sentence"))
     assert split.texts.to_pylist() == ["One.", "Two.", "", "", "Three"]
-    assert split.parents.tolist() == [0, 0, 1, 2, 3]
-    assert split.numbers.tolist() == [0, 1, 0, 0, 0]
-    assert split.starts.tolist() == [0, 5, 0, 0, 0]
-    assert split.ends.tolist() == [4, 9, 0, 0, 5]
+    assert (split.parents.tolist(), split.numbers.tolist()) == ([0, 0, 1, 2, 3], [0, 1, 0, 0, 0])
+    assert (split.starts.tolist(), split.ends.tolist()) == ([0, 5, 0, 0, 0], [4, 9, 0, 0, 5])
     assert (split.parents.dtype, split.numbers.dtype, split.starts.dtype) == (np.int64, np.int32, np.int64)
     assert split.texts.type == pa.large_string()
 

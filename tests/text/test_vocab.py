@@ -46,8 +46,7 @@ def test_by_hand() -> None:
     first = encode(vocab, ["Rates rise, rates fall", "语言处理 x 12"])
     second = encode(vocab, [None, "fall RISE fall"])
     assert vocab.terms == ["rates", "rise", "fall", "语言", "言处", "处理"]
-    assert vocab.cf.tolist() == [2, 2, 3, 1, 1, 1]
-    assert vocab.df.tolist() == [1, 2, 2, 1, 1, 1]
+    assert (vocab.cf.tolist(), vocab.df.tolist()) == ([2, 2, 3, 1, 1, 1], [1, 2, 2, 1, 1, 1])
     assert vocab.n_docs == 4
     assert (first.offsets.tolist(), first.term_ids.tolist()) == ([0, 4, 7], [0, 1, 0, 2, 3, 4, 5])
     assert (second.offsets.tolist(), second.term_ids.tolist()) == ([0, 0, 3], [2, 1, 2])
@@ -97,8 +96,7 @@ def test_how_texts_are_split_into_batches_does_not_matter(documents: list[str | 
     batch = encode(whole, documents)
     edges = [0, *sorted(min(c, len(documents)) for c in cuts), len(documents)]
     pieces = [encode(parts, documents[a:b]) for a, b in pairwise(edges)]
-    assert parts.terms == whole.terms
-    assert parts.cf.tolist() == whole.cf.tolist()
+    assert (parts.terms, parts.cf.tolist()) == (whole.terms, whole.cf.tolist())
     assert parts.df.tolist() == whole.df.tolist()
     assert parts.n_docs == whole.n_docs == len(documents)
     np.testing.assert_array_equal(np.concatenate([p.term_ids for p in pieces]), batch.term_ids)
@@ -137,8 +135,7 @@ def test_bounds_that_cannot_be_meant(bounds: dict[str, float], message: str) -> 
 def test_pruning_renumbers_and_keeps_documents_in_place() -> None:
     batch = EncodedBatch(np.array([0, 3, 3, 5]), np.array([0, 1, 2, 1, 1], np.int32))
     pruned = prune_batch(batch, np.array([1, -1, 0], np.int32))
-    assert pruned.offsets.tolist() == [0, 2, 2, 2]
-    assert pruned.term_ids.tolist() == [1, 0]
+    assert (pruned.offsets.tolist(), pruned.term_ids.tolist()) == ([0, 2, 2, 2], [1, 0])
     assert batch.term_ids.tolist() == [0, 1, 2, 1, 1]
 
 

@@ -214,8 +214,7 @@ def test_assigning_outliers_leaves_topics_and_words() -> None:
             continue
         assert assigned.outliers_assigned == out.sum()
         assert (assigned.topics >= 0).all()
-        assert assigned.unassigned == 0
-        assert assigned.size.sum() == len(corpus.labels)
+        assert (assigned.unassigned, assigned.size.sum()) == (0, len(corpus.labels))
         # the same topics, maybe by other numbers
         number = [int(assigned.topics[without.topics == k][0]) for k in range(without.n_topics)]
         assert sorted(number) == list(range(assigned.n_topics))
@@ -262,8 +261,7 @@ def test_exactly_k_topics(corpus: Planted, k: int) -> None:
     model = fit(corpus, k=k)
     assert model.n_topics == k == len(model.labels) == len(model.npmi)
     assert set(model.topics.tolist()) - {-1} == set(range(k))
-    assert model.candidates == ()
-    assert model.centroids.shape[0] == k
+    assert (model.candidates, model.centroids.shape[0]) == ((), k)
 
 
 def test_a_range_of_topics(corpus: Planted) -> None:
@@ -288,8 +286,7 @@ def test_under_ten_different_documents(n: int) -> None:
 def test_ten_documents_are_enough() -> None:
     corpus = planted([6, 6], seed=3, spread=0.3)
     model = fit(corpus, k=1)
-    assert model.n_topics == 1
-    assert len(model.topics) == 12
+    assert (model.n_topics, len(model.topics)) == (1, 12)
 
 
 def test_documents_without_tokens_still_have_topics() -> None:
@@ -320,21 +317,9 @@ def test_spellings_of_k(text: str, number: NumberOfTopics) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Auto!",
-        "",
-        "-3",
-        "3.5",
-        "5:",
-        ":5",
-        "1:2:3:4",
-        "²",
-        "five",
-        "0",
-        "9:5",
-        "0:5",
-        "1:5:0",
+        "Auto!", "", "-3", "3.5", "5:", ":5", "1:2:3:4", "²", "five", "0", "9:5", "0:5", "1:5:0",
     ],
-)
+)  # fmt: skip
 def test_spellings_that_are_none(text: str) -> None:
     with refuses("k") as caught:
         NumberOfTopics.parse(text)

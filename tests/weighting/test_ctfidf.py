@@ -133,8 +133,7 @@ def test_a_large_vocabulary_is_never_dense() -> None:
 def test_counts_come_back_as_they_went_in() -> None:
     counts = sparse.csr_array(np.array([[2, 1, 0], [0, 1, 3]], np.int32))
     class_tfidf(counts)
-    assert counts.dtype == np.int32
-    assert counts.toarray().tolist() == [[2, 1, 0], [0, 1, 3]]
+    assert (counts.dtype, counts.toarray().tolist()) == (np.int32, [[2, 1, 0], [0, 1, 3]])
     floats = counts.astype(np.float64)
     class_tfidf(floats)
     assert floats.toarray().tolist() == [[2, 1, 0], [0, 1, 3]]

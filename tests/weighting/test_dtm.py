@@ -24,23 +24,20 @@ def table(documents: list[list[int]], n_terms: int, dtype: Any = np.int64) -> To
 def test_by_hand() -> None:
     dtm = count_terms(table([[2, 0, 2], [], [1]], 4))
     assert dtm.toarray().tolist() == [[1, 0, 2, 0], [0, 0, 0, 0], [0, 1, 0, 0]]
-    assert dtm.indices.tolist() == [0, 2, 1]
-    assert dtm.dtype == np.int32
+    assert (dtm.indices.tolist(), dtm.dtype) == ([0, 2, 1], np.int32)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_tokens_come_back_as_they_went_in(dtype: Any) -> None:
     tokens = table([[2, 0, 2, 1], [1, 0]], 3, dtype)
     count_terms(tokens)
-    assert tokens.term_ids.tolist() == [2, 0, 2, 1, 1, 0]
-    assert tokens.offsets.tolist() == [0, 4, 6]
+    assert (tokens.term_ids.tolist(), tokens.offsets.tolist()) == ([2, 0, 2, 1, 1, 0], [0, 4, 6])
 
 
 @pytest.mark.parametrize("documents", [[], [[]], [[], [], []]])
 def test_no_tokens(documents: list[list[int]]) -> None:
     dtm = count_terms(table(documents, 2))
-    assert dtm.shape == (len(documents), 2)
-    assert dtm.nnz == 0
+    assert (dtm.shape, dtm.nnz) == ((len(documents), 2), 0)
 
 
 @repeatable

@@ -15,8 +15,7 @@ def test_the_default_is_the_classic_one() -> None:
     assert (
         Scheme() == PRESETS["classic"] == parse_scheme("lecture") == parse_scheme("ntn") == Scheme("raw", "idf", "none")
     )
-    assert Scheme().formula == "tf · ln(M / df)"
-    assert Scheme().smart == "ntn"
+    assert (Scheme().formula, Scheme().smart) == ("tf · ln(M / df)", "ntn")
 
 
 @pytest.mark.parametrize(

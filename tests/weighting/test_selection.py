@@ -312,8 +312,7 @@ def test_features_of_a_class_are_more_frequent_in_it() -> None:
         assert set(first.term_ids.tolist()) <= {0, 4}, name
         assert features_of_class(table, SCORES[name], 2, 5).term_ids.tolist() == [3], name
     best = features_of_class(table, SCORES["chi2"], 0, 5)
-    assert best.term_ids.tolist() == [0, 4]
-    assert best.df_class.tolist() == [9, 3]
+    assert (best.term_ids.tolist(), best.df_class.tolist()) == ([0, 4], [9, 3])
     np.testing.assert_allclose(best.scores, class_feature_scores(table, SCORES["chi2"], 0)[[0, 4]])
     only = features_of_class(table, SCORES["chi2"], 0, 1, among=np.array([False, True, True, True, True]))
     assert only.term_ids.tolist() == [4]

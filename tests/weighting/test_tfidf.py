@@ -227,8 +227,7 @@ def test_one_document_has_no_idf() -> None:
 
 def test_weights_of_zero_are_stored() -> None:
     got = fit([[1, 1], [0, 1]], Scheme()).weigh(sparse.csr_array([[1, 1], [0, 1]]))
-    assert got.nnz == 3
-    assert got.data.tolist() == [math.log(2), 0, 0]
+    assert (got.nnz, got.data.tolist()) == (3, [math.log(2), 0, 0])
 
 
 @pytest.mark.parametrize("tf", list(TF))
@@ -256,8 +255,7 @@ def test_counts_come_back_as_they_went_in() -> None:
     counts = sparse.csr_array(np.array(COUNTS, np.int32))
     for tf in TF:
         fit(COUNTS, Scheme(tf, "idf", "l2")).weigh(counts)
-    assert counts.toarray().tolist() == COUNTS
-    assert counts.dtype == np.int32
+    assert (counts.toarray().tolist(), counts.dtype) == (COUNTS, np.int32)
 
 
 @repeatable

@@ -140,8 +140,7 @@ def test_a_planted_change_is_found_with_the_words_that_drove_it() -> None:
     assert [(c.topic, c.chunk, c.span) for c in changes.events] == [(1, 6, 4)]
     change = changes.events[0]
     assert change.similarity == changes.similarity[6, 1] < change.threshold == changes.threshold[6, 1]
-    assert set(change.term_ids[:5]) == set(new.tolist())
-    assert len(change.term_ids) == 10
+    assert (set(change.term_ids[:5]), len(change.term_ids)) == (set(new.tolist()), 10)
     assert list(change.impacts) == sorted(change.impacts)
     assert change.impacts[4] < -0.01 < change.impacts[5] < 0
     # the past begins anew with the chunk that changed

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.errors import InputError, UsageError
+from nlpkit.errors import InputError, NlpkitError, UsageError
 from nlpkit.topics.lda.chunks import Span, chunk_periods, initial_end, memory_start, parse_span, shift
 from tests.refusals import refuses
 
@@ -112,34 +112,29 @@ def test_initial_period(init: str, expected: str) -> None:
     assert initial_end(DATES, init) == day(expected)
 
 
-@pytest.mark.parametrize("init", ["6", "100", "2009-01-01", "3 years", "2012-01-01"])
-def test_an_initial_period_of_all_documents_is_refused(init: str) -> None:
-    with refuses("init", InputError):
+ALL, BEFORE = (
+    ("6", "100", "2009-01-01", "3 years", "2012-01-01"),
+    "2007-03-16",
+)  # an initial period of all documents, or of none
+
+
+@pytest.mark.parametrize(
+    ("init", "kind"),
+    [
+        *((init, InputError) for init in (*ALL, BEFORE)),
+        *(
+            (init, UsageError) for init in ("2007", "2007-02-29", "2007-13", "year 2007")
+        ),  # perhaps a year; days that are none
+    ],
+)
+def test_what_is_no_initial_period(init: str, kind: type[NlpkitError]) -> None:
+    with refuses("init", kind):
         initial_end(DATES, init)
-
-
-def test_an_initial_period_before_the_first_document_is_refused() -> None:
-    with refuses("init", InputError):
-        initial_end(DATES, "2007-03-16")
-
-
-def test_a_number_that_may_be_a_year_is_refused() -> None:
-    with refuses("init"):
-        initial_end(DATES, "2007")
 
 
 def test_one_date_is_refused() -> None:
     with pytest.raises(InputError):
         initial_end(days("2020-01-01", "2020-01-01"), "1")
-
-
-def test_a_day_that_is_none() -> None:
-    with refuses("init"):
-        initial_end(DATES, "2007-02-29")
-    with refuses("init"):
-        initial_end(DATES, "2007-13")
-    with refuses("init"):
-        initial_end(DATES, "year 2007")
 
 
 def test_months_have_their_own_lengths_and_empty_ones_are_there() -> None:

@@ -77,8 +77,7 @@ def same(a: LdaFit, b: LdaFit) -> None:
         for part in ("data", "indices", "indptr"):
             assert getattr(one, part).tobytes() == getattr(other, part).tobytes()
             assert getattr(one, part).dtype == getattr(other, part).dtype
-    assert a.model.alpha.tobytes() == b.model.alpha.tobytes()
-    assert a.model.eta == b.model.eta
+    assert (a.model.alpha.tobytes(), a.model.eta) == (b.model.alpha.tobytes(), b.model.eta)
     assert a.assignments.tobytes() == b.assignments.tobytes()
     assert a.order.tobytes() == b.order.tobytes()
     rest = ("trace", "sweeps", "samples", "log_likelihood", "names", "stopped")
@@ -427,8 +426,7 @@ def test_the_result_does_not_depend_on_threads() -> None:
 def test_documents_without_tokens_keep_their_rows() -> None:
     tokens = token_table([[], [0, 1, 0], [], [2, 3, 2], []], list("abcd"))
     fit = fit_lda(tokens, LdaOptions(k=2, sweeps=20))
-    assert fit.doc_topic.sum(axis=1).tolist() == [0, 3, 0, 3, 0]
-    assert fit.doc_topic.shape == (5, 2)
+    assert (fit.doc_topic.sum(axis=1).tolist(), fit.doc_topic.shape) == ([0, 3, 0, 3, 0], (5, 2))
 
 
 @pytest.mark.parametrize(

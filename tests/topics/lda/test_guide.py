@@ -57,8 +57,24 @@ def test_pseudo_counts_by_hand() -> None:
     assert (found.n_fixed, found.names, found.missing) == (0, ("money", "sport"), ())
 
 
-def test_seeds_can_begin_at_a_later_topic() -> None:
-    assert counted(seed_counts([Seeds("sport", ("goal",))], TERMS, CF, first=3)) == {(3, 3): 4}
+@pytest.mark.parametrize(
+    ("seeds", "first", "expected", "missing"),
+    [
+        ([Seeds("sport", ("goal",))], 3, {(3, 3): 4}, ()),
+        ([Seeds("x", ("economy", "econom*", "economy"))], 0, {(0, 1): 2, (0, 2): 5}, ()),  # found twice, counted once
+        ([Seeds("x", ("bank",)), Seeds("y", ("bank", "goal"))], 0, {(0, 0): 3, (1, 0): 3, (1, 3): 4}, ()),
+        ([Seeds("x", ("bank", "river*")), Seeds("y", ("goal", "Bank"))], 0, {(0, 0): 3, (1, 3): 4}, ("river*", "Bank")),
+    ],
+)
+def test_words_of_seeds(
+    seeds: list[Seeds], first: int, expected: dict[tuple[int, int], int], missing: tuple[str, ...]
+) -> None:
+    found = seed_counts(seeds, TERMS, CF, first=first)
+    assert (counted(found), found.missing) == (expected, missing)
+
+
+def test_pseudo_counts_are_those_of_the_decimal_number() -> None:
+    assert counted(seed_counts([Seeds("x", ("a",), weight=0.07)], ("a",), np.array([100]))) == {(0, 0): 7}
 
 
 @pytest.mark.parametrize(
@@ -68,30 +84,6 @@ def test_seeds_can_begin_at_a_later_topic() -> None:
 def test_patterns(pattern: str, terms: set[int]) -> None:
     found = seed_counts([Seeds("x", (pattern,))], TERMS, CF)
     assert counted(found) == {(0, v): int(CF[v]) for v in terms}
-
-
-def test_a_word_found_twice_counts_once() -> None:
-    assert counted(seed_counts([Seeds("x", ("economy", "econom*", "economy"))], TERMS, CF)) == {(0, 1): 2, (0, 2): 5}
-
-
-def test_a_word_can_seed_two_topics() -> None:
-    found = seed_counts([Seeds("x", ("bank",)), Seeds("y", ("bank", "goal"))], TERMS, CF)
-    assert counted(found) == {(0, 0): 3, (1, 0): 3, (1, 3): 4}
-
-
-def test_words_that_are_not_there_are_told() -> None:
-    found = seed_counts([Seeds("x", ("bank", "river*")), Seeds("y", ("goal", "Bank"))], TERMS, CF)
-    assert found.missing == ("river*", "Bank")
-    assert counted(found) == {(0, 0): 3, (1, 3): 4}
-
-
-def test_a_topic_whose_words_are_all_missing_is_refused() -> None:
-    with refuses("seed_words"):
-        seed_counts([Seeds("x", ("bank",)), Seeds("water", ("river*", "sea"))], TERMS, CF)
-
-
-def test_pseudo_counts_are_those_of_the_decimal_number() -> None:
-    assert counted(seed_counts([Seeds("x", ("a",), weight=0.07)], ("a",), np.array([100]))) == {(0, 0): 7}
 
 
 @pytest.mark.parametrize("weight", [-1.0, 0.0, math.nan])
@@ -112,9 +104,13 @@ def test_means_of_samples_are_rounded() -> None:
     assert counted(found) == {(0, 0): 1, (0, 3): 2}
 
 
-def test_a_model_of_other_words_is_refused() -> None:
+def test_what_guides_nothing_is_refused() -> None:
+    with refuses("seed_words"):
+        seed_counts([Seeds("x", ("bank",)), Seeds("water", ("river*", "sea"))], TERMS, CF)
     with refuses("fixed_topics"):
         fixed_counts(model_of([[2, 1]], ("sea", "river")), TERMS, ("a",))
+    with refuses("term_weights"):
+        token_weights(token_table([[0]], ["a"]), "tfidf")
 
 
 def test_joined() -> None:
@@ -136,8 +132,7 @@ def test_guided_words_start_in_their_topics_the_others_anywhere() -> None:
     tokens = token_table([[0, 1, 3], [], [3, 2, 0, 4]], list(TERMS))
     guidance = seed_counts([Seeds("x", ("bank",)), Seeds("y", ("goal",))], TERMS, frequencies(tokens))
     start = seeded_start(tokens, guidance, 42)
-    assert start.tolist() == [0, -1, 1, 1, -1, 0, -1]
-    assert start.dtype == np.int32
+    assert (start.tolist(), start.dtype) == ([0, -1, 1, 1, -1, 0, -1], np.int32)
 
 
 def test_words_of_two_topics_start_by_their_pseudo_counts() -> None:

@@ -50,60 +50,44 @@ def random_similarity(n: int, seed: int) -> Any:
 # --- S-CLOP and the pruned dendrogram ---
 
 
-def test_runs_of_the_same_topics_agree() -> None:
-    # topics 0, 1, 2 of the first run are 4, 3, 5 of the second
-    pruning = prune_topics(similar(6, {(0, 4): 0.9, (1, 3): 0.8, (2, 5): 0.7}), (3, 3))
-    assert pruning.groups.tolist() == [0, 1, 2, 1, 0, 2]
-    assert pruning.groups.dtype == np.int32
-    assert pruning.disparity == 0
-    assert pruning.sclop == 1
+@pytest.mark.parametrize(
+    ("pairs", "rest", "sizes", "groups", "disparity", "sclop"),
+    [
+        # topics 0, 1, 2 of the first run are 4, 3, 5 of the second
+        ({(0, 4): 0.9, (1, 3): 0.8, (2, 5): 0.7}, 0.0, (3, 3), [0, 1, 2, 1, 0, 2], 0, 1),
+        # U of two topics of one run is 1/2 · (1 + 1) · 2 = 2, above the 1/2 + 1/2 of each alone: the worst case, 4 · 1/2
+        ({(0, 1): 0.9, (2, 3): 0.8}, 0.0, (2, 2), [0, 1, 2, 3], 2, 0),
+        # 0-3 and 1-4 merge; 2 joins {1, 4} at 0.3 and 5 joins {0, 3} at 0.2, and both are parted again:
+        # U(2, 1) = 1/2 · 1 · 3 = 3/2 against 0 + 1/2. U_Σ = 0 + 0 + 1/2 + 1/2, U_Σ,max = 6 · 1/2
+        (
+            {(0, 3): 0.9, (1, 4): 0.8, (1, 2): 0.5, (2, 4): 0.3, (3, 5): 0.4, (0, 5): 0.2}, 0.0, (3, 3), [0, 1, 2, 0, 1, 3], 1, 2 / 3,
+        ),
+        # {a, b} of two of three runs: 1/3 · 1 · 2 = 2/3, against 2/3 for each of a and b alone; twice. The topics of the third
+        # run merge with each other: 1/3 · 3 · 2 = 2, against 4/3. U_Σ = 8/3, U_Σ,max = 6 · 2/3
+        ({(0, 2): 0.9, (1, 3): 0.8, (4, 5): 0.7}, 0.0, (2, 2, 2), [0, 1, 0, 1, 2, 3], 8 / 3, 1 / 3),
+        # {0, 1} and 2: U(2, 1) = 3/2 = 1/2 + 1/2 + 1/2; pruneSCLOP keeps the cluster
+        ({(0, 1): 0.9}, 0.5, (2, 1), [0, 0, 0], 3 / 2, 0),
+    ],
+)  # fmt: skip
+def test_sclop_by_hand(
+    pairs: dict[tuple[int, int], float],
+    rest: float,
+    sizes: tuple[int, ...],
+    groups: list[int],
+    disparity: float,
+    sclop: float,
+) -> None:
+    pruning = prune_topics(similar(sum(sizes), pairs, rest=rest), sizes)
+    assert (pruning.groups.tolist(), pruning.groups.dtype) == (groups, np.int32)
+    assert (pruning.disparity, pruning.sclop) == pytest.approx((disparity, sclop))
 
 
-def test_runs_whose_topics_stay_among_themselves_do_not_agree() -> None:
-    # U of two topics of one run is 1/2 · (1 + 1) · 2 = 2, above the 1/2 + 1/2 of each alone: the worst case, 4 · 1/2
-    pruning = prune_topics(similar(4, {(0, 1): 0.9, (2, 3): 0.8}), (2, 2))
-    assert pruning.groups.tolist() == [0, 1, 2, 3]
-    assert pruning.disparity == 2
-    assert pruning.sclop == 0
-
-
-def test_runs_without_similar_topics_do_not_agree() -> None:
-    # everything merges at similarity 0, from the left as in R's hclust
+def test_sclop_at_its_limits() -> None:
+    # without similar topics everything merges at similarity 0, from the left as in R's hclust
     assert prune_topics(similar(6, {}), (3, 3)).sclop == 0
-
-
-def test_two_of_three_topics_match() -> None:
-    # 0-3 and 1-4 merge; 2 joins {1, 4} at 0.3 and 5 joins {0, 3} at 0.2, and both are parted again:
-    # U(2, 1) = 1/2 · 1 · 3 = 3/2 against 0 + 1/2. U_Σ = 0 + 0 + 1/2 + 1/2, U_Σ,max = 6 · 1/2
-    pairs = {(0, 3): 0.9, (1, 4): 0.8, (1, 2): 0.5, (2, 4): 0.3, (3, 5): 0.4, (0, 5): 0.2}
-    pruning = prune_topics(similar(6, pairs), (3, 3))
-    assert pruning.groups.tolist() == [0, 1, 2, 0, 1, 3]
-    assert pruning.disparity == 1
-    assert pruning.sclop == pytest.approx(2 / 3)
-
-
-def test_three_runs() -> None:
-    # {a, b} of two of three runs: 1/3 · 1 · 2 = 2/3, against 2/3 for each of a and b alone; twice. The topics of the third
-    # run merge with each other: 1/3 · 3 · 2 = 2, against 4/3. U_Σ = 8/3, U_Σ,max = 6 · 2/3
-    pruning = prune_topics(similar(6, {(0, 2): 0.9, (1, 3): 0.8, (4, 5): 0.7}), (2, 2, 2))
-    assert pruning.groups.tolist() == [0, 1, 0, 1, 2, 3]
-    assert pruning.disparity == pytest.approx(8 / 3)
-    assert pruning.sclop == pytest.approx(1 / 3)
-
-
-def test_a_cluster_no_worse_than_its_parts_stays_whole() -> None:
-    # {0, 1} and 2: U(2, 1) = 3/2 = 1/2 + 1/2 + 1/2; pruneSCLOP keeps the cluster
-    pruning = prune_topics(similar(3, {(0, 1): 0.9}, rest=0.5), (2, 1))
-    assert pruning.groups.tolist() == [0, 0, 0]
-    assert pruning.sclop == 0
-
-
-def test_runs_of_one_topic_always_agree() -> None:
+    # runs of one topic always agree
     assert prune_topics(similar(2, {}), (1, 1)).sclop == 1
     assert prune_topics(similar(4, {(0, 1): 0.5}), (1, 1, 1, 1)).sclop == 1
-
-
-def test_runs_of_different_numbers_of_topics() -> None:
     # one match and a topic left over: U_Σ = 1/2, U_Σ,max = 3 · 1/2
     assert prune_topics(similar(3, {(0, 2): 0.9}), (2, 1)).sclop == pytest.approx(2 / 3)
 
@@ -179,8 +163,7 @@ def test_pairs_of_runs() -> None:
     similarity = similar(6, {(0, 2): 0.9, (1, 3): 0.8, (0, 4): 0.7, (4, 5): 0.6, (2, 3): 0.1})
     sclop = pairwise_sclop(similarity, (2, 2, 2))
     assert np.isnan(np.diag(sclop)).all()
-    assert sclop[0].tolist()[1:] == [1.0, 0.5]
-    assert sclop[1, 2] == 0
+    assert (sclop[0].tolist()[1:], sclop[1, 2]) == ([1.0, 0.5], 0)
     np.testing.assert_array_equal(sclop, sclop.T)
 
 
@@ -199,9 +182,7 @@ def test_the_prototype_is_the_run_most_like_the_others() -> None:
     third = TOPICS[[1, 0, 2]].copy()
     third[2] = [50, 0, 50, 0, 50, 0]
     prototype = choose_prototype([csr(MIXED), csr(TOPICS), csr(third), csr(TOPICS[[2, 0, 1]])])
-    assert prototype.run == 1
-    assert prototype.sclop[1, 3] == 1
-    assert prototype.mean_sclop.argmax() == 1
+    assert (prototype.run, prototype.sclop[1, 3], prototype.mean_sclop.argmax()) == (1, 1, 1)
     assert prototype.mean_sclop[1] == pytest.approx((prototype.sclop[1, [0, 2, 3]]).mean())
     assert prototype.offsets.tolist() == [0, 3, 6, 9, 12]
     assert prototype.matches[:, 1].tolist() == [0, 1, 2]
@@ -218,8 +199,7 @@ def test_the_prototype_is_the_run_most_like_the_others() -> None:
 
 def test_of_equal_runs_the_first_is_the_prototype() -> None:
     prototype = choose_prototype([csr(TOPICS[order]) for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2])])
-    assert prototype.run == 0
-    assert prototype.mean_sclop.tolist() == [1, 1, 1]
+    assert (prototype.run, prototype.mean_sclop.tolist()) == (0, [1, 1, 1])
     assert prototype.pruning.sclop == 1
     assert prototype.matches.tolist() == [[0, 2, 1], [1, 1, 0], [2, 0, 2]]
     # a mixed-up first run is not it
@@ -238,8 +218,7 @@ def test_each_measure_finds_the_same_topics(name: str) -> None:
     counts = [csr(TOPICS + np.arange(6)), csr(MIXED), csr(TOPICS[[2, 1, 0]])]
     prototype = choose_prototype(counts, measure=MEASURES[name])
     assert prototype.run in (0, 2)
-    assert prototype.sclop[0, 2] == 1
-    assert prototype.matches[1].tolist()[0::2] == [1, 1]
+    assert (prototype.sclop[0, 2], prototype.matches[1].tolist()[0::2]) == (1, [1, 1])
     np.testing.assert_array_equal(prototype.similarity, MEASURES[name](sparse.vstack(counts)))
 
 
@@ -306,8 +285,7 @@ def test_the_seed_of_a_run_depends_on_its_number_alone() -> None:
 def test_runs_are_the_same_on_any_number_of_threads() -> None:
     alone = replicate(FakeSampler, runs=7, sweeps=25, seed=1)
     assert FakeSampler.most == 1
-    assert alone.seeds == run_seeds(1, 7)
-    assert alone.log_likelihood.tolist() == [-25.0] * 7
+    assert (alone.seeds, alone.log_likelihood.tolist()) == (run_seeds(1, 7), [-25.0] * 7)
     by_itself = FakeSampler(alone.seeds[4])
     by_itself.run(25)
     np.testing.assert_array_equal(alone.counts[4].toarray(), by_itself.counts)
@@ -325,9 +303,7 @@ def test_runs_are_the_same_on_any_number_of_threads() -> None:
 def test_progress_grows_to_one() -> None:
     shares: list[float] = []
     replicate(FakeSampler, runs=3, sweeps=25, seed=1, threads=2, progress=shares.append)
-    assert shares == sorted(shares)
-    assert len(shares) == 3 * 3
-    assert shares[-1] == 1
+    assert (shares, len(shares), shares[-1]) == (sorted(shares), 3 * 3, 1)
 
 
 def test_an_error_ends_all_runs() -> None:
@@ -380,8 +356,7 @@ def test_the_prototype_of_replications() -> None:
 
     first = run_seeds(3, 1)[0]
     replications, prototype = run_prototype(make, runs=4, sweeps=2, seed=3, threads=2)
-    assert prototype.run == 1
-    assert prototype.sclop[1, 2:].tolist() == [1, 1]
+    assert (prototype.run, prototype.sclop[1, 2:].tolist()) == (1, [1, 1])
     again = make(replications.seeds[prototype.run])
     again.run(2)
     np.testing.assert_array_equal(again.counts, replications.counts[prototype.run].toarray())

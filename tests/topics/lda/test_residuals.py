@@ -24,8 +24,7 @@ def test_by_hand() -> None:
     found = residual_dispersion(counts, lambda rows: np.ones((2, 1))[rows], np.array([[0.5, 0.5]]))
     assert found.statistic == pytest.approx(2.0)
     assert found.degrees == 4 - 0 - 1  # four cells, no parameter of theta, one of phi
-    assert found.dispersion == pytest.approx(2 / 3)
-    assert found.n_docs == 2
+    assert (found.dispersion, found.n_docs) == (pytest.approx(2 / 3), 2)
 
 
 def test_it_is_1_for_data_of_the_model() -> None:
@@ -50,8 +49,7 @@ def test_documents_without_tokens_and_blocks_do_not_matter() -> None:
     padded = sparse.csr_array(sparse.vstack([sparse.csr_array((70, 40), dtype=np.int64), counts]))
     more = np.concatenate([np.full((70, 2), 0.5), theta])
     found = residual_dispersion(padded, lambda rows: more[rows], phi)
-    assert found.dispersion == pytest.approx(whole.dispersion)
-    assert found.n_docs == 150
+    assert (found.dispersion, found.n_docs) == (pytest.approx(whole.dispersion), 150)
 
 
 def test_too_few_words_for_the_parameters() -> None:

@@ -239,8 +239,7 @@ def test_memory_keeps_its_topics_and_new_documents_start_at_random() -> None:
         ).state  # fmt: skip
     assert shown == [1, 2, 3, 3, 4, 5, 5, 5, 6]  # three sweeps a chunk; the third chunk is empty
     initial, february, april = made
-    assert initial.frozen.tolist() == [False] * 3
-    assert initial.start.tolist() == [-1] * 7
+    assert (initial.frozen.tolist(), initial.start.tolist()) == ([False] * 3, [-1] * 7)
     assert initial.tokens.terms == ("a", "b")
     assert february.frozen.tolist() == [True, True, True, False, False]
     assert february.start.tolist() == [*state.z[:7], *[-1] * 5]

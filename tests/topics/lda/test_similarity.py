@@ -85,9 +85,7 @@ def test_limits_below_zero(limits: dict[str, Any]) -> None:
 
 def test_cosine_by_hand() -> None:
     similarity = cosine(csr([[3, 4, 0], [4, 3, 0], [0, 0, 7], [6, 8, 0], [0, 0, 0]]))
-    assert similarity[0, 1] == 24 / 25
-    assert similarity[0, 2] == 0
-    assert similarity[0, 3] == 1
+    assert (similarity[0, 1], similarity[0, 2], similarity[0, 3]) == (24 / 25, 0, 1)
     assert similarity[0, 4] == 0
 
 
@@ -110,22 +108,19 @@ def test_epsilon_is_added_to_each_count() -> None:
             jensen_shannon(csr([[1, 0]]), epsilon=epsilon)
 
 
-def test_rank_biased_overlap_by_hand() -> None:
-    # first words differ (o_1 = 0), first two are the same (o_2 = 1): 1/4 · 1 + 1 · (1/2 · 0 + 1/4 · 1)
-    similarity = rank_biased_overlap(csr([[5, 4, 3, 0], [4, 5, 0, 3]]), depth=2, p=0.5)
-    assert similarity[0, 1] == pytest.approx(1 / 2)
-
-
-def test_equally_frequent_words_share_the_best_rank() -> None:
-    # Z^1 = {0, 1} and {0}, o_1 = 2/3; Z^2 = {0, 1} and {0, 1}, o_2 = 1: 1/4 + 1/2 · 2/3 + 1/4
-    similarity = rank_biased_overlap(csr([[5, 5, 1], [5, 4, 3]]), depth=2, p=0.5)
-    assert similarity[0, 1] == pytest.approx(5 / 6)
-
-
-def test_a_topic_with_fewer_words_than_the_depth() -> None:
-    # all 4 words from rank 2 on, against {0, 1}: o_1 = 1, o_2 = 2 · 2/6: 1/4 · 2/3 + 1/2 · 1 + 1/4 · 2/3
-    similarity = rank_biased_overlap(csr([[5, 0, 0, 0], [5, 4, 3, 0]]), depth=2, p=0.5)
-    assert similarity[0, 1] == pytest.approx(5 / 6)
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        # first words differ (o_1 = 0), first two are the same (o_2 = 1): 1/4 · 1 + 1 · (1/2 · 0 + 1/4 · 1)
+        ([[5, 4, 3, 0], [4, 5, 0, 3]], 1 / 2),
+        # equally frequent words share the best rank: Z^1 = {0, 1} and {0}, o_1 = 2/3; Z^2 = {0, 1} and {0, 1}, o_2 = 1
+        ([[5, 5, 1], [5, 4, 3]], 1 / 4 + 1 / 2 * 2 / 3 + 1 / 4),
+        # fewer words than the depth: all 4 words from rank 2 on, against {0, 1}: o_1 = 1, o_2 = 2 · 2/6
+        ([[5, 0, 0, 0], [5, 4, 3, 0]], 1 / 4 * 2 / 3 + 1 / 2 * 1 + 1 / 4 * 2 / 3),
+    ],
+)
+def test_rank_biased_overlap_by_hand(counts: list[list[int]], expected: float) -> None:
+    assert rank_biased_overlap(csr(counts), depth=2, p=0.5)[0, 1] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("options", [{"depth": 0}, {"p": 0.0}, {"p": 1.1}])
