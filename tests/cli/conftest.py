@@ -155,9 +155,10 @@ def run_cli(
     return done
 
 
-# tables without a TableSpec: labels of any type, predictions, arrays of parameters, what other programs have in its place
+# tables without a TableSpec: labels of any type, scores by their names, predictions, arrays of parameters, one of a kind
 ODD = re.compile(
-    "predictions.*|(documents|errors|twins|curve|scores|tokens|merges|topics_by_.*)|model/(words|ngrams|centroids|calibrator_.*|weights_.*)"
+    "predictions.*|documents|errors|twins|curve|learning_curve|comparison|costs|rules|features|scores|tokens|merges"
+    "|model/(words|ngrams|terms|centroids|calibrator_.*|weights_.*)"
 )
 
 
@@ -168,7 +169,8 @@ def undeclared(run: Path) -> list[str]:
     wrong = []
     for file in run.rglob("*.parquet"):
         name, schema = file.relative_to(run).with_suffix("").as_posix(), pq.read_schema(file)
-        tables = [t for t in table_pages.declared().values() if name in (t.name, t.name.partition("_of_")[0])]
+        names = (name, name.removeprefix("model/"))
+        tables = [t for t in table_pages.declared().values() if t.name.partition("_of_")[0] in names]
         if not any(fits(table, schema) for table in tables) and schema.names != ["value"] and not ODD.fullmatch(name):
             wrong.append(f"{name}: {schema.names}")
     return wrong

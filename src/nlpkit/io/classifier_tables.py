@@ -35,7 +35,11 @@ CONFUSION = TableSpec(
     "confusion", "A cell of the confusion matrix that is not 0, the largest first.",
     Column("label", pa.string(), "Label of the documents."),
     Column("prediction", pa.string(), "Class that is predicted for them, null for none.", gaps=True),
-    Column("documents", pa.int64(), "Number of these documents, or words of a model that labels words."),
+    Column("documents", pa.int64(), "Number of these documents."),
+)  # fmt: skip
+WORD_CONFUSION = TableSpec(
+    "confusion_of_words", "A cell of the confusion matrix of a model that labels words.",
+    *CONFUSION.columns[:2], Column("words", pa.int64(), "Number of these words."),
 )  # fmt: skip
 CLASS_TERMS = TableSpec(
     "class_terms", "One of the most telling features of a class.",

@@ -22,6 +22,7 @@ from nlpkit.finetune.trials import TrialResult
 from nlpkit.io.classifier_tables import (
     ADDED,
     NOT_CARRIED,
+    WORD_CONFUSION,
     classes_table,
     confusion_table,
     documents_table,
@@ -78,7 +79,7 @@ def run_tables(
         }
         confusion = confusion_table(scores.model)
         if confusion is not None:
-            tables["confusion"] = confusion.rename_columns(["label", "prediction", "words"])
+            tables["confusion"] = confusion.rename_columns(WORD_CONFUSION.schema.names)
     if duplicates is not None and (duplicates.nearest >= 0).any():
         tables["twins"] = twins_table(dataset, duplicates)
     return tables

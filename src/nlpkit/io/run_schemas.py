@@ -53,6 +53,7 @@ VOCAB = TableSpec(
     Column("cf", pa.int64(), "Its occurrences in the corpus."),
     Column("df", pa.int64(), "Documents that have it."),
     Column("idf", pa.float64(), "Its inverse document frequency, of lsa and pca.", always=False),
+    Column("score", pa.float64(), "Its score, where features were selected.", gaps=True, always=False),
 )  # fmt: skip
 TREE = TableSpec(
     "tree", "A merge of Ward's tree of K topics: row i is node K + i, as in scipy.cluster.hierarchy.",
