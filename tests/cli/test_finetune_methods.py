@@ -207,7 +207,8 @@ def test_a_task_is_read_again_and_resumed_to_the_same_bytes(
     tune(*line, "--threads", "2", "-o", "one", base=base, steps=6, method=method)
     again, tested = predicted("one", own)
     if task == "numbers":
-        np.testing.assert_allclose(*(table.column("prediction").to_numpy() for table in (again, tested)), atol=1e-4)
+        values = [table.column("prediction").to_numpy() for table in (again, tested)]
+        np.testing.assert_allclose(values[0], values[1], atol=1e-4)
     else:
         assert again.column("prediction").to_pylist() == tested.column("prediction").to_pylist()
     with monkeypatch.context() as patch:

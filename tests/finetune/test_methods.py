@@ -101,6 +101,8 @@ def test_an_alias_with_options() -> None:
         "pet(alpha=2)",
         "pet(weights=none)",
         "lora(r=8",
+        "lora)",
+        "full(x=1)",
         "lora(r=8))",
         "(r=8)",
         "",

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from nlpkit.embed.options import DEFAULT_ENCODER
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.options import VOTES, AnnotatorsBy
+from nlpkit.finetune.methods import Method, parse_methods, users
 from nlpkit.finetune.quantization import CODES, Quantization
 from nlpkit.parameters import FOLDER_WRITTEN, READ, Param, names_in, options
 
 if TYPE_CHECKING:
-    from nlpkit.finetune.methods import Method
     from nlpkit.finetune.protocol import Protocol
 
 TASKS = ("auto", "classes", "labels", "ordinal", "regression", "words", "answers")
@@ -119,7 +119,7 @@ class DatasetOptions(HeldOutOptions):
     annotators_by: AnnotatorsBy = VOTES
     unlabelled: Annotated[
         Path | Any | None,
-        Param("Unlabelled texts, from which pet, ipet and adasent also learn.", metavar="FILE"),
+        Param(f"Unlabelled texts, from which {users('unlabelled')} also learn.", metavar="FILE"),
     ] = None
     words_col: Annotated[
         str,
@@ -299,7 +299,7 @@ class FinetuneOptions:
     ] = False
     patterns: Annotated[
         Path | Any | None,
-        Param("Patterns and label words for pet, ipet, petapter and tfew (TOML).", metavar="FILE"),
+        Param(f"Patterns and label words for {users('patterns')} (TOML).", metavar="FILE"),
     ] = None
     seeds: Annotated[
         int, Param("Number of trainings with consecutive seeds. Scores get a mean and a standard deviation.", min=1)
@@ -335,8 +335,6 @@ class FinetuneOptions:
 
     def methods(self) -> list[Method] | None:
         """Return the methods; None for `auto`. Raises UsageError."""
-        from nlpkit.finetune.methods import parse_methods
-
         return None if self.method == "auto" else parse_methods(self.method)
 
     def repeated(self) -> Protocol | None:

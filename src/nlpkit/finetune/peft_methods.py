@@ -9,13 +9,10 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.finetune.architectures import PARTS, Architecture, check_attention, describe, without_head
-
-if TYPE_CHECKING:
-    pass
 
 _LORA = {"r": 8, "alpha": 16.0, "dropout": 0.0, "targets": "q+v"}
 DEFAULTS: dict[str, dict[str, Any]] = {
