@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from nlpkit.io.score_files import junit, markdown_table
+from nlpkit.io.score_files import junit
+from nlpkit.views import markdown
 
 
 def test_junit_counts_and_escapes() -> None:
@@ -24,5 +25,5 @@ def test_junit_of_no_gates() -> None:
 
 
 def test_markdown_keeps_its_columns() -> None:
-    text = markdown_table(["metric", "score"], [["a|b", "1"], ["<i>\nx", "2"]], right=["score"])
+    text = markdown.table(["metric", "score"], [["a|b", "1"], ["<i>\nx", "2"]], right=["score"])
     assert text.splitlines() == ["| metric | score |", "| --- | ---: |", "| a\\|b | 1 |", "| &lt;i> x | 2 |"]

@@ -8,7 +8,8 @@ from typing import Any
 from nlpkit import wording
 from nlpkit.io.runs import Run
 from nlpkit.parameters import Execution
-from nlpkit.report.page import Section, paragraphs, table
+from nlpkit.report.page import Section
+from nlpkit.views.html import paragraphs, table
 from nlpkit.workflows.diff import TopicDiff, diff
 
 

@@ -9,12 +9,14 @@ from typing import Any
 from nlpkit import wording
 from nlpkit.io.runs import open_run
 from nlpkit.metrics.catalogue import METRICS
-from nlpkit.report.page import Section, paragraphs, table
+from nlpkit.report.page import Section
+from nlpkit.views.blocks import Table
+from nlpkit.views.html import paragraphs, table, write
 from nlpkit.workflows.compare import OWN, ModelComparison
 
 NAMES = {
     "stability_words": "stable words",
-    "stability_documents": "stable documents",
+    "stability_documents": "stable docs",
     "memory_mb": "MB",
 }
 DIGITS = {"memory_mb": 0, "perplexity": 0, "seconds": 1}
@@ -39,7 +41,7 @@ def comparison_sections(comparison: ModelComparison) -> tuple[str, list[Section]
         f"{wording.counted(fits, 'fit')} each"
     )
     sections = [
-        Section("overview", "Overview", paragraphs(_sentences(fits)) + _summary(comparison, names, rows)),
+        Section("overview", "Overview", paragraphs(_sentences(fits)) + write([summary_block(comparison)])),
         Section("words", "Words", _words(comparison)),
         Section("fits", "All fits", _fits(comparison, names)),
     ]
@@ -53,17 +55,18 @@ def comparison_sections(comparison: ModelComparison) -> tuple[str, list[Section]
 def _sentences(fits: int) -> list[str]:
     several = "Values are means over the fits, with the standard deviation; each fit has another seed and leaves out other documents."
     return [
-        f"{several if fits > 1 else 'Values are those of one fit, so nothing is known of how they vary.'} "
-        "The best mean of a column is marked with *.",
-        "stable words: share of the ten first words of a topic that its match in another fit has; stable documents: agreement "
+        f"{several if fits > 1 else 'Values are those of one fit, so nothing is known of how they vary.'} ",
+        "stable words: share of the ten first words of a topic that its match in another fit has; stable docs: agreement "
         "(AMI) of the topics of documents in two fits; seconds and MB: of a process that fits the model and does nothing else.",
         "No score tells which model is best: look at the words of two or three candidates.",
     ]
 
 
-def _summary(comparison: ModelComparison, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    best = comparison.best()
-    heads = ["Model", "Topics", *(f"{_name(name)}{_direction(name)}" for name in names)]
+def summary_block(comparison: ModelComparison) -> Table:
+    """Return the means over seeds of each model and number of topics, the best of each score marked."""
+    best, rows = comparison.best(), comparison.summary.to_pylist()
+    names = [*comparison.scores, *OWN]
+    lower = [name for name in comparison.scores if name in METRICS and METRICS[name].better == "low"]
     cells = [
         [
             row["model"],
@@ -72,7 +75,10 @@ def _summary(comparison: ModelComparison, names: Sequence[str], rows: Sequence[M
         ]
         for row in rows
     ]
-    return table(heads, cells, numeric=range(1, len(heads)), id="comparison-table")
+    columns = ["model", "k", *map(_name, names)]
+    better = f"; lower is better for {', '.join(lower)}, higher for the others" if lower else "; higher is better"
+    title = f"Means of {wording.counted(max(row['fits'] for row in rows), 'fit')} (± standard deviation); * best of a column{better}"
+    return Table(columns, cells, columns[1:], title, noun="models", rest="summary.parquet")
 
 
 def _fits(comparison: ModelComparison, names: Sequence[str]) -> str:
@@ -137,5 +143,7 @@ def _number(value: float | None, name: str) -> str:
 
 def _cell(row: Mapping[str, Any], name: str, *, is_best: bool) -> str:
     spread = row[f"{name}_sd"]
-    shown = _number(row[name], name) + (f" ± {_number(spread, name)}" if spread is not None else "")
+    shown = _number(row[name], name)
+    if shown and spread is not None and name in METRICS:
+        shown += f" ±{_number(spread, name)}"
     return f"{shown}*" if is_best and shown else shown

@@ -35,7 +35,7 @@ def collocations_cli(
         return
     target = out.given_table_target("pairs.parquet")
 
-    from nlpkit.cli.render.collocations import show_collocations
+    from nlpkit.cli.render.explore import show_collocations
     from nlpkit.workflows.collocations import collocations
     from nlpkit.workflows.corpus import read_corpus, warn_dropped
 

@@ -66,7 +66,7 @@ def effects_cli(
 
         console.plan(size_of(source, run) if effects.permutations is None else permutation_cost(source, effects, run))
         return
-    from nlpkit.cli.render import topic_cells as render
+    from nlpkit.cli.render import topic_tools as render
     from nlpkit.workflows.effects import estimate_effects, plot_effects
     from nlpkit.workflows.permutations import permutation_effects
 

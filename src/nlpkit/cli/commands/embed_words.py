@@ -42,7 +42,7 @@ def embed_words_cli(
     The result does not depend on --threads. gensim learns all methods except glove and pmi-svd, on one thread. --workers N is
     faster, but gives different vectors each time.
     """
-    from nlpkit.cli.render.embed_words import show_embedding
+    from nlpkit.cli.render.words import show_embedding
     from nlpkit.io.word_vectors import check_word2vec_name
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.embed_words import embed_words

@@ -36,7 +36,7 @@ def name_cli(
       nlpkit name run/ --llm http://localhost:11434/v1 --llm-model llama3.2 --dry-run
       nlpkit name run/ --llm http://localhost:11434/v1 --llm-model llama3.2 -n --json
     """
-    from nlpkit.cli.render import name as render
+    from nlpkit.cli.render import topic_tools as render
     from nlpkit.io.atomic import check_target
     from nlpkit.workflows.name_topics import name_topics, plan_names
 

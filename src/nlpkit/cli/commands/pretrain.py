@@ -42,7 +42,7 @@ def pretrain_cli(
     """
     for record in (model, training, hardware):
         record.check()
-    from nlpkit.cli.render import pretrain as render
+    from nlpkit.cli.render import lab as render
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.pretrain import pretrain
     from nlpkit.workflows.pretrain_estimate import estimate_pretraining

@@ -68,7 +68,7 @@ def stats_cli(
       nlpkit stats data/samples/news.jsonl --by label --top 5 -o terms.parquet
       nlpkit stats data/samples/nachrichten.jsonl --plot zipf.html --ngrams 2
     """
-    from nlpkit.cli.render import stats as render
+    from nlpkit.cli.render import explore as render
     from nlpkit.workflows.corpus import read_corpus, warn_dropped
     from nlpkit.workflows.stats import ngram_sizes, stats
     from nlpkit.workflows.stats_plots import parse_plots, write_plots

@@ -68,7 +68,7 @@ def topics_cli(
 
         console.plan(size_of(source, run))
         return
-    from nlpkit.cli.render import topic_cells as render
+    from nlpkit.cli.render import topic_tools as render
 
     if asked:
         from nlpkit.workflows import topic_queries
