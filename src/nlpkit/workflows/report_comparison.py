@@ -8,18 +8,11 @@ from typing import Any
 
 from nlpkit import wording
 from nlpkit.io.runs import open_run
-from nlpkit.metrics.catalogue import METRICS
 from nlpkit.report.page import Section
-from nlpkit.views.blocks import Table
 from nlpkit.views.html import paragraphs, table, write
 from nlpkit.workflows.compare import OWN, ModelComparison
+from nlpkit.workflows.topic_views import direction, number, number_of_topics, summary_block, title_of
 
-NAMES = {
-    "stability_words": "stable words",
-    "stability_documents": "stable docs",
-    "memory_mb": "MB",
-}
-DIGITS = {"memory_mb": 0, "perplexity": 0, "seconds": 1}
 TOP_TERMS = 10
 
 
@@ -62,34 +55,15 @@ def _sentences(fits: int) -> list[str]:
     ]
 
 
-def summary_block(comparison: ModelComparison) -> Table:
-    """Return the means over seeds of each model and number of topics, the best of each score marked."""
-    best, rows = comparison.best(), comparison.summary.to_pylist()
-    names = [*comparison.scores, *OWN]
-    lower = [name for name in comparison.scores if name in METRICS and METRICS[name].better == "low"]
-    cells = [
-        [
-            row["model"],
-            _number_of_topics(row),
-            *(_cell(row, name, is_best=best.get(name) == (row["model"], row["k"])) for name in names),
-        ]
-        for row in rows
-    ]
-    columns = ["model", "k", *map(_name, names)]
-    better = f"; lower is better for {', '.join(lower)}, higher for the others" if lower else "; higher is better"
-    title = f"Means of {wording.counted(max(row['fits'] for row in rows), 'fit')} (± standard deviation); * best of a column{better}"
-    return Table(columns, cells, columns[1:], title, noun="models", rest="summary.parquet")
-
-
 def _fits(comparison: ModelComparison, names: Sequence[str]) -> str:
-    heads = ["Model", "Topics asked for", "Topics", "Seed", *map(_name, names), "Run"]
+    heads = ["Model", "Topics asked for", "Topics", "Seed", *map(title_of, names), "Run"]
     cells = [
         [
             row["model"],
-            _number_of_topics(row),
+            number_of_topics(row),
             row["topics"],
             row["seed"],
-            *(_number(row[name], name) for name in names),
+            *(number(row[name], name) for name in names),
             row["run"],
         ]
         for row in comparison.fits.to_pylist()
@@ -121,29 +95,4 @@ def _curve(name: str, models: Sequence[str], rows: Sequence[Mapping[str, Any]]) 
         points = [row for row in rows if row["model"] == model and None not in (row["k"], row[name])]
         if points:
             lines.append({"name": model, "x": [row["k"] for row in points], "y": [row[name] for row in points]})
-    return {"title": f"{_name(name)}{_direction(name)}", "x": "topics", "lines": lines}
-
-
-def _number_of_topics(row: Mapping[str, Any]) -> str:
-    return "found" if row["k"] is None else str(row["k"])
-
-
-def _name(name: str) -> str:
-    return NAMES.get(name, name.replace("_", " "))
-
-
-def _direction(name: str) -> str:
-    lower = name in ("seconds", "memory_mb") or (name in METRICS and METRICS[name].better == "low")
-    return " (lower is better)" if lower else ""
-
-
-def _number(value: float | None, name: str) -> str:
-    return "" if value is None else f"{value:,.{DIGITS.get(name, 3)}f}"
-
-
-def _cell(row: Mapping[str, Any], name: str, *, is_best: bool) -> str:
-    spread = row[f"{name}_sd"]
-    shown = _number(row[name], name)
-    if shown and spread is not None and name in METRICS:
-        shown += f" ±{_number(spread, name)}"
-    return f"{shown}*" if is_best and shown else shown
+    return {"title": f"{title_of(name)}{direction(name)}", "x": "topics", "lines": lines}

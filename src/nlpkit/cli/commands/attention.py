@@ -52,4 +52,4 @@ def attention_cli(
         return
     if target is not None:
         seen.save(target, force=out.force)
-    render.attention(seen, target)
+    console.say(render.attention_blocks(seen, target), lambda: {"output": target, **seen.to_dict()}, target)

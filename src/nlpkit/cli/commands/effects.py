@@ -75,6 +75,6 @@ def effects_cli(
     if target is not None:
         result.save(target, force=out.force)
     if target != "-":
-        render.answer(result)
+        console.say(render.answer_blocks(result), result.to_dict)
     if picture.plot is not None:
         plot_effects(result).save(picture.plot, force=out.force)

@@ -54,4 +54,4 @@ def explain_transformer_cli(
         worked.save(target, force=out.force)
         if target != "-":
             announce(worked, target)
-    render.steps(worked, target)
+    console.say(render.step_blocks(worked, target), lambda: {"output": target, **worked.to_dict()})

@@ -51,4 +51,7 @@ def name_cli(
     names = name_topics(model, options=options, execution=run)
     if target is not None:
         names.save(target, force=out.force, execution=run)
-    render.names(names, target)
+    facts = {"calls": names.calls, "cached": names.cached, "output": None if target is None else str(target)}
+    console.say(
+        render.names_blocks(names, target), lambda: {"run": str(model), "names": names.table().to_pylist(), **facts}
+    )

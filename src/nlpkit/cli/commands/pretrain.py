@@ -56,4 +56,4 @@ def pretrain_cli(
         corpus, options=model, training=training, hardware=hardware, execution=run, output=target, resume=resume, force=out.force,
     )  # fmt: skip
     result.save(target, force=out.force)
-    render.model(result, target)
+    console.say(render.model_blocks(result, target), lambda: {"run": str(target), **result.report})

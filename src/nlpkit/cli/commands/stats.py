@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from nlpkit.cli import console
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
@@ -93,4 +94,4 @@ def stats_cli(
     if plots:
         write_plots(plots, counted, seed=run.seed, font=show.font, force=out.force)
     if run.json or target != "-":
-        render.statistics(counted)
+        console.say(render.statistics_blocks(counted), counted.to_dict)

@@ -83,7 +83,7 @@ def topics_cli(
         if target is not None:
             answer.save(target, force=out.force)
         if target != "-":
-            render.answer(answer)
+            console.say(render.answer_blocks(answer), answer.to_dict)
         return
     from nlpkit.workflows.topics import topics
 

@@ -28,11 +28,6 @@ _BAR = 40
 _NAMES = {2: "bigram", 3: "trigram"}
 
 
-def statistics(stats: CorpusStatistics) -> None:
-    """Print tables for people, or one JSON object."""
-    console.say(statistics_blocks(stats), stats.to_dict)
-
-
 def statistics_blocks(stats: CorpusStatistics) -> Iterator[Block]:
     """Yield figures, lengths, words beside the law of Zipf, growth, n-grams and groups."""
     whole, words = stats.whole, stats.words.to_pylist()
@@ -262,11 +257,6 @@ def _ends(score: dict[str, Any], name: str) -> str:
 
 _HEADS = {"pmi": "PMI", "npmi": "NPMI", "g2": "G²", "t": "t", "dice": "Dice", "log_dice": "logDice"}
 _DIGITS = {"pmi": 2, "npmi": 3, "g2": 1, "t": 2, "dice": 4, "log_dice": 2}
-
-
-def show_collocations(collocations: Collocations) -> None:
-    """Print a table, or one JSON object."""
-    console.say(collocation_blocks(collocations), collocations.to_dict)
 
 
 def collocation_blocks(collocations: Collocations) -> Iterator[Block]:

@@ -35,11 +35,6 @@ DETAILS = (
 )
 
 
-def facts(known: dict[str, Any]) -> None:
-    """Print what is known of a file or run, or its JSON object; for a run the result first, and with -v how it was made."""
-    console.say(info_blocks(known, verbose=console.settings.verbose), lambda: known)
-
-
 def info_blocks(known: dict[str, Any], *, verbose: bool = False) -> Iterator[Block]:
     """Yield what is known of a file or run; for a run the result first, verbose: and how it was made."""
     rest = {name: value for name, value in known.items() if name not in ("topics", "classes", "layers", "profile")}

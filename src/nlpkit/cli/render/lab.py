@@ -50,11 +50,6 @@ def _tokenizer(trained: SubwordTokenizer, results: Mapping[str, Any], target: Pa
     yield Note(f"wrote {target}/{following}")
 
 
-def model(result: PretrainedModel, target: Path) -> None:
-    """Print the learning curve and the perplexity with its definition, or one JSON object."""
-    console.say(model_blocks(result, target), lambda: {"run": str(target), **result.report})
-
-
 def model_blocks(result: PretrainedModel, target: Path) -> Iterator[Block]:
     """Yield the learning curve of a model, its perplexity with the definition, and what to type next."""
     if len(result.curve) > 1:
@@ -84,11 +79,6 @@ def model_blocks(result: PretrainedModel, target: Path) -> Iterator[Block]:
     yield Note(f"wrote {target}/ in {sum(result.job.seconds.values()):.1f} s{following}")
 
 
-def attention(seen: Attention, target: str | None) -> None:
-    """Print a table of tokens, or one JSON object; nothing where the table goes to stdout."""
-    console.say(attention_blocks(seen, target), lambda: {"output": target, **seen.to_dict()}, target)
-
-
 def attention_blocks(seen: Attention, target: str | None) -> Iterator[Block]:
     """Yield how much each token is in the token that reads the text, and what a run of finetune would say after each layer."""
     L, H, T, _ = seen.maps.weights.shape
@@ -113,11 +103,6 @@ def attention_blocks(seen: Attention, target: str | None) -> Iterator[Block]:
         )  # fmt: skip
     if target is not None:
         yield Note(f"wrote {target}: {L} × {H} heads, {wording.counted(T, 'token')}")
-
-
-def steps(worked: WorkedTransformer, target: str | None) -> None:
-    """Print the matrices, or one JSON object; nothing where they were written, but the notes on stderr."""
-    console.say(step_blocks(worked, target), lambda: {"output": target, **worked.to_dict()})
 
 
 def step_blocks(worked: WorkedTransformer, target: str | None) -> Iterator[Block]:

@@ -15,15 +15,14 @@ from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.render.mixtures import TERMS_SHOWN, topic_run_notes
 from nlpkit.plain import shell_line
-from nlpkit.views.blocks import Block, Note, Table, cell, shown_rows
+from nlpkit.views.blocks import Block, Note, Table, cell
 from nlpkit.views.figures import sparkline
 from nlpkit.views.terminal import width
-from nlpkit.workflows.report_comparison import summary_block
+from nlpkit.workflows.topic_views import summary_block
 
 if TYPE_CHECKING:
     from nlpkit.workflows.cluster import ClusteredDocuments
     from nlpkit.workflows.compare import ModelComparison
-    from nlpkit.workflows.diff import TopicDiff
     from nlpkit.workflows.edit import EditedRun
     from nlpkit.workflows.name_topics import TopicNames
     from nlpkit.workflows.topic_tables import TopicTable
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 
 LINE_WIDTH = 24
 MOST_GROUPS = 6  # whose shares fit beside each other
-LABEL_WIDTH, RELATION_WIDTH = 40, 32
-WORDS_SHOWN = 4
+LABEL_WIDTH = 40
 SHOWN_VALUES = 5  # of a number whose effects are shown
 TEXT_WIDTH = 160
 REST = "-o FILE"
@@ -179,11 +177,6 @@ def _cell_notes(result: TopicShares) -> Iterator[Block]:
             "effect: root of the share of the variance that lies between groups"
             + ("; ~: fewer than 5 documents expected in a group, q is rough" if rough else "")
         )
-
-
-def answer(result: TopicTable) -> None:
-    """Print the answer to a question, or its JSON object."""
-    console.say(answer_blocks(result), result.to_dict)
 
 
 def answer_blocks(result: TopicTable) -> Iterator[Block]:
@@ -390,74 +383,6 @@ def _edit_notes(lineage: dict[str, Any], K: int, result: EditedRun) -> Iterator[
     )
 
 
-def show_diff(result: TopicDiff) -> None:
-    """Print the relations of topics, or their JSON object."""
-    console.say(diff_blocks(result, console.settings.show), result.to_dict)
-
-
-def diff_blocks(result: TopicDiff, most: int | None = None) -> Iterator[Block]:
-    """Yield a row for each relation of topics, and what the shared documents say; most: rows that will be shown."""
-    shared = bool(result.shared)
-    relations = result.relations.to_pylist()
-    sizes = [float(max(row["a_size"] or 0, row["b_size"] or 0)) for row in relations]
-    kept, before = set(shown_rows(len(relations), most, sizes)), ("", -1)
-    rows = []
-    for number, row in enumerate(relations):
-        key = (row["relation"], row["b"] if row["relation"] == "merged" else row["a"])
-        shown = "" if key == before and row["relation"] in ("split", "merged") else row["relation"]
-        before = key if number in kept else before
-        cells = [shown, _topic(row, "a"), _topic(row, "b")]
-        if shared:
-            cells += [cell(row["documents"]), cell(row["share_of_a"], ".0%"), cell(row["share_of_b"], ".0%")]
-        cells += [cell(row["words"], ".2f"), _gained_and_lost(row)]
-        rows.append(cells)
-    columns = ["", f"A ({result.a.path.name})", f"B ({result.b.path.name})"]
-    numbers = ["documents", "of A", "of B"] if shared else []
-    columns += [*numbers, "words", "+ gained, − lost"]
-    yield Table(columns, rows, right=[*numbers, "words"], noun="relations", sizes=sizes, rest="-o FILE")
-    yield from _diff_notes(result)
-
-
-def _diff_notes(result: TopicDiff) -> Iterator[Block]:
-    facts = result.facts()
-    counts = ", ".join(f"{n} {relation}" for relation, n in facts["relations"].items() if n)
-    yield Note(
-        f"{wording.counted(facts['a_topics'], 'topic')} of A, {facts['b_topics']} of B, compared by {result.by} "
-        f"(threshold {result.threshold:g}, half of it for matched): {counts}"
-    )
-    if not result.shared:
-        yield Note("the runs have no document of the same id")
-    elif facts["ami"] is not None:
-        yield Note(
-            f"{wording.counted(result.shared, 'document')} in both: {facts['same']:,} in topics that correspond, "
-            f"{facts['moved']:,} in others, {facts['left_topics']:,} without a topic in B alone, {facts['joined_topics']:,} in "
-            f"A alone; of those with a topic in both AMI {facts['ami']:.3f}, ARI {facts['ari']:.3f}"
-        )
-    yield Note(
-        "of A, of B: share of the topic's documents that are in the other one; words: cosine of the words by their ranks"
-    )
-
-
-def _topic(row: dict[str, Any], side: str) -> str:
-    if row[side] is None:
-        return ""
-    label = wording.truncated(row[f"{side}_label"], RELATION_WIDTH)
-    return f"{row[side]} {label} ({wording.count(row[f'{side}_size'])})"
-
-
-def _gained_and_lost(row: dict[str, Any]) -> str:
-    gained = [f"+{word}" for word in (row["gained"] or [])[:WORDS_SHOWN]]
-    lost = [f"−{word}" for word in (row["lost"] or [])[:WORDS_SHOWN]]
-    return " ".join(gained + lost)
-
-
-def show_comparison(result: ModelComparison) -> None:
-    """Print the means over seeds, with the standard deviation where there are several."""
-    best = {name: {"model": model, "k": k} for name, (model, k) in result.best().items()}
-    rows = {"summary": result.summary.to_pylist(), "fits": result.fits.to_pylist(), "best": best}
-    console.say(comparison_blocks(result), lambda: {"comparison": str(result.path), **rows})
-
-
 def comparison_blocks(result: ModelComparison) -> Iterator[Block]:
     """Yield the means over seeds, and how it goes on."""
     yield summary_block(result)
@@ -467,15 +392,6 @@ def comparison_blocks(result: ModelComparison) -> Iterator[Block]:
     )
     line = shell_line("nlpkit", "report", result.path, "-o", f"{result.path}.html")
     yield Note(f"wrote {result.path}/: runs/, fits.parquet and summary.parquet; next: {line}")
-
-
-def names(result: TopicNames, target: Path | None) -> None:
-    """Print the names with the passages that speak for them, or one JSON object."""
-    facts = {"calls": result.calls, "cached": result.cached, "output": None if target is None else str(target)}
-    console.say(
-        names_blocks(result, target),
-        lambda: {"run": str(result.run.path), "names": result.table().to_pylist(), **facts},
-    )
 
 
 def names_blocks(result: TopicNames, target: Path | None) -> Iterator[Block]:
@@ -489,11 +405,6 @@ def names_blocks(result: TopicNames, target: Path | None) -> Iterator[Block]:
         words = ("edit", result.run.path, target, "-o", "named/") if is_edits else ("info", target)
         follow = shell_line("nlpkit", *words)
         yield Note(f"wrote {target}; next: {follow}")
-
-
-def clusters(clustered: ClusteredDocuments, target: str | None) -> None:
-    """Print the clusters and the reason of their number, or one JSON object."""
-    console.say(cluster_blocks(clustered), None if target == "-" else clustered.to_dict, target)
 
 
 def cluster_blocks(clustered: ClusteredDocuments) -> Iterator[Block]:

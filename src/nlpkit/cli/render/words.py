@@ -95,13 +95,6 @@ def _cell(name: str, row: dict[str, Any]) -> str:
     return wording.count(value) if isinstance(value, int) else str(value)
 
 
-def show_embedding(learned: WordEmbedding, target: Path) -> None:
-    """Print what was learned: a JSON object, or some words with their neighbours, and what to type next."""
-    results = learned.results()
-    facts = {"run": str(target), "method": learned.options.method, **results}
-    console.say(embedding_blocks(learned, results, target), lambda: facts)
-
-
 def embedding_blocks(learned: WordEmbedding, results: Mapping[str, Any], target: Path) -> Iterator[Block]:
     """Yield sizes, losses and the neighbours of some words, and what to type next."""
     losses = results["losses"]
