@@ -21,6 +21,28 @@ SHOWN_TERMS = 10
 TEXT_WIDTH = 60
 
 
+def classifier_blocks(
+    scores: ClassifierScores | None,
+    title: str,
+    tables: Mapping[str, pa.Table],
+    candidates: Sequence[dict[str, Any]],
+    decisions: Mapping[str, Any],
+    *,
+    ranks: bool,
+) -> Iterator[Table]:
+    """Yield what is known of a classifier: how it was chosen, its scores, what it decides by, its words and errors."""
+    yield from candidates_blocks(candidates)
+    yield from search_blocks(decisions.get("search"))
+    if scores is not None:
+        yield from scores_blocks(scores, title)
+    yield from thresholds_blocks(decisions.get("thresholds", ()))
+    yield from rules_blocks(tables.get("rules"))
+    yield from costs_blocks(decisions.get("costs"))
+    yield from learning_curve_blocks(tables.get("learning_curve"))
+    yield from terms_blocks(tables.get("class_terms"))
+    yield from errors_blocks(tables.get("errors"), ranks=ranks)
+
+
 def scores_blocks(scores: ClassifierScores, title: str) -> Iterator[Table]:
     """Yield each score with its interval, that of the majority class, and that without near-duplicates."""
     model = scores.model
@@ -51,17 +73,11 @@ def candidates_blocks(rows: Sequence[dict[str, Any]]) -> Iterator[Table]:
     if not rows:
         return
     columns = ["", "model", "macro_f1", "± standard error", "accuracy", "seconds"]
-    cells = [
-        [
-            "→" if r["chosen"] else "",
-            r["name"],
-            "–" if r["macro_f1"] is None else wording.score_text(r["macro_f1"]),
-            "" if r["error"] is None else wording.score_text(r["error"]),
-            "" if r["accuracy"] is None else wording.score_text(r["accuracy"]),
-            r["why"] or f"{r['seconds']:.1f}",
-        ]
-        for r in rows
-    ]
+    cells = []
+    for row in rows:
+        scores = ["–" if row["macro_f1"] is None else wording.score_text(row["macro_f1"])]
+        scores += ["" if row[n] is None else wording.score_text(row[n]) for n in ("error", "accuracy")]
+        cells.append(["→" if row["chosen"] else "", row["name"], *scores, row["why"] or f"{row['seconds']:.1f}"])
     yield run_table("Models, by cross-validation in the training documents", columns, cells, columns[2:])
 
 

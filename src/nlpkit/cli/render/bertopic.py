@@ -234,18 +234,11 @@ def update_blocks(longer: UpdatedRun, target: Path, run: Path) -> Iterator[Block
     topics = longer.topics.to_pylist()
     for topic, change in zip(topics, longer.changes, strict=True):
         came, went = sum(change["from_topics"].values()), sum(change["to_topics"].values())
-        cells.append(
-            [
-                f"{topic['topic']}{' new' if change['is_new'] else ''}",
-                "" if change["is_new"] else wording.count(change["before"]),
-                wording.count(change["now"]),
-                f"+{change['new']:,}" if change["new"] else "",
-                f"+{came:,}" if came else "",
-                f"-{went:,}" if went else "",
-                topic["label"],
-                " ".join(topic["top_terms"][:TERMS_SHOWN]),
-            ]
-        )
+        before = "" if change["is_new"] else cell(change["before"])
+        moves = [f"{n:+,}" if n else "" for n in (change["new"], came, -went)]
+        number = f"{topic['topic']}{' new' if change['is_new'] else ''}"
+        terms = " ".join(topic["top_terms"][:TERMS_SHOWN])
+        cells.append([number, before, cell(change["now"]), *moves, topic["label"], terms])
     columns = ["topic", "before", "now", "newer", "moved in", "moved out", "name", "top words"]
     sizes = [change["now"] for change in longer.changes]
     yield Table(columns, cells, right=columns[1:6], noun="topics", rest="topics.parquet of the run", sizes=sizes)

@@ -6,24 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from nlpkit import reporting, wording
-from nlpkit.classify.views import (
-    candidates_blocks,
-    costs_blocks,
-    errors_blocks,
-    learning_curve_blocks,
-    rules_blocks,
-    scores_blocks,
-    search_blocks,
-    terms_blocks,
-    thresholds_blocks,
-)
+from nlpkit.classify.views import classifier_blocks
 from nlpkit.cli import console
 from nlpkit.cli.render.evaluate import finish, spell_options
 from nlpkit.cli.render.predictions import show_predictions
 from nlpkit.evaluation.results import Evaluation
 from nlpkit.evaluation.views import meanings
 from nlpkit.plain import shell_line
-from nlpkit.views.blocks import Block, Table, cell, interval
+from nlpkit.views.blocks import Table, cell, interval
 from nlpkit.workflows.classifier import PREDICTIONS
 
 if TYPE_CHECKING:
@@ -70,22 +60,11 @@ def finish_classifier(
         if predict is not None and not console.settings.json:
             show_predictions(predict(), str(target / PREDICTIONS))
 
-    finish(result, classifier.gates, lambda: say(classifier_blocks(classifier)), then=then)
+    def show() -> None:
+        parts = classifier.tables(), classifier.candidates, classifier.decisions
+        say(classifier_blocks(classifier.scores, classifier.title, *parts, ranks=bool(classifier.classifier.scale)))
 
-
-def classifier_blocks(classifier: TrainedClassifier) -> Iterator[Block]:
-    """Yield what is known of a classifier: how it was chosen, its scores, what it decides by, its words and errors."""
-    tables, decisions = classifier.tables(), classifier.decisions
-    yield from candidates_blocks(classifier.candidates)
-    yield from search_blocks(decisions.get("search"))
-    if classifier.scores is not None:
-        yield from scores_blocks(classifier.scores, classifier.title)
-    yield from thresholds_blocks(decisions.get("thresholds", ()))
-    yield from rules_blocks(tables.get("rules"))
-    yield from costs_blocks(decisions.get("costs"))
-    yield from learning_curve_blocks(tables.get("learning_curve"))
-    yield from terms_blocks(tables.get("class_terms"))
-    yield from errors_blocks(tables.get("errors"), ranks=bool(classifier.classifier.scale))
+    finish(result, classifier.gates, show, then=then)
 
 
 def proposals(chosen: Proposals, target: str | None) -> None:

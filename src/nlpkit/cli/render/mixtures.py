@@ -406,19 +406,12 @@ def rolling_blocks(
 
 def chunks_block(chunks: Sequence[dict[str, Any]]) -> Table:
     """Return the chunk table; of many the first and the last."""
-    rows = [
-        [
-            str(c["chunk"]),
-            str(c["start_date"]),
-            str(c["end_date"]),
-            wording.count(c["n"]),
-            wording.count(c["n_discarded"]),
-            "" if c["n_memory"] is None else f"{wording.count(c['n_memory'])} since {c['memory']}",
-            wording.count(c["n_vocab"]),
-            wording.count(c["n_tokens"]),
-        ]
-        for c in chunks
-    ]
+    rows = []
+    for chunk in chunks:
+        names = [str(chunk[name]) for name in ("chunk", "start_date", "end_date")]
+        memory = "" if chunk["n_memory"] is None else f"{cell(chunk['n_memory'])} since {chunk['memory']}"
+        docs, discarded, *words = (cell(chunk[name]) for name in ("n", "n_discarded", "n_vocab", "n_tokens"))
+        rows.append([*names, docs, discarded, memory, *words])
     left_out = len(rows) - CHUNKS_SHOWN
     if left_out > 1:
         half = CHUNKS_SHOWN // 2

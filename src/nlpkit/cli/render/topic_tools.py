@@ -336,18 +336,11 @@ def edited_blocks(result: EditedRun) -> Iterator[Block]:
     """Yield the topics after the edit, what each of them was, and what was done."""
     topics, lineage = result.topics.to_pylist(), result.lineage
     columns = ["topic", "was", "size", "share", "npmi", "name", "top words"]
-    cells = [
-        [
-            str(topic["topic"]),
-            _was(row),
-            wording.count(topic["size"]),
-            f"{topic['share']:.1%}",
-            cell(topic["npmi"]),
-            topic["label"],
-            " ".join(topic["top_terms"][:TERMS_SHOWN]),
-        ]
-        for topic, row in zip(topics, lineage["topics"], strict=True)
-    ]
+    cells = []
+    for topic, row in zip(topics, lineage["topics"], strict=True):
+        numbers = [cell(topic["size"]), cell(topic["share"], ".1%"), cell(topic["npmi"])]
+        terms = " ".join(topic["top_terms"][:TERMS_SHOWN])
+        cells.append([str(topic["topic"]), _was(row), *numbers, topic["label"], terms])
     yield Table(
         columns, cells, right=["topic", "size", "share", "npmi"], noun="topics", rest="topics.parquet of the run"
     )
