@@ -142,7 +142,7 @@ def _words(result: TopicShares, words: TopicTable) -> Table:
     cells, sizes = [], []
     for key, of_cell in sorted(rows.items(), key=lambda item: item[0]):
         first, terms = of_cell[0], " ".join(row["term"] for row in of_cell)
-        cells.append([str(key[0]), _label(first["topic_label"]), *key[1:], cell(first["documents"]), terms])
+        cells.append([str(key[0]), _label(first["topic_label"]), *key[1:], wording.count(first["documents"]), terms])
         sizes.append(first["documents"])
     columns = ["topic", "name", *names, "documents", "words"]
     title = f"Words of topics by {' and '.join(names)}" if names else "Words of topics"
