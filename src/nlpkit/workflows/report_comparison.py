@@ -48,7 +48,7 @@ def comparison_sections(comparison: ModelComparison) -> tuple[str, list[Section]
 def _sentences(fits: int) -> list[str]:
     several = "Values are means over the fits, with the standard deviation; each fit has another seed and leaves out other documents."
     return [
-        f"{several if fits > 1 else 'Values are those of one fit, so nothing is known of how they vary.'}",
+        several if fits > 1 else "Values are those of one fit, so nothing is known of how they vary.",
         "stable words: share of the ten first words of a topic that its match in another fit has; stable docs: agreement "
         "(AMI) of the topics of documents in two fits; seconds and MB: of a process that fits the model and does nothing else.",
         "No score tells which model is best: look at the words of two or three candidates.",
