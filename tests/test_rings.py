@@ -167,7 +167,8 @@ def imports_within(paths: Iterable[Path], *packages: str) -> dict[str, list[str]
 
 
 def test_core_knows_neither_cli_nor_io() -> None:
-    assert imports_within(CORE_MODULES, "nlpkit.cli", "nlpkit.workflows", "nlpkit.io", "typer", "rich", "click") == {}
+    outer = ("nlpkit.cli", "nlpkit.workflows", "nlpkit.io", "nlpkit.views.terminal", "typer", "rich", "click")
+    assert imports_within(CORE_MODULES, *outer) == {}
 
 
 def test_kernels_know_arrays_only() -> None:
@@ -183,11 +184,26 @@ def test_io_knows_neither_cli_nor_workflows() -> None:
     assert imports_within(paths, "nlpkit.cli", "nlpkit.workflows", "typer", "rich", "click") == {}
 
 
-def test_only_cli_knows_typer_and_rich() -> None:
+def test_only_cli_knows_typer_and_only_the_writer_for_terminals_rich() -> None:
     others = [path for path in MODULES if "cli" not in path.relative_to(PACKAGE).parts and path.name != "__main__.py"]
-    assert imports_within(others, "nlpkit.cli", "typer", "rich", "click") == {}
+    assert imports_within(others, "nlpkit.cli", "nlpkit.views.terminal", "typer", "click") == {}
+    assert set(imports_within(MODULES, "rich")) == {"views/terminal.py"}
     main = imports_within([PACKAGE / "__main__.py"], "nlpkit.cli", "typer", "rich", "click")
     assert set(main["__main__.py"]) == {"nlpkit.cli.app.main", "nlpkit.cli.app"}
+
+
+def test_blocks_are_plain_data_and_writers_know_no_result() -> None:
+    paths = sorted((PACKAGE / "views").glob("*.py"))
+    assert imports_within(paths, *(f"nlpkit.{name}" for name in (*CORE, "cli", "io", "workflows"))) == {}
+    blocks = imports_of(PACKAGE / "views" / "blocks.py")
+    assert {n.split(".")[0] for n in blocks} <= {
+        "__future__",
+        "collections",
+        "dataclasses",
+        "nlpkit",
+        "numbers",
+        "typing",
+    }
 
 
 def test_click_stays_unimported() -> None:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.cli.render.annotate import show_task
-from nlpkit.cli.render.scores import show
+from nlpkit.cli.render.evaluate import show
 from nlpkit.errors import NlpkitError, OutputExistsError, UsageError
 from nlpkit.evaluation.agreement import MANY_VALUES, agreement_scores
 from nlpkit.evaluation.results import TargetResult

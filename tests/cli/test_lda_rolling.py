@@ -15,9 +15,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from nlpkit.cli.render.rolling import columns_of, date_axis, show_changes, show_chunks, sparkline
+from nlpkit.cli.render.mixtures import changes_blocks, chunks_block, columns_of, date_axis
 from nlpkit.topics.lda.chunks import default_memory
 from nlpkit.topics.lda.rolling_options import ChangeOptions
+from nlpkit.views.blocks import Block, Table
+from nlpkit.views.figures import sparkline
 from tests.cli.conftest import contents, files, footer, manifest, nlpkit_process, read, run_cli, write_jsonl
 from tests.few import few
 
@@ -645,31 +647,26 @@ def test_many_chunks_are_joined() -> None:
     assert (same.per_column, same.first) == (1, list(range(7)))
 
 
-def test_long_tables_are_shortened(capsys: pytest.CaptureFixture[str]) -> None:
+def changes_of(tests: list[dict[str, Any]], **options: Any) -> list[Block]:
+    return list(changes_blocks(tests, ["rivers"], ChangeOptions(**options)))
+
+
+def test_long_tables_are_shortened() -> None:
     chunk = {"start_date": date(2020, 1, 1), "end_date": date(2020, 1, 2), "n": 1, "n_discarded": 0, "n_memory": None}
     chunk |= {"memory": None, "n_vocab": 5, "n_tokens": 7}
-    show_chunks([{"chunk": i, **chunk} for i in range(31)])
-    lines = capsys.readouterr().out.splitlines()
-    assert "left out" not in lines[0]
-    assert len([line for line in lines if "2020-01-02" in line]) == 31
-    show_chunks([{"chunk": i, **chunk} for i in range(100)])
-    lines = capsys.readouterr().out.splitlines()
-    assert "70 in the middle are left out" in lines[0]
-    assert [line.split()[0] for line in lines if "2020-01-02" in line] == [
-        str(i) for i in (*range(15), *range(85, 100))
-    ]
+    assert len(chunks_block([{"chunk": i, **chunk} for i in range(31)]).rows) == 31
+    shortened = chunks_block([{"chunk": i, **chunk} for i in range(100)])
+    assert "70 in the middle are left out" in shortened.title
+    assert [row[0] for row in shortened.rows] == [*map(str, range(15)), "…", *map(str, range(85, 100))]
     test = {"topic": 0, "start_date": date(2020, 1, 1), "similarity": 0.1, "threshold": 0.2, "changed": True}
-    show_changes(
-        [{"chunk": i, **test, "words": ["river"] * 9, "rose": [True, False] * 4 + [True]} for i in range(33)],
-        ["rivers"],
-        ChangeOptions(),
-    )
-    out = capsys.readouterr().out
-    assert "Changes: 33 in 33 tests" in out
-    assert "(3 later ones are in changes.parquet)" in out
-    assert "+river −river +river −river +river −river\n" in out
-    show_changes([{**test, "chunk": 1, "changed": False, "words": [], "rose": []}], ["rivers"], ChangeOptions())
-    assert "No topic changed in any chunk (1 test; significance level 0.01" in capsys.readouterr().out
+    words = {"words": ["river"] * 9, "rose": [True, False] * 4 + [True]}
+    table, more = changes_of([{"chunk": i, **test, **words} for i in range(33)])
+    assert isinstance(table, Table)
+    assert "Changes: 33 in 33 tests" in table.title
+    assert "3 later ones are in changes.parquet" in str(more)
+    assert table.rows[0][-1] == "+river −river +river −river +river −river"
+    (none,) = changes_of([{**test, "chunk": 1, "changed": False, "words": [], "rose": []}])
+    assert "No topic changed in any chunk (1 test; significance level 0.01" in str(none)
 
 
 @pytest.mark.parametrize(
@@ -692,11 +689,9 @@ def test_default_memory(chunks: str, memory: str) -> None:
     assert default_memory(chunks) == memory
 
 
-def test_one_chunk_before_is_singular(capsys: pytest.CaptureFixture[str]) -> None:
-    show_changes([], [], ChangeOptions(change_span=1))
-    assert "against the chunk before)" in capsys.readouterr().out
-    show_changes([], [], ChangeOptions(change_span=4))
-    assert "against the 4 chunks before at most)" in capsys.readouterr().out
+def test_one_chunk_before_is_singular() -> None:
+    assert "against the chunk before)" in str(changes_of([], change_span=1))
+    assert "against the 4 chunks before at most)" in str(changes_of([], change_span=4))
 
 
 def test_as_many_topics_over_time_as_are_asked_for(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from nlpkit.cli import console
-from nlpkit.cli.render.layout import LONGEST_WORD, one_line_rows, table_lines
+from nlpkit.views.blocks import Table
+from nlpkit.views.terminal import LONGEST_WORD, one_line_rows, table_lines
 
 SCORES = (
     ["metric", "score", "95% interval", "majority baseline", "without near-duplicates"],
@@ -105,29 +106,6 @@ def test_nothing_is_lost_at_any_width(rows: list[tuple[str, str, str, str]], wid
         assert max(map(cell_len, [*head, *lines])) <= max(width, 4 * LONGEST_WORD)
 
 
-def test_at_most_so_many_rows_and_where_the_rest_is(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = [[str(i), str(size)] for i, size in enumerate([5, 1, 9, 7])]
-    monkeypatch.setattr(console.settings, "show", 2)
-    console.table(["topic", "size"], rows, right=["topic", "size"], noun="topics", rest="run/topics.parquet")
-    out = capsys.readouterr().out
-    assert out.splitlines()[2:-1] == [
-        "    0     5",
-        "    1     1",
-        "… the first 2 of 4 topics; all of them: --show all, or run/topics.parquet",
-    ]
-    console.table(["class", "size"], rows, right=["size"], noun="classes", sizes=[5, 1, 9, 7])
-    out = capsys.readouterr().out
-    assert [line.split()[0] for line in out.splitlines()[2:4]] == ["2", "3"]
-    assert "the largest 2 of 4 classes; all of them: --show all" in out
-    console.table(["class", "size"], rows, right=["size"])
-    assert len(capsys.readouterr().out.splitlines()) == 7
-    monkeypatch.setattr(console.settings, "show", None)
-    console.table(["class", "size"], rows, right=["size"], noun="classes")
-    assert len(capsys.readouterr().out.splitlines()) == 7
-
-
 def test_brackets_in_titles_and_cells_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
-    console.table(["[bold]a"], [["[red]x[/red] :smile:"]], title="[1, 2] of [link]")
+    console.say([Table(["[bold]a"], [["[red]x[/red] :smile:"]], title="[1, 2] of [link]")])
     assert capsys.readouterr().out == "[1, 2] of [link]\n[bold]a\n────────────────────\n[red]x[/red] :smile:\n\n"

@@ -229,7 +229,8 @@ def test_another_run_beside_it(run: Path) -> None:
     data, _ = container(page.html, "data")
     assert sum(n for _, _, n in data["compared"]["flows"]) == 60
     assert len(data["compared"]["before"]) == 4
-    assert "4 topics of other beside 3 of this run, compared by documents" in page.html
+    assert "A (other)" in page.html
+    assert "4 topics of A, 3 of B, compared by documents" in page.html
     with pytest.raises(InputError, match="does not exist"):
         nk.report(run, compare=run.parent / "none")
 

@@ -1,10 +1,10 @@
-"""JUnit XML and Markdown."""
+"""JUnit XML."""
 
 from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from nlpkit.io.score_files import junit, markdown_table
+from nlpkit.io.score_files import junit
 
 
 def test_junit_counts_and_escapes() -> None:
@@ -21,8 +21,3 @@ def test_junit_counts_and_escapes() -> None:
 
 def test_junit_of_no_gates() -> None:
     assert ET.fromstring(junit([], suite="s")).get("tests") == "0"
-
-
-def test_markdown_keeps_its_columns() -> None:
-    text = markdown_table(["metric", "score"], [["a|b", "1"], ["<i>\nx", "2"]], right=["score"])
-    assert text.splitlines() == ["| metric | score |", "| --- | ---: |", "| a\\|b | 1 |", "| &lt;i> x | 2 |"]

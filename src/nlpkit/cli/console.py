@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import logging
-import os
-import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from nlpkit import reporting, wording
-from nlpkit.cli.render.layout import one_line_rows, table_lines
 from nlpkit.cli.spelling import as_options
 from nlpkit.plain import shell_line, to_json
+from nlpkit.views import markdown
+from nlpkit.views.blocks import Block, Note, Table
 
 
 @dataclass(slots=True)
@@ -66,13 +64,6 @@ def error(message: str) -> None:
     _write("error: " + " ".join(as_options(message).splitlines()))
 
 
-def note_topic_run(target: Path) -> None:
-    """Say where the run of a topic model is, and which commands read it."""
-    reporting.note(f"wrote {target}/{next_step('info', target)}")
-    predict = shell_line("nlpkit", "predict", target, "NEW.jsonl", "-o", "predicted.parquet")
-    reporting.note(f"              or: {predict}")
-
-
 def next_step(*words: object) -> str:
     """Return how it goes on, behind what was written: a command line that a shell takes as it stands."""
     return f"; next: {shell_line('nlpkit', *words)}"
@@ -89,62 +80,24 @@ def emit_json(value: dict[str, Any]) -> None:
     sys.stdout.write((wording.visible_json(text) if sys.stdout.isatty() else text) + "\n")
 
 
-def table(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    right: Sequence[str] = (),
-    title: str = "",
-    noun: str = "",
-    sizes: Sequence[float] | None = None,
-    rest: str = "",
-    after: Sequence[Sequence[str]] = (),
-    always: bool = False,
-    texts: Sequence[str] = (),
+def say(
+    blocks: Iterable[Block], facts: Callable[[], Mapping[str, Any]] | None = None, target: str | None = None
 ) -> None:
-    """Print a table for people on stdout. `right` names the columns of numbers; without column names there is no head.
-
-    The columns of `texts` are cut or left out so that each row is one line, see `one_line_rows`; other texts are wrapped.
-
-    Where there is a noun for the rows, at most --show of them are printed, the largest if there are sizes, and a line tells
-    that `rest` (a file, an option) has the others.
-    Rows `after` them are always printed. With --show 0 no table is, but one that is `always`. What comes from a corpus steers
-    no terminal (see `wording.visible`).
-    """
-    if settings.show == 0 and not always:
+    """Print what a command says: its facts as one JSON object with --json, else blocks; of these only notes where a table is on stdout."""
+    if settings.json and facts is not None:
+        emit_json(dict(facts()))
         return
-    kept = shown_rows(len(rows), sizes) if noun else range(len(rows))
-    names, *cells = [[wording.visible(cell) for cell in row] for row in (columns, *(rows[i] for i in kept), *after)]
-    numbers = [wording.visible(name) for name in right]
-    if texts:
-        head, lines = one_line_rows(names, cells, texts=texts, right=numbers, width=width())
-    else:
-        head, lines = table_lines(names, cells, right=numbers, width=width())
-    if sys.stdout.isatty():
-        head = [f"\x1b[1m{line}\x1b[0m" for line in head[:-1]] + head[-1:]
-    omitted = [] if len(kept) == len(rows) else [rest_line(len(kept), len(rows), noun, rest, largest=sizes is not None)]
-    around = [wording.visible(line) for line in ([title] if title else [])], [wording.visible(line) for line in omitted]
-    sys.stdout.write("\n".join([*around[0], *head, *lines, *around[1]]) + "\n\n")
+    from nlpkit.views import terminal
+
+    for block in blocks:
+        if target != "-" or isinstance(block, Note):
+            terminal.write(block, settings.show)
 
 
-def width() -> int:
-    """Return how many cells a line of stdout has: COLUMNS, the width of the terminal, or 120 where stdout is not one."""
-    fixed = os.environ.get("COLUMNS") or ("" if sys.stdout.isatty() else "120")
-    return int(fixed) if fixed.isdecimal() and int(fixed) else shutil.get_terminal_size().columns
-
-
-def shown_rows(n: int, sizes: Sequence[float] | None = None) -> list[int]:
-    """Return which of n rows are shown, in their order: all, or as many as --show says; the largest if there are sizes."""
-    most = n if settings.show is None else settings.show
-    if n <= most or sizes is None:
-        return list(range(min(n, most)))
-    return sorted(sorted(range(n), key=lambda i: -sizes[i])[:most])
-
-
-def rest_line(shown: int, n: int, noun: str, rest: str, *, largest: bool = False) -> str:
-    """Return the line below a table that is not whole."""
-    which = "the largest" if largest else "the first"
-    return f"… {which} {wording.count(shown)} of {wording.count(n)} {noun}; all of them: --show all{f', or {rest}' if rest else ''}"
+def say_markdown(blocks: Iterable[Block]) -> None:
+    """Print blocks as Markdown on stdout, notes too."""
+    for block in blocks:
+        sys.stdout.write(wording.visible(markdown.write(block, settings.show)))
 
 
 def plan(amounts: dict[str, Any]) -> None:
@@ -154,7 +107,9 @@ def plan(amounts: dict[str, Any]) -> None:
         return
     names = [name.removesuffix("_about").replace("_mb", " (MB)").replace("_", " ") for name in amounts]
     values = [wording.count(n) if isinstance(n, int | float) else str(n) for n in amounts.values()]
-    table(["", "about"], list(zip(names, values, strict=True)), right=["about"], always=True)
+    from nlpkit.views import terminal
+
+    terminal.write(Table(["", "about"], list(zip(names, values, strict=True)), right=["about"]))
     reporting.note("dry run: nothing was written")
 
 
@@ -178,27 +133,9 @@ def progress(label: str, total: int | None, percent: bool) -> Iterator[reporting
         with _lines(label, total, percent=percent) as line:
             yield line
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from nlpkit.views import terminal
 
-    amount = (TaskProgressColumn(),) if percent else (MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
-    columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(wording.visible(label), total=total, rate="")
-
-        def update(done: int, label: str | None = None, /) -> None:
-            speed = bar.tasks[task].speed
-            named = None if label is None else wording.visible(label)
-            bar.update(task, completed=done, description=named, rate=f"{speed:,.0f}/s" if speed else "")
-
+    with terminal.bar(label, total, percent) as update:
         yield update
 
 

@@ -200,7 +200,7 @@ def command(
 ) -> None:
     """Register a command; a parameter annotated with a dataclass becomes the options of its fields.
 
-    The function gets the record filled. A command that prints `tables` has --show, which `console.table` keeps to.
+    The function gets the record filled. A command that prints `tables` has --show, which `console.say` keeps to.
     Environment variables are NLPKIT_<OPTION>, the same for all commands. `group`: the command that it belongs to.
     """
     hints = get_type_hints(function, include_extras=True)

@@ -13,9 +13,9 @@ from nlpkit.classify.scores import ClassifierScores
 from nlpkit.finetune.dataset import FinetuneDataset
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.io.corpora import InputInfo
-from nlpkit.io.score_files import markdown_table
 from nlpkit.plain import shell_line
 from nlpkit.version import __version__
+from nlpkit.views.markdown import table
 
 _LIBRARIES = {
     "transformers": "transformers",
@@ -258,7 +258,7 @@ def encoder_card(
     rows = [
         [n, "–" if n not in before else wording.score_text(before[n]), wording.score_text(v)] for n, v in after.items()
     ]
-    lines += [markdown_table(["test rows", "before", "after"], rows, right=["before", "after"]), "", "## Training", ""]
+    lines += [table(["test rows", "before", "after"], rows, right=["before", "after"]), "", "## Training", ""]
     if objective == "static":
         trained = f"- the vectors of the tokens were fitted to the vectors that {base} gives {facts['texts']:,} texts"
     else:
@@ -312,7 +312,7 @@ def _scores(scores: ClassifierScores, spread: Mapping[str, Any] | None) -> str:
             row.append(f"{spread['mean'][name]:.4f} ± {spread['sd'][name]:.4f}" if has_spread else "")
         rows.append(row)
     heads = ["metric", *columns, *([f"{len(spread['runs'])} seeds"] if spread is not None else [])]
-    return markdown_table(heads, rows, right=["score"])
+    return table(heads, rows, right=["score"])
 
 
 def _version(package: str) -> str:

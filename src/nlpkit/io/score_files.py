@@ -116,14 +116,3 @@ def junit(cases: Sequence[tuple[str, str, bool, str]], *, suite: str) -> str:
 def _clean(text: str) -> str:
     """Leave out characters that XML 1.0 does not have."""
     return "".join(c for c in text if c in "\t\n\r" or ord(c) >= 32)
-
-
-def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> str:
-    """Return a table in GitHub's Markdown; `right` names the columns of numbers."""
-    line = ["---:" if name in right else "---" for name in columns]
-    return "\n".join("| " + " | ".join(_cell(c) for c in row) + " |" for row in (columns, line, *rows))
-
-
-def _cell(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
-    return " ".join(escaped.split())

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,6 @@ import numpy as np
 from nlpkit.plain import to_json
 
 TYPES = {"uint8": "u1", "uint16": "u2", "int16": "i2", "int32": "i4", "float32": "f4"}
-_CODE = re.compile("`([^`]+)`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,33 +93,6 @@ def render(page: Page, code: PageCode) -> str:
 </body>
 </html>
 """
-
-
-def table(
-    columns: Sequence[str], rows: Sequence[Sequence[object]], *, numeric: Sequence[int] = (), id: str = ""
-) -> str:
-    """Return an HTML table; the first cell of a row is its heading."""
-
-    def cell(tag: str, place: int, value: object, scope: str = "") -> str:
-        kind = ' class="n"' if place in numeric else ""
-        return f"<{tag}{scope}{kind}>{escape('' if value is None else str(value))}</{tag}>"
-
-    head = "".join(cell("th", i, name, ' scope="col"') for i, name in enumerate(columns))
-    body = "\n".join(
-        "<tr>"
-        + "".join(cell("td" if i else "th", i, v, "" if i else ' scope="row"') for i, v in enumerate(row))
-        + "</tr>"
-        for row in rows
-    )
-    name = f' id="{id}"' if id else ""
-    return f'<div class="wide"><table{name}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
-
-
-def paragraphs(texts: Sequence[str], kind: str = "") -> str:
-    """Return paragraphs of plain text; what stands in backticks is code."""
-    name = f' class="{kind}"' if kind else ""
-    marked = (_CODE.sub(r"<code>\1</code>", escape(text)) for text in texts)
-    return "\n".join(f"<p{name}>{text}</p>" for text in marked)
 
 
 def _packed(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:

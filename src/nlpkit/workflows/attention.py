@@ -20,8 +20,9 @@ from nlpkit.io.pictures import write_picture
 from nlpkit.io.tables import FORMATS, save_table
 from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
-from nlpkit.report.page import Page, Section, paragraphs, render, table
+from nlpkit.report.page import Page, Section, render
 from nlpkit.types import FloatArray
+from nlpkit.views.html import paragraphs, table
 
 if TYPE_CHECKING:
     from nlpkit.finetune.early_exit import LayerConfidence

@@ -21,7 +21,8 @@ from nlpkit.io.transformer_examples import example_from, lecture_example, read_e
 from nlpkit.lm.transformer_steps import Step, TransformerExample, TransformerOptions, transformer_steps
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import finite_or_none
-from nlpkit.report.page import Page, PageCode, Section, paragraphs, render, table
+from nlpkit.report.page import Page, PageCode, Section, render
+from nlpkit.views.html import paragraphs, table
 
 PAGES = (".html", ".htm", ".md")
 PARTS = {"encoder": "Encoder", "masks": "Masks", "decoder": "Decoder"}

@@ -24,10 +24,11 @@ from nlpkit.io.table_spec import numbers
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.report.options import ReportOptions
-from nlpkit.report.page import Page, Section, paragraphs, render, table
+from nlpkit.report.page import Page, Section, render
 from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
 from nlpkit.report.tree_figure import tree_rows
 from nlpkit.topics.stability import LEAST_STABLE
+from nlpkit.views.html import paragraphs, table
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
 from nlpkit.workflows.compare import load_comparison

@@ -8,16 +8,11 @@ from typing import Any
 
 from nlpkit import wording
 from nlpkit.io.runs import open_run
-from nlpkit.metrics.catalogue import METRICS
-from nlpkit.report.page import Section, paragraphs, table
+from nlpkit.report.page import Section
+from nlpkit.views.html import paragraphs, table, write
 from nlpkit.workflows.compare import OWN, ModelComparison
+from nlpkit.workflows.topic_views import direction, number, number_of_topics, summary_block, title_of
 
-NAMES = {
-    "stability_words": "stable words",
-    "stability_documents": "stable documents",
-    "memory_mb": "MB",
-}
-DIGITS = {"memory_mb": 0, "perplexity": 0, "seconds": 1}
 TOP_TERMS = 10
 
 
@@ -39,7 +34,7 @@ def comparison_sections(comparison: ModelComparison) -> tuple[str, list[Section]
         f"{wording.counted(fits, 'fit')} each"
     )
     sections = [
-        Section("overview", "Overview", paragraphs(_sentences(fits)) + _summary(comparison, names, rows)),
+        Section("overview", "Overview", paragraphs(_sentences(fits)) + write([summary_block(comparison)])),
         Section("words", "Words", _words(comparison)),
         Section("fits", "All fits", _fits(comparison, names)),
     ]
@@ -53,37 +48,22 @@ def comparison_sections(comparison: ModelComparison) -> tuple[str, list[Section]
 def _sentences(fits: int) -> list[str]:
     several = "Values are means over the fits, with the standard deviation; each fit has another seed and leaves out other documents."
     return [
-        f"{several if fits > 1 else 'Values are those of one fit, so nothing is known of how they vary.'} "
-        "The best mean of a column is marked with *.",
-        "stable words: share of the ten first words of a topic that its match in another fit has; stable documents: agreement "
+        several if fits > 1 else "Values are those of one fit, so nothing is known of how they vary.",
+        "stable words: share of the ten first words of a topic that its match in another fit has; stable docs: agreement "
         "(AMI) of the topics of documents in two fits; seconds and MB: of a process that fits the model and does nothing else.",
         "No score tells which model is best: look at the words of two or three candidates.",
     ]
 
 
-def _summary(comparison: ModelComparison, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    best = comparison.best()
-    heads = ["Model", "Topics", *(f"{_name(name)}{_direction(name)}" for name in names)]
-    cells = [
-        [
-            row["model"],
-            _number_of_topics(row),
-            *(_cell(row, name, is_best=best.get(name) == (row["model"], row["k"])) for name in names),
-        ]
-        for row in rows
-    ]
-    return table(heads, cells, numeric=range(1, len(heads)), id="comparison-table")
-
-
 def _fits(comparison: ModelComparison, names: Sequence[str]) -> str:
-    heads = ["Model", "Topics asked for", "Topics", "Seed", *map(_name, names), "Run"]
+    heads = ["Model", "Topics asked for", "Topics", "Seed", *map(title_of, names), "Run"]
     cells = [
         [
             row["model"],
-            _number_of_topics(row),
+            number_of_topics(row),
             row["topics"],
             row["seed"],
-            *(_number(row[name], name) for name in names),
+            *(number(row[name], name) for name in names),
             row["run"],
         ]
         for row in comparison.fits.to_pylist()
@@ -115,27 +95,4 @@ def _curve(name: str, models: Sequence[str], rows: Sequence[Mapping[str, Any]]) 
         points = [row for row in rows if row["model"] == model and None not in (row["k"], row[name])]
         if points:
             lines.append({"name": model, "x": [row["k"] for row in points], "y": [row[name] for row in points]})
-    return {"title": f"{_name(name)}{_direction(name)}", "x": "topics", "lines": lines}
-
-
-def _number_of_topics(row: Mapping[str, Any]) -> str:
-    return "found" if row["k"] is None else str(row["k"])
-
-
-def _name(name: str) -> str:
-    return NAMES.get(name, name.replace("_", " "))
-
-
-def _direction(name: str) -> str:
-    lower = name in ("seconds", "memory_mb") or (name in METRICS and METRICS[name].better == "low")
-    return " (lower is better)" if lower else ""
-
-
-def _number(value: float | None, name: str) -> str:
-    return "" if value is None else f"{value:,.{DIGITS.get(name, 3)}f}"
-
-
-def _cell(row: Mapping[str, Any], name: str, *, is_best: bool) -> str:
-    spread = row[f"{name}_sd"]
-    shown = _number(row[name], name) + (f" ± {_number(spread, name)}" if spread is not None else "")
-    return f"{shown}*" if is_best and shown else shown
+    return {"title": f"{title_of(name)}{direction(name)}", "x": "topics", "lines": lines}

@@ -6,16 +6,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
-
 from nlpkit import wording
+from nlpkit.classify.views import classes_block, errors_blocks, terms_blocks
 from nlpkit.io.runs import Run
 from nlpkit.metrics.catalogue import METRICS, in_group
 from nlpkit.report.options import ReportOptions
-from nlpkit.report.page import Section, paragraphs, table
+from nlpkit.report.page import Section
 from nlpkit.report.prose import training_paths
+from nlpkit.views.html import paragraphs, table, write
 
-MOST_ERRORS = 100
+MOST_ERRORS, MOST_TERMS = 100, 15
 
 
 def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section], dict[str, Any]]:
@@ -32,6 +32,7 @@ def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section]
         for name, one in target["metrics"].items()
         if one.get("value") is not None
     ]
+    ordered = any(s["name"] == "rank_mae" for s in scores)
     data: dict[str, Any] = {"scores": scores}
     sections = [Section("overview", "Overview", paragraphs(_sentences(run, target)))]
     sections.append(
@@ -46,7 +47,7 @@ def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section]
         )
     )
     if (run.path / "classes.parquet").is_file():
-        sections.append(Section("classes", "Classes", _classes(run)))
+        sections.append(Section("classes", "Classes", write([classes_block(run.table("classes").to_pylist(), "")])))
     confusion = target.get("confusion")
     if confusion and len(confusion["columns"]) <= 80:
         data["confusion"] = {"names": confusion["columns"], "counts": confusion["counts"]}
@@ -61,10 +62,10 @@ def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section]
         data["learning"] = curves
         sections.append(Section("learning", "Learning curves"))
     if (run.path / "class_terms.parquet").is_file():
-        sections.append(Section("words", "Words", _class_terms(run)))
+        sections.append(Section("words", "Words", write(terms_blocks(run.table("class_terms"), MOST_TERMS))))
     if (run.path / "errors.parquet").is_file():
-        sections.append(Section("errors", "Errors", _errors(run, options)))
-    ordered = any(s["name"] == "rank_mae" for s in scores)
+        wrong = errors_blocks(run.table("errors"), MOST_ERRORS, options.snippet, ranks=ordered, texts=options.texts)
+        sections.append(Section("errors", "Errors", write(wrong)))
     chief = ("rank_mae", "quadratic_kappa") if ordered else ("accuracy", "macro_f1")
     main = [s for s in scores if s["name"] in chief] or scores[:2]
     lead = ", ".join(f"{s['name'].replace('_', ' ')} {s['value']:.3f}" for s in main)
@@ -101,70 +102,6 @@ def _score_row(score: Mapping[str, Any]) -> list[object]:
         score.get("n"),
         METRICS[score["name"]].title if score["name"] in METRICS else "",
     ]
-
-
-def _classes(run: Run) -> str:
-    names = ("precision", "recall", "f1")
-    rows = [
-        [
-            row["class"],
-            *(f"{row[n]:.3f}" if row[n] is not None else "" for n in names),
-            row["training_documents"],
-            row["labels"],
-            row["predicted"],
-        ]
-        for row in run.table("classes").to_pylist()
-    ]
-    return table(
-        ["Class", "Precision", "Recall", "F1", "Trained on", "Labelled", "Predicted"], rows, numeric=range(1, 7)
-    )
-
-
-def _class_terms(run: Run) -> str:
-    words: dict[str, list[str]] = {}
-    for row in run.table("class_terms").to_pylist():
-        words.setdefault(row["class"], []).append(row["term"])
-    if run.manifest["parameters"].get("task", "classes") != "classes":
-        return table(
-            ["Prediction", "Words that move it most"], [[n, ", ".join(terms[:15])] for n, terms in words.items()]
-        )
-    return table(["Class", "Most telling words"], [[name, ", ".join(terms[:15])] for name, terms in words.items()])
-
-
-def _errors(run: Run, options: ReportOptions) -> str:
-    errors = run.table("errors")
-    if "error" in errors.column_names:
-        return _number_errors(errors, options)
-    shown = errors.slice(0, MOST_ERRORS).to_pylist()
-    columns = ["Document", "Label", "Prediction", "Probability"] + (["Text"] if options.texts else [])
-    rows = [
-        [row["id"], _plain(row["label"]), _plain(row["prediction"]), _number(row.get("prediction_prob"))]
-        + ([wording.truncated(row["text"] or "", options.snippet)] if options.texts else [])
-        for row in shown
-    ]
-    note = f"{wording.counted(errors.num_rows, 'document')} with a prediction that differs from the label"
-    note += f"; the first {MOST_ERRORS} of errors.parquet." if errors.num_rows > MOST_ERRORS else "."
-    return paragraphs([note]) + table(columns, rows, numeric=(3,))
-
-
-def _number_errors(errors: pa.Table, options: ReportOptions) -> str:
-    rows = [
-        [row["id"], *(f"{row[name]:.4g}" for name in ("label", "prediction", "error"))]
-        + ([wording.truncated(row["text"] or "", options.snippet)] if options.texts else [])
-        for row in errors.slice(0, MOST_ERRORS).to_pylist()
-    ]
-    columns = ["Document", "Label", "Prediction", "Error"] + (["Text"] if options.texts else [])
-    note = f"{wording.counted(errors.num_rows, 'document')}, those whose prediction is farthest off first"
-    note += f"; the first {MOST_ERRORS} of errors.parquet." if errors.num_rows > MOST_ERRORS else "."
-    return paragraphs([note]) + table(columns, rows, numeric=(1, 2, 3))
-
-
-def _plain(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None or value != value else f"{value:.2f}"
 
 
 def _curves(run: Run) -> list[dict[str, Any]]:

@@ -185,7 +185,7 @@ def score_cli(
       nlpkit annotate score task.key.json --answers answers/ --fail-under precision=0.8
       nlpkit annotate score task.key.json --answers answers/ --json -q -o people.json
     """
-    from nlpkit.cli.render.scores import print_scores
+    from nlpkit.cli.render.evaluate import print_scores
     from nlpkit.workflows.annotate import score_answers
 
     if not answers:
@@ -229,7 +229,7 @@ def agree_cli(
       nlpkit annotate agree data/samples/coders.csv --annotators anna,ben --measurement ordinal --order negative,neutral,positive
       nlpkit annotate agree data/samples/coders.csv --annotators anna,ben,chiara --ci 0.9 --json -q
     """
-    from nlpkit.cli.render.scores import print_scores
+    from nlpkit.cli.render.evaluate import print_scores
     from nlpkit.workflows.annotate import agreement
 
     output = out.scores_target()

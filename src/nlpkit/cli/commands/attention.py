@@ -35,7 +35,7 @@ def attention_cli(
       nlpkit attention run/ "The court fined the bank." -o attention.parquet
       nlpkit attention minilm "The court fined the bank." --max-tokens 8
     """
-    from nlpkit.cli.render import attention as render
+    from nlpkit.cli.render import lab as render
     from nlpkit.io.atomic import check_target
     from nlpkit.workflows.attention import attention, check_attention_name
 
@@ -52,4 +52,4 @@ def attention_cli(
         return
     if target is not None:
         seen.save(target, force=out.force)
-    render.attention(seen, target)
+    console.say(render.attention_blocks(seen, target), lambda: {"output": target, **seen.to_dict()}, target)

@@ -68,13 +68,13 @@ def bertopic_cli(
             threads=run.n_threads(),
         )  # fmt: skip
         return
-    from nlpkit.cli.render.topics import show_bertopic
+    from nlpkit.cli.render.bertopic import show_bertopic
     from nlpkit.workflows.bertopic import fit_bertopic
     from nlpkit.workflows.corpus import read_corpus
 
     corpus = read_corpus(*inputs, options=read, beside=target)
     if update is not None:
-        from nlpkit.cli.render.update import show_update
+        from nlpkit.cli.render.bertopic import show_update
         from nlpkit.workflows.bertopic_update import update_bertopic
 
         longer = update_bertopic(update, corpus, encoder=encoder, read=read, parameter=None, execution=run)

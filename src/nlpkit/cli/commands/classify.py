@@ -82,7 +82,7 @@ def classify_cli(
             inputs, read, "classify", tokens=classifier_preprocessing(tokens), encoder=embedder, threads=run.n_threads()
         )
         return
-    from nlpkit.cli.render.classes import finish_classifier, spell_scores
+    from nlpkit.cli.render.classify import finish_classifier, spell_scores
     from nlpkit.io.score_files import write_junit
     from nlpkit.workflows.classifier import add_predictions
     from nlpkit.workflows.classify import cross_validate, train_classifier

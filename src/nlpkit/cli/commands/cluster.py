@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nlpkit.cli import console
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.embed.options import EncoderOptions
@@ -40,7 +41,7 @@ def cluster_cli(
     if run.dry_run:
         dry_run(inputs, read, encoder=encoder if options.vectors() == "embedding" else None, threads=run.n_threads())
         return
-    from nlpkit.cli.render import cluster as render
+    from nlpkit.cli.render import topic_tools as render
     from nlpkit.workflows.cluster import cluster
     from nlpkit.workflows.corpus import read_corpus
 
@@ -49,4 +50,4 @@ def cluster_cli(
     if target is not None:
         clustered.save(target, force=out.force)
     clustered.save_dendrogram(force=out.force)
-    render.clusters(clustered, target)
+    console.say(render.cluster_blocks(clustered), None if target == "-" else clustered.to_dict, target)

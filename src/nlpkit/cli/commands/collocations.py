@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nlpkit.cli import console
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
@@ -35,7 +36,7 @@ def collocations_cli(
         return
     target = out.given_table_target("pairs.parquet")
 
-    from nlpkit.cli.render.collocations import show_collocations
+    from nlpkit.cli.render.explore import collocation_blocks
     from nlpkit.workflows.collocations import collocations
     from nlpkit.workflows.corpus import read_corpus, warn_dropped
 
@@ -47,4 +48,4 @@ def collocations_cli(
     else:
         warn_dropped(table.stream, None)
     if target != "-":
-        show_collocations(table)
+        console.say(collocation_blocks(table), table.to_dict)

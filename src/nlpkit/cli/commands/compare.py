@@ -36,7 +36,7 @@ def compare_cli(
     The command writes a directory with documents.parquet, runs/, fits.parquet and summary.parquet. Without -o, it is
     <input>.compare/ in the current directory. --resume continues it, also with more models, numbers and seeds.
     """
-    from nlpkit.cli.render.compare import show_comparison
+    from nlpkit.cli.render.topic_tools import comparison_blocks
     from nlpkit.workflows.compare import check_comparison, compare_models
     from nlpkit.workflows.compare_costs import usual_steps
     from nlpkit.workflows.corpus import read_corpus
@@ -50,8 +50,9 @@ def compare_cli(
         fits = [(name, k, usual_steps(name)) for name, k, _ in options.fits(run.seed)]
         console.plan({**estimate(corpus, tokens=tokens, threads=run.n_threads(), fits=fits), **facts})
         return
-    show_comparison(
-        compare_models(
-            corpus, target, options=options, tokens=tokens, encoder=encoder, execution=run, force=out.force
-        )
-    )  # fmt: skip
+    result = compare_models(
+        corpus, target, options=options, tokens=tokens, encoder=encoder, execution=run, force=out.force
+    )
+    best = {name: {"model": model, "k": k} for name, (model, k) in result.best().items()}
+    rows = {"summary": result.summary.to_pylist(), "fits": result.fits.to_pylist(), "best": best}
+    console.say(comparison_blocks(result), lambda: {"comparison": str(result.path), **rows})

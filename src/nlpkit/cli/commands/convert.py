@@ -37,7 +37,7 @@ def convert_cli(
     nlpkit evaluate reads. A directory is a run made from a MALLET state. MALLET and pyLDAvis need an LDA run fitted with
     --save-assignments.
     """
-    from nlpkit.cli.render.lda import show_lda
+    from nlpkit.cli.render.mixtures import show_lda
     from nlpkit.workflows.convert import convert, size_of
 
     if out.output is None or Path(out.output).suffix == "":

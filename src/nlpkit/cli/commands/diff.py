@@ -49,8 +49,8 @@ def diff_cli(
         sizes = {name: size_of(path, run) for name, path in (("a", first), ("b", second))}
         console.plan({f"{what}_of_{name}": n for name, size in sizes.items() for what, n in size.items()})
         return
-    from nlpkit.cli.render import diff as render
     from nlpkit.workflows.diff import diff
+    from nlpkit.workflows.topic_views import diff_blocks
 
     result = diff(first, second, options=options, execution=run)
     if side.save_overlaps is not None:
@@ -58,4 +58,4 @@ def diff_cli(
     if target is not None:
         result.save(target, force=out.force)
     if target != "-":
-        render.show(result)
+        console.say(diff_blocks(result, console.settings.show), result.to_dict)

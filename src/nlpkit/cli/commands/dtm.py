@@ -41,7 +41,7 @@ def dtm_cli(
     --k auto and --k lo:hi try several numbers of topics. nlpkit prints held-out perplexity, coherence, stability and other
     scores for each, and keeps the number with the highest mean score.
     """
-    from nlpkit.cli.render.dtm import show_dynamic
+    from nlpkit.cli.render.mixtures import show_dynamic
     from nlpkit.topics.options import NumberOfTopics
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.dtm import fit_dtm

@@ -65,7 +65,7 @@ def edit_cli(
     """
     if init and edits is not None:
         raise UsageError("`init` writes a file of edits; name it with -o FILE, and leave EDITS out", parameter="init")
-    from nlpkit.cli.render import edit as render
+    from nlpkit.cli.render import topic_tools as render
 
     if init:
         from nlpkit.workflows.edit import edits_template, write_template

@@ -66,7 +66,7 @@ def effects_cli(
 
         console.plan(size_of(source, run) if effects.permutations is None else permutation_cost(source, effects, run))
         return
-    from nlpkit.cli.render import topic_cells as render
+    from nlpkit.cli.render import topic_tools as render
     from nlpkit.workflows.effects import estimate_effects, plot_effects
     from nlpkit.workflows.permutations import permutation_effects
 
@@ -75,6 +75,6 @@ def effects_cli(
     if target is not None:
         result.save(target, force=out.force)
     if target != "-":
-        render.answer(result)
+        console.say(render.answer_blocks(result), result.to_dict)
     if picture.plot is not None:
         plot_effects(result).save(picture.plot, force=out.force)

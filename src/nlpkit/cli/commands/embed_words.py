@@ -42,7 +42,7 @@ def embed_words_cli(
     The result does not depend on --threads. gensim learns all methods except glove and pmi-svd, on one thread. --workers N is
     faster, but gives different vectors each time.
     """
-    from nlpkit.cli.render.embed_words import show_embedding
+    from nlpkit.cli.render.words import embedding_blocks
     from nlpkit.io.word_vectors import check_word2vec_name
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.embed_words import embed_words
@@ -60,4 +60,8 @@ def embed_words_cli(
     learned.save(target, force=out.force)
     if save_word2vec is not None:
         learned.save_word2vec(save_word2vec, force=out.force)
-    show_embedding(learned, target)
+    results = learned.results()
+    console.say(
+        embedding_blocks(learned, results, target),
+        lambda: {"run": str(target), "method": learned.options.method, **results},
+    )

@@ -65,7 +65,7 @@ def evaluate_cli(
       nlpkit evaluate data/samples/predictions.csv --fail-under macro_f1=0.7,accuracy=0.7
       nlpkit evaluate data/samples/predictions.csv --metrics accuracy,macro_f1 --ci 0.9 --json -q
     """
-    from nlpkit.cli.render.scores import print_scores
+    from nlpkit.cli.render.evaluate import print_scores
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.evaluate import describe_targets, evaluate, only_run
 

@@ -36,7 +36,7 @@ def explain_transformer_cli(
       nlpkit explain-transformer --text "the dog barks" --target "<start> der Hund" --heads 2
       nlpkit explain-transformer -o transformer.html
     """
-    from nlpkit.cli.render import transformer as render
+    from nlpkit.cli.render import lab as render
     from nlpkit.io.atomic import check_target
     from nlpkit.workflows.explain_transformer import announce, check_steps_name, explain_transformer
 
@@ -54,4 +54,4 @@ def explain_transformer_cli(
         worked.save(target, force=out.force)
         if target != "-":
             announce(worked, target)
-    render.steps(worked, target)
+    console.say(render.step_blocks(worked, target), lambda: {"output": target, **worked.to_dict()})

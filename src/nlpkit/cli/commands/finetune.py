@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any
 
+from nlpkit.cli import console
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.options import GateOptions
@@ -48,13 +49,14 @@ def finetune_cli(
     --resume continues from it.
     """
     from nlpkit.cli.render import finetune as render
-    from nlpkit.cli.render.gates import finish
+    from nlpkit.cli.render.evaluate import finish
     from nlpkit.io.score_files import read_gates, write_junit
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.finetune import compare_methods, estimate_finetuning, finetune
 
     target = out.run_target(inputs, "finetune")
     render.check_stdout(gate.markdown, run)
+    say = console.say_markdown if gate.markdown else console.say
     rules, compares = read_gates(gate), model.compares(data)
     if compares and replace(gate, markdown=False) != GateOptions():
         raise UsageError(
@@ -78,7 +80,7 @@ def finetune_cli(
         finish(
             {"run": str(target), **comparison.report},
             [],
-            lambda: render.show_comparison(comparison, markdown=gate.markdown),
+            lambda: say(render.comparison_blocks(comparison)),
             then=lambda: render.note_comparison(comparison, target, line),
         )
         return
@@ -90,7 +92,7 @@ def finetune_cli(
     finish(
         {"run": str(target), **result.report},
         result.gates,
-        lambda: render.show_result(result, markdown=gate.markdown),
+        lambda: say(render.result_blocks(result)),
         then=lambda: render.note_finetuned(result, target),
         problem=result.problem,
     )

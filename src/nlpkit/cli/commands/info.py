@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from nlpkit.cli import console
 from nlpkit.cli.options import Argument, RunFlags
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.parameters import Param
@@ -35,4 +36,5 @@ def info_cli(
     if tree:
         render.topic_tree(path, info(path, read=read))
     else:
-        render.facts(info(path, read=read))
+        known = info(path, read=read)
+        console.say(render.info_blocks(known, verbose=console.settings.verbose), lambda: known)

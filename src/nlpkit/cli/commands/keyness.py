@@ -31,7 +31,7 @@ def keyness_cli(
     if run.dry_run:
         dry_run(inputs, read)
         return
-    from nlpkit.cli.render.class_terms import show_class_terms
+    from nlpkit.cli.render.weights import show_class_terms
     from nlpkit.workflows.class_terms import keyness
     from nlpkit.workflows.corpus import read_corpus
 

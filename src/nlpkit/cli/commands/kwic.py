@@ -64,7 +64,7 @@ def kwic_cli(
         raise UsageError("`count` writes no table of hits; leave out -o, or `count`")
     target = out.given_table_target("hits.parquet")
 
-    from nlpkit.cli.render import kwic as render
+    from nlpkit.cli.render import explore as render
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.kwic import search
     from nlpkit.workflows.kwic_plot import check_plot, write_dispersion_plot

@@ -41,7 +41,7 @@ def lda_gibbs_cli(
     scores for each, and keeps the number with the highest mean score. --prototype N fits N chains and keeps the one most
     similar to the others (LDAPrototype).
     """
-    from nlpkit.cli.render.lda import show_lda
+    from nlpkit.cli.render.mixtures import show_lda
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.estimate import estimate
     from nlpkit.workflows.lda import fit_lda, plan_lda

@@ -36,7 +36,7 @@ def name_cli(
       nlpkit name run/ --llm http://localhost:11434/v1 --llm-model llama3.2 --dry-run
       nlpkit name run/ --llm http://localhost:11434/v1 --llm-model llama3.2 -n --json
     """
-    from nlpkit.cli.render import name as render
+    from nlpkit.cli.render import topic_tools as render
     from nlpkit.io.atomic import check_target
     from nlpkit.workflows.name_topics import name_topics, plan_names
 
@@ -51,4 +51,7 @@ def name_cli(
     names = name_topics(model, options=options, execution=run)
     if target is not None:
         names.save(target, force=out.force, execution=run)
-    render.names(names, target)
+    facts = {"calls": names.calls, "cached": names.cached, "output": None if target is None else str(target)}
+    console.say(
+        render.names_blocks(names, target), lambda: {"run": str(model), "names": names.table().to_pylist(), **facts}
+    )

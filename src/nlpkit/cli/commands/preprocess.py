@@ -82,7 +82,7 @@ def preprocess_cli(
         from nlpkit.text.language import prepare_detection
 
         prepare_detection()  # first of all: it goes on while the rest is loaded
-    from nlpkit.cli.render import preprocess as render
+    from nlpkit.cli.render import text as render
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.preprocess import preprocess, preprocess_plan
 

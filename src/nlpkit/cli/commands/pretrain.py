@@ -40,7 +40,7 @@ def pretrain_cli(
     <input>.pretrain/ in the current directory. transformers loads its folder model/transformers; bert, gpt, t5 and mamba do not
     need nlpkit for that.
     """
-    from nlpkit.cli.render import pretrain as render
+    from nlpkit.cli.render import lab as render
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.pretrain import pretrain
     from nlpkit.workflows.pretrain_estimate import estimate_pretraining
@@ -54,4 +54,4 @@ def pretrain_cli(
         corpus, options=model, training=training, hardware=hardware, execution=run, output=target, resume=resume, force=out.force,
     )  # fmt: skip
     result.save(target, force=out.force)
-    render.model(result, target)
+    console.say(render.model_blocks(result, target), lambda: {"run": str(target), **result.report})

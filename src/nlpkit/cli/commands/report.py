@@ -36,7 +36,7 @@ def report_cli(
       nlpkit report run/ --no-texts --max-points 5000 -o public.html
     """
     from nlpkit.cli import console
-    from nlpkit.cli.render import report as render
+    from nlpkit.cli.render import info as render
     from nlpkit.io.atomic import check_target
     from nlpkit.workflows.report import check_page_name, plan, report
 

@@ -45,7 +45,7 @@ def rolling_lda_cli(
     --update RUN adds newer documents to a rolling run. The result equals one fit to all documents. All other model options stay
     as in the run.
     """
-    from nlpkit.cli.render.rolling import show_rolling
+    from nlpkit.cli.render.mixtures import show_rolling
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.estimate import estimate
     from nlpkit.workflows.rolling_lda import fit_rolling_lda, plan_rolling, update_rolling_lda

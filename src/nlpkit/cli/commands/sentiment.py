@@ -44,7 +44,7 @@ def sentiment_cli(
     work: dict[str, Any] = {"options": options, "tokens": tokens, "gates": gate}
     if divided("sentiment", inputs, target, sharing=sharing, read=read, out=out, run=run, **work):
         return
-    from nlpkit.cli.render.sentiment import finish_predictions
+    from nlpkit.cli.render.evaluate import finish_predictions
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.sentiment import sentiment_batches
 

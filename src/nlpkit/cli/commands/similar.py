@@ -57,7 +57,7 @@ def similar_cli(
     if run.dry_run:
         dry_run(files, read, encoder=encoder if options.by == "embedding" else None, threads=run.n_threads())
         return
-    from nlpkit.cli.render import similar as render
+    from nlpkit.cli.render import explore as render
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.similar import similar
 

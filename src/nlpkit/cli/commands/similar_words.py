@@ -30,7 +30,7 @@ def similar_words_cli(
       nlpkit similar-words parliment --in data/samples/news.jsonl --measure levenshtein
       nlpkit similar-words Straße Bahnhof --in data/samples/nachrichten.jsonl -o w.parquet
     """
-    from nlpkit.cli.render import similar_words as render
+    from nlpkit.cli.render import words as render
     from nlpkit.workflows.similar_words import check_words, similar_words
 
     target = out.given_table_target("similar.parquet")
@@ -41,4 +41,4 @@ def similar_words_cli(
     similar = similar_words(words, options=compare, read=read, execution=run)
     if target is not None:
         similar.save(target, force=out.force)
-    render.words(similar, target)
+    render.similar_words(similar, target)

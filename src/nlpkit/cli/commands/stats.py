@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from nlpkit.cli import console
 from nlpkit.cli.dry_run import dry_run
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.io.read_options import ReadOptions
@@ -68,7 +69,7 @@ def stats_cli(
       nlpkit stats data/samples/news.jsonl --by label --top 5 -o terms.parquet
       nlpkit stats data/samples/nachrichten.jsonl --plot zipf.html --ngrams 2
     """
-    from nlpkit.cli.render import stats as render
+    from nlpkit.cli.render import explore as render
     from nlpkit.workflows.corpus import read_corpus, warn_dropped
     from nlpkit.workflows.stats import ngram_sizes, stats
     from nlpkit.workflows.stats_plots import parse_plots, write_plots
@@ -93,4 +94,4 @@ def stats_cli(
     if plots:
         write_plots(plots, counted, seed=run.seed, font=show.font, force=out.force)
     if run.json or target != "-":
-        render.statistics(counted)
+        console.say(render.statistics_blocks(counted), counted.to_dict)

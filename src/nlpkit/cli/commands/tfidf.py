@@ -78,7 +78,7 @@ def tfidf_cli(
       nlpkit tfidf data/samples/news.jsonl --like sklearn --lsa 20 -o lsa/
       nlpkit tfidf data/samples/hard.jsonl --model ltc.npz -o new.npz
     """
-    from nlpkit.cli.render import tfidf as render
+    from nlpkit.cli.render import weights as render
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.tfidf import tfidf, weighting_and_selection
     from nlpkit.workflows.tfidf_model import load_weights, place, weigh

@@ -68,7 +68,7 @@ def topics_cli(
 
         console.plan(size_of(source, run))
         return
-    from nlpkit.cli.render import topic_cells as render
+    from nlpkit.cli.render import topic_tools as render
 
     if asked:
         from nlpkit.workflows import topic_queries
@@ -83,7 +83,7 @@ def topics_cli(
         if target is not None:
             answer.save(target, force=out.force)
         if target != "-":
-            render.answer(answer)
+            console.say(render.answer_blocks(answer), answer.to_dict)
         return
     from nlpkit.workflows.topics import topics
 

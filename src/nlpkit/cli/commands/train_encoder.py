@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from nlpkit.cli import console
 from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.finetune.encoder_options import TrainEncoderOptions
 from nlpkit.finetune.options import HeldOutOptions
@@ -48,12 +49,13 @@ def train_encoder_cli(
     transformers; with lora also peft). Without -o, it is <input>.encoder/ in the current directory.
     """
     from nlpkit.cli.render import finetune as render
-    from nlpkit.cli.render.gates import finish
+    from nlpkit.cli.render.evaluate import finish
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.train_encoder import estimate_encoder_training, train_encoder
 
     target = out.run_target(inputs, "encoder")
     render.check_stdout(markdown, run)
+    say = console.say_markdown if markdown else console.say
     corpus = read_corpus(*inputs, options=read)
     records: dict[str, Any] = {
         "options": model,
@@ -70,6 +72,6 @@ def train_encoder_cli(
     finish(
         {"run": str(target), **result.report},
         [],
-        lambda: render.show_encoder(result, markdown=markdown),
+        lambda: say(render.encoder_blocks(result)),
         then=lambda: render.note_encoder(result, target),
     )

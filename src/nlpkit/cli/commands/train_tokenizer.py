@@ -29,7 +29,7 @@ def train_tokenizer_cli(
         return
     target = out.run_target(inputs, "tokenizer")
 
-    from nlpkit.cli.render import pretrain as render
+    from nlpkit.cli.render import lab as render
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.train_tokenizer import train_tokenizer
 

@@ -59,7 +59,7 @@ def zero_shot_cli(
     work = {"options": options, "encoder": encoder, "gates": gate}
     if divided("zero-shot", inputs, target, sharing=sharing, read=read, out=out, run=run, **work):
         return
-    from nlpkit.cli.render.sentiment import finish_predictions
+    from nlpkit.cli.render.evaluate import finish_predictions
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.zero_shot import zero_shot_batches
 

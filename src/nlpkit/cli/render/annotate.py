@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from nlpkit.cli import console
 from nlpkit.evaluation.tasks import Task
 from nlpkit.io.tasks import task_paths
 from nlpkit.plain import shell_line
+from nlpkit.views.blocks import Note, Table, cell
 
 if TYPE_CHECKING:
     from nlpkit.workflows.judge import Judgements
@@ -43,64 +44,48 @@ def show_task(task: Task, output: Path) -> None:
 
 def show_labels(facts: Mapping[str, Any], output: str) -> None:
     """Print how often each label was given, and the next command; with --json all counts as one object."""
-    if console.settings.json:
-        console.emit_json({"output": output, **facts})
-        return
-    rows = [[name, f"{n:,}"] for name, n in facts["labels"].items()]
-    console.table(["label", "texts"], rows, right=["texts"])
-    reporting.note(f"next: {shell_line('nlpkit', 'classify', output, '-o', 'model/')}")
+    rows = [[name, cell(n)] for name, n in facts["labels"].items()]
+    following = Note(f"next: {shell_line('nlpkit', 'classify', output, '-o', 'model/')}")
+    console.say([Table(["label", "texts"], rows, right=["texts"]), following], lambda: {"output": output, **facts})
 
 
 def show_judgements(judgements: Judgements, key: Path, output: str) -> None:
     """Say how many questions a language model answered; with --json print it as one object."""
     n = len(judgements.answers)
     rated = judgements.expected_ratings() if any(one.expected is not None for one in judgements.answers) else []
-    if console.settings.json:
-        console.emit_json(
-            {
-                "output": output,
-                "kind": judgements.task.kind,
-                "task": judgements.task.mark,
-                "coders": list(judgements.coders),
-                "questions": n,
-                "answered": n - len(judgements.failed),
-                "calls": judgements.calls,
-                "cached": judgements.cached,
-                **({"ratings": [{"topic": name, "expected": rating} for name, _, rating in rated]} if rated else {}),
-            }
-        )
-        return
-    if rated:
-        rows = [[name, "" if rating is None else f"{rating:.3f}", " ".join(words)] for name, words, rating in rated]
-        console.table(["topic", "expected", "words"], rows, right=["expected"], noun="topics", rest=output)
-    reporting.note(f"wrote {output}: {n - len(judgements.failed):,} of {wording.counted(n, 'question')} answered")
-    reporting.note(
-        f"{wording.counted(judgements.calls, 'question')} asked, {wording.count(judgements.cached)} answered before"
-    )
+    facts = {
+        "output": output, "kind": judgements.task.kind, "task": judgements.task.mark, "coders": list(judgements.coders),
+        "questions": n, "answered": n - len(judgements.failed), "calls": judgements.calls, "cached": judgements.cached,
+        **({"ratings": [{"topic": name, "expected": rating} for name, _, rating in rated]} if rated else {}),
+    }  # fmt: skip
+    rows = [[name, cell(rating), " ".join(words)] for name, words, rating in rated]
     line = shell_line("nlpkit", "annotate", "score", key, "--answers", output)
-    reporting.note(f"next: {line}, with a further --answers FILE for each file of people")
+    notes = (
+        f"wrote {output}: {n - len(judgements.failed):,} of {wording.counted(n, 'question')} answered",
+        f"{wording.counted(judgements.calls, 'question')} asked, {wording.count(judgements.cached)} answered before",
+        f"next: {line}, with a further --answers FILE for each file of people",
+    )
+    table = Table(["topic", "expected", "words"], rows, right=["expected"], noun="topics", rest=output)
+    console.say([*([table] if rows else []), *map(Note, notes)], lambda: facts)
 
 
 def show_reliability(counts: Mapping[str, Any], output: str) -> None:
     """Print how each coder errs, where that was estimated; with --json all counts as one object."""
-    if console.settings.json:
-        console.emit_json({"output": output, **counts})
-        return
+    console.say(_reliability(counts), lambda: {"output": output, **counts})
+
+
+def _reliability(counts: Mapping[str, Any]) -> Iterator[Table]:
     if "coders" not in counts:
         return
     labels = list(counts["shares"])
-    rows = [[one["coder"], f"{one['ratings']:,}", _share(one["accuracy"])] for one in counts["coders"]]
-    console.table(["coder", "judgements", "accuracy"], rows, right=["judgements", "accuracy"])
+    rows = [[one["coder"], cell(one["ratings"]), cell(one["accuracy"])] for one in counts["coders"]]
+    yield Table(["coder", "judgements", "accuracy"], rows, right=["judgements", "accuracy"])
     if len(labels) <= LABELS_SHOWN:
         confusions = [
-            [one["coder"], true, *(_share(one["confusion"][true][label]) for label in labels)]
+            [one["coder"], true, *(cell(one["confusion"][true][label]) for label in labels)]
             for one in counts["coders"]
             for true in labels
         ]
-        console.table(
+        yield Table(
             ["coder", "label", *(f"says {label}" for label in labels)], confusions, right=[f"says {n}" for n in labels]
         )
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"

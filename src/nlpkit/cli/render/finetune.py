@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nlpkit import reporting, wording
+from nlpkit.classify.views import errors_blocks, run_table, scores_blocks
 from nlpkit.cli import console
-from nlpkit.cli.render.classes import show_errors, show_scores
-from nlpkit.cli.render.page import Page
-from nlpkit.cli.render.scores import spell_options
+from nlpkit.cli.render.evaluate import spell_options
 from nlpkit.errors import UsageError
 from nlpkit.evaluation.results import Evaluation
 from nlpkit.finetune.comparison import size_of
 from nlpkit.finetune.tasks import CLASSES
 from nlpkit.finetune.train import LogPoint
 from nlpkit.plain import shell_line
+from nlpkit.views.blocks import Block, Figure, Note, Table, cell
+from nlpkit.views.figures import chart, spark
 from nlpkit.workflows.finetune_results import warn_growth
 from nlpkit.workflows.train_encoder import BETTER
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from nlpkit.workflows.finetune_results import FinetuneResult, MethodComparison
     from nlpkit.workflows.train_encoder import EncoderResult
 
-WIDTH, HEIGHT = 60, 8
-_BARS = "▁▂▃▄▅▆▇█"
 SEED_METRICS = (
     "accuracy", "quadratic_kappa", "rank_mae", "macro_f1", "micro_f1", "subset_accuracy", "spearman", "rmse", "span_f1", "answer_exact",
     "answer_f1",
@@ -57,18 +56,18 @@ def spell_scores(result: FinetuneResult) -> None:
     spell_options(Evaluation(result.scores.results))
 
 
-def show_result(result: FinetuneResult, *, markdown: bool) -> None:
-    """Print the scores of a fine-tuned model, of each seed, its errors and its learning curve."""
-    page, facts, dataset = Page(markdown=markdown), result.facts, result.dataset
+def result_blocks(result: FinetuneResult) -> Iterator[Block]:
+    """Yield the scores of a fine-tuned model, of each seed, its errors and its learning curve."""
+    facts, dataset = result.facts, result.dataset
     n = wording.counted(facts["training_documents"], "training document")
     tested = f"cross-validation in {dataset.n_folds} folds" if dataset.n_folds else "on test documents"
     title = f"{facts['method']} ({facts['trained_parameters']:,} of {facts['parameters']:,} parameters, {n}), {tested}"
-    show_scores(page, result.scores, title)
+    yield from scores_blocks(result.scores, title)
     if result.spread is not None:
-        _show_seeds(page, result.spread)
+        yield _seeds(result.spread)
     if dataset.kind in CLASSES:
-        show_errors(page, result.tables()["errors"])
-    show_curve(result.curve, markdown=markdown)
+        yield from errors_blocks(result.tables()["errors"])
+    yield from curve_figure(result.curve)
 
 
 def note_finetuned(result: FinetuneResult, target: Path) -> None:
@@ -83,16 +82,16 @@ def note_finetuned(result: FinetuneResult, target: Path) -> None:
     reporting.note(f"wrote {target}/ in {seconds:.1f} s{following}")
 
 
-def _show_seeds(page: Page, spread: Mapping[str, Any]) -> None:
-    """Print the scores of each seed, their mean and standard deviation."""
+def _seeds(spread: Mapping[str, Any]) -> Table:
+    """Return the scores of each seed, their mean and standard deviation."""
     names = [name for name in SEED_METRICS if name in spread["mean"]]
     rows = [[str(run["seed"]), *(f"{run[n]:.3f}" for n in names)] for run in spread["runs"]]
     rows.append(["mean ± sd", *(f"{spread['mean'][n]:.3f} ± {spread['sd'][n]:.3f}" for n in names)])
-    page.table(f"{len(spread['runs'])} seeds", ["seed", *names], rows, names)
+    return run_table(f"{len(spread['runs'])} seeds", ["seed", *names], rows, names)
 
 
-def show_comparison(comparison: MethodComparison, *, markdown: bool) -> None:
-    """Print methods side by side, the means of their seeds with standard deviations, and their mean ranks."""
+def comparison_blocks(comparison: MethodComparison) -> Iterator[Table]:
+    """Yield methods side by side, the means of their seeds with standard deviations, and their mean ranks."""
     means, scarce, dataset = comparison.means, comparison.scarce_shots(), comparison.job.dataset
     names = [n for n in COMPARED[dataset.kind] if any(row["mean"].get(n) is not None for row in means)]
     main = names[0]
@@ -119,21 +118,18 @@ def show_comparison(comparison: MethodComparison, *, markdown: bool) -> None:
             )
         cells += [_with_deviation(mean.get(n), sd.get(n)) for n in names[1:]]
         weights, trained, seconds = mean.get("bytes"), mean.get("trained_parameters"), mean.get("seconds")
-        cells.append("" if trained is None else f"{trained:,.0f}")
-        cells.append("" if seconds is None else f"{seconds:,.1f}")
-        cells.append("" if weights is None else f"{weights / 1e6:,.2f}")
+        cells += [cell(trained, ",.0f"), cell(seconds, ",.1f"), "" if weights is None else f"{weights / 1e6:,.2f}"]
         rows.append(cells)
     draws = comparison.job.draws
     several = f"{wording.counted(len(draws), 'sample')}, {wording.counted(len(draws[0].seeds), 'training')} on each"
     runs = several if draws[0].crossed else wording.counted(len(draws), "seed")
-    page = Page(markdown=markdown)
-    page.table(f"Methods on test documents, {runs}", columns, rows, columns[1:])
+    yield run_table(f"Methods on test documents, {runs}", columns, rows, columns[1:])
     if comparison.ranks is not None:
         ranks = comparison.ranks
         order = np.argsort(ranks.ranks, kind="stable").tolist()
         shown = [[ranks.names[k], f"{ranks.ranks[k]:.2f}"] for k in order]
         title = f"Mean ranks by {main}, {wording.counted(ranks.blocks, 'sample')}"
-        page.table(title, ["method", "mean rank"], shown, ["mean rank"])
+        yield run_table(title, ["method", "mean rank"], shown, ["mean rank"])
 
 
 def note_comparison(comparison: MethodComparison, target: Path, line: str) -> None:
@@ -188,16 +184,16 @@ def _with_deviation(mean: float | None, sd: float | None) -> str:
     return f"{mean:.3f}" if sd is None else f"{mean:.3f} ± {sd:.3f}"
 
 
-def show_encoder(result: EncoderResult, *, markdown: bool) -> None:
-    """Print the scores of an encoder before and after its training, and the learning curve."""
+def encoder_blocks(result: EncoderResult) -> Iterator[Block]:
+    """Yield the scores of an encoder before and after its training, and the learning curve."""
     rows = []
     for metric, value in (result.after or {}).items():
         before = None if result.before is None else result.before.get(metric)
-        shown = "–" if before is None else f"{before:,.4f}"
-        rows.append([f"{metric} ({BETTER[metric]} is better)", shown, f"{value:,.4f}"])
+        values = [cell(before, ",.4f", "–"), f"{value:,.4f}"]
+        rows.append([f"{metric} ({BETTER[metric]} is better)", *values])
     title = f"{result.objective}, on {result.n_tested:,} test rows"
-    Page(markdown=markdown).table(title, ["score", "before", "after"], rows, ["before", "after"])
-    show_curve(result.curve, markdown=markdown)
+    yield run_table(title, ["score", "before", "after"], rows, ["before", "after"])
+    yield from curve_figure(result.curve)
 
 
 def note_encoder(result: EncoderResult, target: Path) -> None:
@@ -217,9 +213,10 @@ def note_encoder(result: EncoderResult, target: Path) -> None:
 
 def show_estimate(estimate: Mapping[str, Any]) -> None:
     """Print what would be trained, about how long it takes, and the memory and disk it needs; as JSON with --json."""
-    if console.settings.json:
-        console.emit_json(dict(estimate))
-        return
+    console.say(_estimate(estimate), lambda: estimate)
+
+
+def _estimate(estimate: Mapping[str, Any]) -> Iterator[Block]:
     size = "totals" if any("totals" in load for load in estimate["plan"]) else "shots"
     header = ["method", size, "trainings", "documents", "steps each", "seconds, about"]
     counts = ("trainings", "training_documents", "steps", "seconds_about")
@@ -227,56 +224,19 @@ def show_estimate(estimate: Mapping[str, Any]) -> None:
         [load["method"], load[size] or "all", *(wording.count(load[name]) for name in counts)]
         for load in estimate["plan"]
     ]
-    console.table(header, rows, right=header[1:])
-    reporting.note(
+    yield Table(header, rows, right=header[1:])
+    yield Note(
         f"about {wording.count(estimate['seconds_about'])} s, {wording.count(estimate['memory_mb_about'])} MB of memory and "
         f"{wording.count(estimate['disk_mb_about'])} MB on disk; dry run: nothing was written"
     )
 
 
-def show_curve(curve: Sequence[LogPoint], *, markdown: bool = False) -> None:
-    """Print the loss of training over the steps as a chart of text, and below it the score on dev documents."""
+def curve_figure(curve: Sequence[LogPoint]) -> Iterator[Figure]:
+    """Yield the loss of training over the steps as a chart of text, and below it the score on dev documents."""
     if len(curve) < 2:
         return
-    if markdown:
-        console.out("```text")
-    console.out(chart([p.loss for p in curve], [p.step for p in curve], "loss of training"))
+    lines = chart([p.loss for p in curve], [p.step for p in curve], "loss of training")
     dev = [next(iter(p.dev.values())) for p in curve if p.dev]
     if len(dev) > 1:
-        console.out(f"dev  {spark(dev)}  {dev[0]:.3f} → {dev[-1]:.3f}, best {max(dev):.3f}")
-    if markdown:
-        console.out("```")
-
-
-def chart(values: Sequence[float], steps: Sequence[int], title: str) -> str:
-    """Return a chart of text: values against steps, at most WIDTH columns of means."""
-    cells = _columns(values)
-    low, high = float(min(cells)), float(max(cells))
-    span = (high - low) or 1.0
-    heights = [round((v - low) / span * (HEIGHT * 8 - 1)) + 1 for v in cells]
-    lines = [title]
-    for row in range(HEIGHT - 1, -1, -1):
-        edge = f"{high:8.3f}" if row == HEIGHT - 1 else f"{low:8.3f}" if row == 0 else " " * 8
-        body = "".join(" " if h <= row * 8 else _BARS[min(h - row * 8, 8) - 1] for h in heights)
-        lines.append(f"{edge} ┤{body}")
-    end = f"{steps[-1]:,}"
-    lines.append(" " * 9 + "└" + "─" * len(cells))
-    lines.append(
-        " " * 10 + "step " + f"{steps[0]:,}" + end.rjust(max(len(end) + 1, len(cells) - 5 - len(f"{steps[0]:,}")))
-    )
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def spark(values: Sequence[float]) -> str:
-    """Return values as a line of bars."""
-    cells = _columns(values)
-    low, high = min(cells), max(cells)
-    span = (high - low) or 1.0
-    return "".join(_BARS[round((v - low) / span * 7)] for v in cells)
-
-
-def _columns(values: Sequence[float]) -> list[float]:
-    numbers = np.asarray(values, np.float64)
-    if len(numbers) <= WIDTH:
-        return [float(v) for v in np.repeat(numbers, max(1, min(4, WIDTH // len(numbers))))]
-    return [float(part.mean()) for part in np.array_split(numbers, WIDTH)]
+        lines += f"\ndev  {spark(dev)}  {dev[0]:.3f} → {dev[-1]:.3f}, best {max(dev):.3f}"
+    yield Figure(lines)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from nlpkit import reporting, wording
+from nlpkit import wording
+from nlpkit.classify.views import classes_block
 from nlpkit.cli import console
+from nlpkit.cli.render.mixtures import topics_block
 from nlpkit.errors import InputError
 from nlpkit.plain import shell_line
+from nlpkit.views.blocks import Block, Note, Sentence, Table, cell
 
-TERMS_SHOWN = 8
+if TYPE_CHECKING:
+    from nlpkit.workflows.report import Report
+
 NAMES = {
     "n_topics": "topics",
     "npmi": "NPMI (documents)",
@@ -28,22 +35,21 @@ DETAILS = (
 )
 
 
-def facts(known: dict[str, Any]) -> None:
-    """Print what is known of a file or run, or its JSON object; for a run the result first, and with -v how it was made."""
-    if console.settings.json:
-        console.emit_json(known)
-        return
+def info_blocks(known: dict[str, Any], *, verbose: bool = False) -> Iterator[Block]:
+    """Yield what is known of a file or run; for a run the result first, verbose: and how it was made."""
     rest = {name: value for name, value in known.items() if name not in ("topics", "classes", "layers", "profile")}
     if "results" not in known:
         if "profile" in known:
             del rest["columns"]
-            _show_columns(known)
-        _show_facts(rest)
+            yield _columns(known)
+        yield _facts(rest)
         return
-    _show_topics(known)
-    _show_classes(known)
-    if console.settings.verbose:
-        _show_facts(rest)
+    if known["topics"] is not None:
+        yield _topics(known)
+    if known["classes"]:
+        yield classes_block(known["classes"], f"{known['path']}/classes.parquet")
+    if verbose:
+        yield _facts(rest)
         return
     first = {name: rest[name] for name in ("kind", "command_line", "made_from", "changed") if rest[name]}
     if "task" in rest["parameters"]:
@@ -53,26 +59,23 @@ def facts(known: dict[str, Any]) -> None:
         for one in rest["inputs"]
         if one.get("rows") is not None
     ]
-    _show_facts({**first, "inputs": inputs, "results": _figures(rest["results"])})
+    yield _facts({**first, "inputs": inputs, "results": _figures(rest["results"])})
     tree = (
         f"; coarser and finer topics: {shell_line('nlpkit', 'info', known['path'], '--tree')}"
         if known["layers"]
         else ""
     )
-    reporting.note(
-        f"parameters, versions, seconds and files: {shell_line('nlpkit', 'info', known['path'], '-v')}{tree}"
-    )
+    yield Note(f"parameters, versions, seconds and files: {shell_line('nlpkit', 'info', known['path'], '-v')}{tree}")
 
 
-def _show_columns(known: dict[str, Any]) -> None:
-    """Print the columns of a corpus, and what each may be."""
+def _columns(known: dict[str, Any]) -> Table:
+    """Return the columns of a corpus, and what each may be."""
     heads = ["column", "may be", "type", "missing", "different", "example"]
     rows = []
     for row in known["profile"]:
-        different = "" if row["different"] is None else wording.count(row["different"])
-        kind = row["type"].removeprefix("large_")
-        rows.append([row["column"], row["may_be"], kind, wording.count(row["missing"]), different, row["example"]])
-    console.table(heads, rows, right=["missing", "different"], noun="columns", rest=known["path"], texts=["example"])
+        counts = [cell(row["missing"]), cell(row["different"])]
+        rows.append([row["column"], row["may_be"], row["type"].removeprefix("large_"), *counts, row["example"]])
+    return Table(heads, rows, right=["missing", "different"], noun="columns", rest=known["path"], texts=["example"])
 
 
 def _figures(results: dict[str, Any]) -> dict[str, str]:
@@ -86,7 +89,7 @@ def _figures(results: dict[str, Any]) -> dict[str, str]:
     return figures
 
 
-def _show_facts(facts: dict[str, Any]) -> None:
+def _facts(facts: dict[str, Any]) -> Table:
     rows = []
     for key, value in facts.items():
         name = {"peak_memory_mb": "peak memory (MB)"}.get(key, key.replace("_", " "))
@@ -96,60 +99,15 @@ def _show_facts(facts: dict[str, Any]) -> None:
             rows += [[name if i == 0 else "", _short(v)] for i, v in enumerate(value)]
         elif value is not None:
             rows.append([name, _short(value)])
-    console.table(["", ""], rows)
+    return Table(["", ""], rows)
 
 
-def _show_topics(known: dict[str, Any]) -> None:
-    """Print the topics of a run, with their stability where it is known."""
+def _topics(known: dict[str, Any]) -> Table:
+    """Return the topics of a run, with their stability where it is known."""
     topics = known["topics"]
-    if topics is None:
-        return
-    has_stability = any(t.get("stability") is not None for t in topics)
-    columns = ["topic", "size", "share", *(["stability"] if has_stability else []), "NPMI", "name", "further words"]
-    rows = []
-    for t in topics:
-        stability = [stability_text(t["stability"])] if has_stability else []
-        words = wording.further_words(t["label"], t["top_terms"], TERMS_SHOWN)
-        rows.append(
-            [
-                str(t["topic"]),
-                wording.count(t["size"]),
-                f"{t['share']:.1%}",
-                *stability,
-                _score(t["npmi"]),
-                t["label"],
-                words,
-            ]
-        )
-    console.table(
-        columns, rows, right=columns[:-2], noun="topics", sizes=[float(t["size"]) for t in topics],
-        rest=f"{known['path']}/topics.parquet", texts=columns[-2:],
-    )  # fmt: skip
-
-
-def _show_classes(known: dict[str, Any]) -> None:
-    """Print the classes of a classifier with their scores."""
-    classes = known["classes"]
-    if not classes:
-        return
-    columns = list(classes[0])
-    rows = [[_cell(value) for value in row.values()] for row in classes]
-    heads = [name.replace("_", " ") for name in columns]
-    console.table(
-        heads, rows, right=heads[1:], noun="classes", sizes=[float(row.get("training_documents") or 0) for row in classes],
-        rest=f"{known['path']}/classes.parquet",
-    )  # fmt: skip
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else "" if value is None else _short(value)
-
-
-def stability_text(value: float | None) -> str:
-    """Return the stability of a topic for a table, with a mark where it is too low; "" where it is not known."""
-    from nlpkit.topics.stability import LEAST_STABLE
-
-    return "" if value is None or value != value else f"{value:.2f}{' !' if value < LEAST_STABLE else '  '}"
+    stability = {"stability": "stability"} if any(t.get("stability") is not None for t in topics) else {}
+    numbers = {"size": "size", "share": "share", **stability, "NPMI": "npmi"}
+    return topics_block(topics, numbers, rest=f"{known['path']}/topics.parquet")
 
 
 def topic_tree(path: str, known: dict[str, Any]) -> None:
@@ -161,29 +119,27 @@ def topic_tree(path: str, known: dict[str, Any]) -> None:
     layers = known.get("layers")
     if not layers:
         raise InputError(f"{path} has no layers of topics; runs of nlpkit bertopic and hlda have them")
-    if console.settings.json:
-        console.emit_json({"path": known["path"], "layers": layers})
-        return
+    console.say(_tree(layers), lambda: {"path": known["path"], "layers": layers})
+
+
+def _tree(layers: list[dict[str, Any]]) -> Iterator[Sentence]:
     below: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for row in layers:
         below.setdefault((row["layer"], row["parent"]), []).append(row)
 
-    def show(row: dict[str, Any], depth: int) -> None:
+    def lines(row: dict[str, Any], depth: int) -> Iterator[Sentence]:
         mark = "→ " if row["chosen"] else ""
         terms = " ".join(row["top_terms"][:6])
         stability = "" if row["stability"] is None else f", stability {row['stability']:.2f}"
         size = wording.counted(row["size"], "document")
-        console.out(f"{'    ' * depth}{mark}{row['topic']} {row['label']} ({size}{stability}): {terms}".rstrip(": "))
+        line = f"{'    ' * depth}{mark}{row['topic']} {row['label']} ({size}{stability}): {terms}"
+        yield Sentence(line.rstrip(": "))
         for part in below.get((row["layer"] + 1, row["topic"]), []):
-            show(part, depth + 1)
+            yield from lines(part, depth + 1)
 
     for row in layers:
         if row["parent"] is None:  # of the coarsest layer, or without a document
-            show(row, 0)
-
-
-def _score(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+            yield from lines(row, 0)
 
 
 def _short(value: Any) -> str:
@@ -201,3 +157,17 @@ def _short(value: Any) -> str:
         return ", ".join(f"{k} {_short(v)}" for k, v in value.items() if v is not None)
     text = str(value)
     return text if len(text) <= 300 else text[:299] + "…"
+
+
+def report(page: Report, target: Path) -> None:
+    """Print what was written as one JSON object; without `json` the note of `save` has said it."""
+    if console.settings.json:
+        console.emit_json(
+            {
+                "output": str(target),
+                "title": page.title,
+                "bytes": page.size,
+                "documents": page.documents,
+                "total": page.total,
+            }
+        )

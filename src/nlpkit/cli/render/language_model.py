@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nlpkit import reporting, wording
 from nlpkit.cli import console
+from nlpkit.views.blocks import Block, Note, Sentence, Table
 
 if TYPE_CHECKING:
     from nlpkit.workflows.generate import GeneratedTexts
@@ -15,25 +17,28 @@ if TYPE_CHECKING:
 
 def language_model(model: LanguageModel, target: str, arpa: Path | None) -> None:
     """Print the n-grams by length with their discounts, and the perplexity on documents that were held out; or one JSON object."""
+    summary = model.summary()
+    facts = {"run": target, "arpa": None if arpa is None else str(arpa), **summary}
+    console.say(model_blocks(model, summary, target, arpa), lambda: facts)
+
+
+def model_blocks(model: LanguageModel, summary: Mapping[str, Any], target: str, arpa: Path | None) -> Iterator[Block]:
+    """Yield the n-grams by length with their discounts, the perplexity on documents that were held out, and how it goes on."""
     from nlpkit.workflows.language_model import described
 
-    summary = model.summary()
-    if console.settings.json:
-        console.emit_json({"run": target, "arpa": None if arpa is None else str(arpa), **summary})
-        return
     smoothed = model.model.smoothed
     rows = []
     for m, size in enumerate(summary["ngrams"], 1):
         discounts = smoothed.discounts[m - 1] if smoothed is not None and smoothed.discounts else ()
         rows.append([str(m), wording.count(size), ", ".join(f"{d:.3f}" for d in dict.fromkeys(discounts)) or "–"])
-    console.table(["words", "n-grams", "discounts"], rows, right=["words", "n-grams"])
+    yield Table(["words", "n-grams", "discounts"], rows, right=["words", "n-grams"])
     words = f"{wording.counted(summary['words'], 'word')} with the ends of sentences, {wording.count(summary['vocabulary'])} different"
-    reporting.note(f"{model.model.options.smoothing}, order {model.model.trie.order}: {words}")
+    yield Note(f"{model.model.options.smoothing}, order {model.model.trie.order}: {words}")
     if model.held_out is not None:
-        reporting.note(f"held-out documents: {described(model.held_out, closed=model.model.options.closed)}")
+        yield Note(f"held-out documents: {described(model.held_out, closed=model.model.options.closed)}")
     if arpa is not None:
-        reporting.note(f"wrote {arpa}")
-    reporting.note(f"wrote {target}{console.next_step('generate', target)}")
+        yield Note(f"wrote {arpa}")
+    yield Note(f"wrote {target}{console.next_step('generate', target)}")
 
 
 def texts(generated: GeneratedTexts, target: str | None, probabilities: Path | None = None) -> None:
@@ -42,10 +47,5 @@ def texts(generated: GeneratedTexts, target: str | None, probabilities: Path | N
         reporting.note(f"wrote {probabilities}: the likeliest words in each place")
     if target == "-":
         return
-    if console.settings.json:
-        console.emit_json(generated.to_dict())
-        return
-    if target is not None:
-        reporting.note(f"wrote {target}: {wording.counted(len(generated.texts), 'text')}")
-    for text, _ in generated.texts:
-        console.out(text)
+    wrote = [] if target is None else [Note(f"wrote {target}: {wording.counted(len(generated.texts), 'text')}")]
+    console.say([*wrote, *(Sentence(text) for text, _ in generated.texts)], generated.to_dict)

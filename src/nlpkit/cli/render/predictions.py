@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,27 +11,29 @@ from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.io.tables import is_readable
 from nlpkit.io.topic_tables import TOPIC_COLUMNS
+from nlpkit.views.blocks import Note, Table, cell, rest_line
 from nlpkit.workflows.model import TopicRun
 
 if TYPE_CHECKING:
     from nlpkit.workflows.model import FittedModel
     from nlpkit.workflows.passes import Pass
 
+Explained = Mapping[str, Sequence[Mapping[str, Any]]]
 SHOWN_WORDS = 15  # of an explanation
 REPLACED = (*TOPIC_COLUMNS, "prediction", "prediction_prob")  # columns of the input that a model replaces
 
 
 def show_predictions(predictions: Pass, target: str | None) -> None:
     """Say what was written and the next command that makes something of it, and show the explanations."""
-    explanations = predictions.maker.explanations
+    explained = predictions.maker.explanations
     if target == "-":
-        show_explanations(explanations, to_stderr=True)
+        console.say(Note(text) for text in explanations_in_lines(explained))
         return
     if target is not None:
         words = _next(predictions, target) if is_readable(target) else None
         reporting.note(f"wrote {target}{'' if words is None else console.next_step(*words)}")
     if not console.settings.json:
-        show_explanations(explanations)
+        console.say(explanations(explained))
 
 
 def topic_names(model: FittedModel) -> Sequence[str]:
@@ -51,19 +53,18 @@ def show_documents(predictions: Pass, documents: pa.Table, total: int, names: Se
     if "topic" in added:
         heads[1:1] = ["topic", "name", "topic_prob"]
     for row in documents.to_pylist():
-        cells = [str(row["id"]), *(_cell(row[name]) for name in columns), " ".join((row["text"] or "").split())]
+        cells = [str(row["id"]), *(cell(row[name]) for name in columns), " ".join((row["text"] or "").split())]
         if "topic" in added:
-            cells[1:1] = [str(row["topic"]), _topic_name(row, names), _cell(row["topic_prob"])]
+            cells[1:1] = [str(row["topic"]), _topic_name(row, names), cell(row["topic_prob"])]
         rows.append(cells)
     numbers = [
         "topic",
         "topic_prob",
         *(name for name in columns if pa.types.is_primitive(documents.schema.field(name).type)),
     ]
-    console.table(heads, rows, right=numbers, texts=[name for name in heads if name in ("name", "text")])
-    if documents.num_rows < total:
-        reporting.note(console.rest_line(documents.num_rows, total, "documents", "-o FILE"))
-    show_explanations(predictions.maker.explanations)
+    table = Table(heads, rows, right=numbers, texts=[name for name in heads if name in ("name", "text")])
+    rest = [Note(rest_line(documents.num_rows, total, "documents", "-o FILE"))] if documents.num_rows < total else []
+    console.say([table, *rest, *explanations(predictions.maker.explanations)])
 
 
 def _topic_name(row: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -74,27 +75,25 @@ def _topic_name(row: Mapping[str, Any], names: Sequence[str]) -> str:
     return "(no topic)" if nearest is None or nearest < 0 else f"(no topic; nearest: {names[nearest]})"
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return "" if value is None else str(value)
+def explanations(explained: Explained) -> Iterator[Table]:
+    """Yield the strongest words of each document, for each class that it got."""
+    for title, words in _explained(explained):
+        rows = [[w["term"], f"{w['contribution']:+.4f}"] for w in words] or [["(no word that the model knows)", ""]]
+        yield Table(["word", "contribution"], rows, right=["contribution"], title=title)
 
 
-def show_explanations(explained: Mapping[str, Sequence[Mapping[str, Any]]], *, to_stderr: bool = False) -> None:
-    """Print the strongest words of each document, for each class that it got."""
+def explanations_in_lines(explained: Explained) -> Iterator[str]:
+    """Yield the strongest words of each document, for each class that it got, a line each."""
+    for title, words in _explained(explained):
+        yield title + "; " + ", ".join(f"{w['term']} {w['contribution']:+.3f}" for w in words)
+
+
+def _explained(explained: Explained) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
     for name, classes in explained.items():
         for one in classes:
             prob = "" if one["prob"] is None else f", probability {one['prob']:.3f}"
             what = one["class"] if "class" in one else f"{one['number']:.4g}"
-            title = f"{name}: {what}{prob}"
-            words = one["words"][:SHOWN_WORDS]
-            if to_stderr:
-                reporting.note(title + "; " + ", ".join(f"{w['term']} {w['contribution']:+.3f}" for w in words))
-                continue
-            rows = [[w["term"], f"{w['contribution']:+.4f}"] for w in words] or [["(no word that the model knows)", ""]]
-            console.table(["word", "contribution"], rows, right=["contribution"], title=title)
+            yield f"{name}: {what}{prob}", one["words"][:SHOWN_WORDS]
 
 
 def show_embeddings(summary: Mapping[str, Any], target: str) -> None:

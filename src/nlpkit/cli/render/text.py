@@ -1,4 +1,4 @@
-"""What preprocess shows: its plan, documents before and after, what was written."""
+"""What preprocess and spell show: the plan, documents before and after, what was written, the commonest errors."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.spelling import as_options
 from nlpkit.io.tables import is_readable
+from nlpkit.views.blocks import Block, Note, Table, cell
 
 if TYPE_CHECKING:
     from nlpkit.text.plan import Step
@@ -24,10 +25,10 @@ def plan(steps: Sequence[Step]) -> None:
         [str(i), name, what, as_options(f"`{parameter}`") if parameter else ""]
         for i, (name, what, parameter) in enumerate(steps, 1)
     ]
-    if console.settings.json:
-        console.emit_json({"steps": [dict(zip(("step", "what", "option"), row[1:], strict=True)) for row in rows]})
-    else:
-        console.table(["", "step", "what", "option"], rows)
+    names = ("step", "what", "option")
+    console.say(
+        [Table(["", *names], rows)], lambda: {"steps": [dict(zip(names, row[1:], strict=True)) for row in rows]}
+    )
 
 
 def documents(corpus: PreprocessedCorpus, saved: Mapping[str, Any], target: str | None, n_shown: int | None) -> None:
@@ -64,3 +65,13 @@ def _until(terms: Sequence[str], chars: int) -> Iterator[str]:
         if chars < 0:
             return
         yield term
+
+
+def errors(summary: Mapping[str, Any], target: str | None) -> None:
+    """Print the commonest errors with what was meant, or one JSON object."""
+    if target == "-":
+        return
+    rows = [[one["word"], one["suggestion"], cell(one["n"])] for one in summary["commonest"]]
+    blocks: list[Block] = [Table(["word", "suggestion", "n"], rows, right=["n"])] if rows else []
+    blocks += [] if target is None else [Note(f"wrote {target}")]
+    console.say(blocks, lambda: {"output": target, **summary})
