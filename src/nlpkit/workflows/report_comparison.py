@@ -11,7 +11,7 @@ from nlpkit.io.runs import open_run
 from nlpkit.report.page import Section
 from nlpkit.views.html import paragraphs, table, write
 from nlpkit.workflows.compare import OWN, ModelComparison
-from nlpkit.workflows.topic_views import direction, number, number_of_topics, summary_block, title_of
+from nlpkit.workflows.comparison_views import direction, number, number_of_topics, summary_block, title_of
 
 TOP_TERMS = 10
 

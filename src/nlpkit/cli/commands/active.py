@@ -44,7 +44,7 @@ def active_cli(
         embeds = options.strategy in BY_VECTORS and options.vectors == "embedding"
         dry_run(inputs, read, encoder=encoder if embeds else None, threads=run.n_threads())
         return
-    from nlpkit.cli.render import classify as render
+    from nlpkit.cli.render import active as render
     from nlpkit.workflows.active import propose_texts
     from nlpkit.workflows.corpus import read_corpus
 

@@ -39,7 +39,7 @@ def active_curve_cli(
     if run.dry_run:
         dry_run(inputs, read, encoder=encoder if options.vectors == "embedding" else None, threads=run.n_threads())
         return
-    from nlpkit.cli.render import classify as render
+    from nlpkit.cli.render import active as render
     from nlpkit.workflows.active_curve import compare_strategies
     from nlpkit.workflows.corpus import read_corpus
 

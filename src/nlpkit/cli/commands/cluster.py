@@ -41,7 +41,7 @@ def cluster_cli(
     if run.dry_run:
         dry_run(inputs, read, encoder=encoder if options.vectors() == "embedding" else None, threads=run.n_threads())
         return
-    from nlpkit.cli.render import topic_tools as render
+    from nlpkit.cli.render import cluster as render
     from nlpkit.workflows.cluster import cluster
     from nlpkit.workflows.corpus import read_corpus
 

@@ -36,7 +36,7 @@ def compare_cli(
     The command writes a directory with documents.parquet, runs/, fits.parquet and summary.parquet. Without -o, it is
     <input>.compare/ in the current directory. --resume continues it, also with more models, numbers and seeds.
     """
-    from nlpkit.cli.render.topic_tools import comparison_blocks
+    from nlpkit.cli.render.compare import comparison_blocks
     from nlpkit.workflows.compare import check_comparison, compare_models
     from nlpkit.workflows.compare_costs import usual_steps
     from nlpkit.workflows.corpus import read_corpus

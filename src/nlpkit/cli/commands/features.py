@@ -36,7 +36,7 @@ def features_cli(
         return
     if divided("features", inputs, target, sharing=sharing, read=read, out=out, run=run, options=options):
         return
-    from nlpkit.cli.render.explore import show_features
+    from nlpkit.cli.render.features import show_features
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.features import text_feature_batches
 

@@ -30,7 +30,7 @@ def similar_words_cli(
       nlpkit similar-words parliment --in data/samples/news.jsonl --measure levenshtein
       nlpkit similar-words Straße Bahnhof --in data/samples/nachrichten.jsonl -o w.parquet
     """
-    from nlpkit.cli.render import words as render
+    from nlpkit.cli.render import similar_words as render
     from nlpkit.workflows.similar_words import check_words, similar_words
 
     target = out.given_table_target("similar.parquet")

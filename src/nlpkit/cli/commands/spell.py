@@ -40,7 +40,7 @@ def spell_cli(
       nlpkit spell lm/ data/samples/hard.jsonl --min-gain 6 -o errors.csv
       nlpkit spell lm/ data/samples/hard.jsonl --apply -o corrected.parquet
     """
-    from nlpkit.cli.render import text as render
+    from nlpkit.cli.render import spelling as render
     from nlpkit.workflows.corpus import read_corpus
     from nlpkit.workflows.spelling import corrections
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nlpkit import reporting, wording
+from nlpkit import reporting
 from nlpkit.classify.views import classifier_blocks
 from nlpkit.cli import console
 from nlpkit.cli.render.evaluate import finish, spell_options
 from nlpkit.cli.render.predictions import show_predictions
 from nlpkit.evaluation.results import Evaluation
 from nlpkit.evaluation.views import meanings
-from nlpkit.plain import shell_line
-from nlpkit.views.blocks import Table, cell, interval
 from nlpkit.workflows.classifier import PREDICTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nlpkit.workflows.active import Proposals
-    from nlpkit.workflows.active_curve import ActiveCurves
     from nlpkit.workflows.classifier import TrainedClassifier
     from nlpkit.workflows.passes import Pass
 
@@ -66,59 +62,3 @@ def finish_classifier(
         say(classifier_blocks(classifier.scores, classifier.title, *parts, ranks=bool(classifier.classifier.scale)))
 
     finish(result, classifier.gates, show, then=then)
-
-
-def proposals(chosen: Proposals, target: str | None) -> None:
-    """Print the texts, and how it goes on, or one JSON object."""
-    options = chosen.options
-    repeated = f", {wording.counted(chosen.n_repeated, 'repetition')} left out" if chosen.n_repeated else ""
-    reporting.note(
-        f"{wording.counted(chosen.documents.num_rows, 'text')} of {wording.count(chosen.n_candidates)} chosen by {options.strategy}; "
-        f"{wording.count(chosen.n_labelled)} labelled{repeated}"
-    )
-    if options.page is not None:
-        key = options.page.with_suffix(".key.json")
-        reporting.note(f"wrote {options.page}, {options.page.with_suffix('.csv')} and {key}")
-        line = shell_line("nlpkit", "annotate", "labels", key, "--answers", "FILE", "-o", "labelled.parquet")
-        reporting.note(f"next: label the texts on the page or in the spreadsheet (column answer), then {line}")
-    if target != "-":
-        console.say(_proposals(chosen), chosen.to_dict)
-
-
-def _proposals(chosen: Proposals) -> Iterator[Table]:
-    names = ["rank", "score", "id", *(["prediction"] if "prediction" in chosen.documents.column_names else []), "text"]
-    rows = [[_cell(name, row[name]) for name in names] for row in chosen.documents.select(names).to_pylist()]
-    yield Table(names, rows, ["rank", "score"], noun="texts", rest="-o FILE")
-
-
-def _cell(name: str, value: Any) -> str:
-    if name == "text":
-        return wording.truncated(" ".join(str(value)[:400].split()), TEXT_WIDTH)
-    return cell(value) if name == "score" else str(value)
-
-
-def curves(compared: ActiveCurves, target: str | None) -> None:
-    """Print the scores by number of labels, or one JSON object."""
-    n, facts = compared.curves, compared.to_dict()
-    reporting.note(
-        f"{wording.counted(n.n_pool, 'document')} to choose from, {wording.count(n.n_test)} held out to score on, "
-        f"{wording.counted(len(compared.classes), 'class', 'classes')}; mean of {wording.counted(n.scores.shape[2], 'repetition')}"
-    )
-    if target != "-":
-        console.say(_curves(facts), lambda: facts)
-
-
-def _curves(facts: dict[str, Any]) -> Iterator[Table]:
-    names = ["by", "labels", "accuracy", "macro F1", "accuracy above random"]
-    rows = [
-        [row["by"], cell(row["labels"]), f"{row['accuracy']:.3f}{_bounds(row, 'accuracy')}",
-         f"{row['macro_f1']:.3f}{_bounds(row, 'macro_f1')}",
-         "" if row["accuracy_gain"] is None else f"{row['accuracy_gain']:+.3f}{_bounds(row, 'accuracy_gain', '+')}"]
-        for row in facts["curves"]
-    ]  # fmt: skip
-    yield Table(names, rows, names[1:], noun="rows", rest="-o FILE")
-
-
-def _bounds(row: dict[str, Any], name: str, sign: str = "") -> str:
-    ends = interval(row[f"{name}_low"], row[f"{name}_high"], f"{sign}.3f")
-    return ends and f" {ends}"

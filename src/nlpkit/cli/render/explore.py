@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nlpkit import reporting, wording
+from nlpkit import wording
 from nlpkit.cli import console
 from nlpkit.metrics.lexical_diversity import DRAWS, WINDOW
 from nlpkit.metrics.zipf import verdict, zipf_frequencies
@@ -318,12 +318,3 @@ def _pairs(result: DocumentPairs) -> Iterator[Block]:
     rows = [[p["id"], p["other_id"], f"{p[measure]:.3f}", p["text"]] for p in closest]
     if rows:
         yield Table(["id", "other id", measure, "text"], rows, right=[measure])
-
-
-def show_features(summary: Mapping[str, Any], target: str) -> None:
-    """Say what was written, or print its JSON object."""
-    if target == "-":
-        return
-    reporting.note(f"wrote {target}")
-    if console.settings.json:
-        console.emit_json({"output": target, **summary})

@@ -10,7 +10,7 @@ from nlpkit import reporting, wording
 from nlpkit.cli import console
 from nlpkit.cli.spelling import as_options
 from nlpkit.io.tables import is_readable
-from nlpkit.views.blocks import Block, Note, Table, cell
+from nlpkit.views.blocks import Table
 
 if TYPE_CHECKING:
     from nlpkit.text.plan import Step
@@ -65,13 +65,3 @@ def _until(terms: Sequence[str], chars: int) -> Iterator[str]:
         if chars < 0:
             return
         yield term
-
-
-def errors(summary: Mapping[str, Any], target: str | None) -> None:
-    """Print the commonest errors with what was meant, or one JSON object."""
-    if target == "-":
-        return
-    rows = [[one["word"], one["suggestion"], cell(one["n"])] for one in summary["commonest"]]
-    blocks: list[Block] = [Table(["word", "suggestion", "n"], rows, right=["n"])] if rows else []
-    blocks += [] if target is None else [Note(f"wrote {target}")]
-    console.say(blocks, lambda: {"output": target, **summary})

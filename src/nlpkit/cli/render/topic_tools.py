@@ -18,11 +18,8 @@ from nlpkit.plain import shell_line
 from nlpkit.views.blocks import Block, Note, Table, cell
 from nlpkit.views.figures import sparkline
 from nlpkit.views.terminal import width
-from nlpkit.workflows.topic_views import summary_block
 
 if TYPE_CHECKING:
-    from nlpkit.workflows.cluster import ClusteredDocuments
-    from nlpkit.workflows.compare import ModelComparison
     from nlpkit.workflows.edit import EditedRun
     from nlpkit.workflows.name_topics import TopicNames
     from nlpkit.workflows.topic_tables import TopicTable
@@ -376,17 +373,6 @@ def _edit_notes(lineage: dict[str, Any], K: int, result: EditedRun) -> Iterator[
     )
 
 
-def comparison_blocks(result: ModelComparison) -> Iterator[Block]:
-    """Yield the means over seeds, and how it goes on."""
-    yield summary_block(result)
-    yield Note(
-        "stable words: share of a topic's ten first words that its match in another fit has; stable docs: AMI of the topics in two "
-        "fits. Each fit has another seed and leaves out other documents. Seconds are without reading."
-    )
-    line = shell_line("nlpkit", "report", result.path, "-o", f"{result.path}.html")
-    yield Note(f"wrote {result.path}/: runs/, fits.parquet and summary.parquet; next: {line}")
-
-
 def names_blocks(result: TopicNames, target: Path | None) -> Iterator[Block]:
     """Yield the names with the passages that speak for them, and how it goes on."""
     rows = [[str(one.topic), one.before, one.name, wording.truncated(one.evidence, 60)] for one in result.names]
@@ -398,42 +384,3 @@ def names_blocks(result: TopicNames, target: Path | None) -> Iterator[Block]:
         words = ("edit", result.run.path, target, "-o", "named/") if is_edits else ("info", target)
         follow = shell_line("nlpkit", *words)
         yield Note(f"wrote {target}; next: {follow}")
-
-
-def cluster_blocks(clustered: ClusteredDocuments) -> Iterator[Block]:
-    """Yield the numbers of clusters that were compared, and the clusters."""
-    yield from _choice(clustered)
-    result = clustered.clusters
-    left_out = clustered.vectors.table.num_rows - int((result.labels >= 0).sum())
-    yield Note(
-        f"{wording.counted(len(result.sizes), 'cluster')} of {wording.counted(clustered.vectors.table.num_rows, 'document')} by "
-        f"{clustered.options.method} ({clustered.options.distance()}); silhouette {_score(result.silhouette)}, "
-        f"inertia {result.inertia:,.4g}"
-        + (f"; {wording.counted(left_out, 'document')} in no cluster" if left_out else "")
-    )
-    rows = [
-        [str(c["cluster"]), wording.count(c["size"]), f"{c['share']:.1%}", c["id"], c["text"]]
-        for c in clustered.typical()
-    ]
-    if rows:
-        columns = ["cluster", "size", "share", "central document", "text"]
-        yield Table(columns, rows, right=columns[:3], noun="clusters", rest="--json", texts=["text"])
-
-
-def _choice(clustered: ClusteredDocuments) -> Iterator[Block]:
-    """Print inertia and silhouette of each number of clusters, and why one was chosen."""
-    candidates = clustered.clusters.candidates
-    if not candidates:
-        return
-    rows = [[str(c.k), f"{c.inertia:,.4g}", _score(c.silhouette), "chosen" if c.chosen else ""] for c in candidates]
-    yield Table(["k", "inertia", "silhouette", ""], rows, right=["k", "inertia", "silhouette"])
-    best, *others = sorted(candidates, key=lambda c: (not c.chosen, -c.silhouette))
-    second = f" (then k = {others[0].k} with {_score(others[0].silhouette)})" if others else ""
-    yield Note(
-        f"k = {best.k}: its silhouette, {_score(best.silhouette)}, is the largest{second}; inertia falls with every further cluster, "
-        "look for the elbow where it falls slower"
-    )
-
-
-def _score(value: float) -> str:
-    return cell(value, missing="–")
