@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import tomotopy as tp
+from nlpkit.workflows.document_columns import name_sets, response_of
 from scipy import sparse
 
 import nlpkit as nk
@@ -33,7 +34,6 @@ from nlpkit.topics.supervised.response import Regression, Response, quality, reg
 from nlpkit.topics.supervised.restricted import fit_labeled_lda
 from nlpkit.topics.supervised.slda import fit_slda, shares_of
 from nlpkit.types import FloatArray, TokenTable
-from nlpkit.workflows.document_columns import name_sets, response_of
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.topic_corpus import read_topic_corpus
 from tests.peer_data import PEER_DATA

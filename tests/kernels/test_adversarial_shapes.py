@@ -92,26 +92,26 @@ from nlpkit.text.phrases import PhraseCounter, PhraseSpec, PhraseTable
 from nlpkit.text.similarity import WordIndex
 from nlpkit.text.tally import WordTally
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
-from nlpkit.topics.biterm import BitermOptions, biterms_of, fit_biterm
-from nlpkit.topics.biterm import assign as assign_biterm
+from nlpkit.topics.biterm.model import BitermOptions, biterms_of, fit_biterm
+from nlpkit.topics.biterm.model import assign as assign_biterm
 from nlpkit.topics.dtm.fit import fit_dtm
 from nlpkit.topics.dtm.options import DtmOptions
 from nlpkit.topics.dtm.periods import Periods
-from nlpkit.topics.gsdmm import GsdmmOptions, assign, fit_gsdmm
-from nlpkit.topics.hdp import HdpOptions, fit_hdp
+from nlpkit.topics.gsdmm.model import GsdmmOptions, assign, fit_gsdmm
+from nlpkit.topics.hdp.model import HdpOptions, fit_hdp
 from nlpkit.topics.hierarchy import Hierarchy
-from nlpkit.topics.hlda import HldaOptions, fit_hlda, infer_paths
+from nlpkit.topics.hlda.model import HldaOptions, fit_hlda, infer_paths
 from nlpkit.topics.lda import infer
 from nlpkit.topics.lda import sampler as sampling
 from nlpkit.topics.lda.changes import resampled_similarities
 from nlpkit.topics.lda.distributed import DistributedSampler
-from nlpkit.topics.lda.online import LdaOnlineFitter, fit_lda_online
-from nlpkit.topics.lda.online_options import LdaOnlineOptions
 from nlpkit.topics.lda.sampler import GibbsSampler
+from nlpkit.topics.lda_online.model import LdaOnlineFitter, fit_lda_online
+from nlpkit.topics.lda_online.options import LdaOnlineOptions
+from nlpkit.topics.matrix.plsa import PlsaOptions, fit_plsa, fold_in
 from nlpkit.topics.mixtures import heldout
 from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.topics.neighbours import nearest_neighbours
-from nlpkit.topics.plsa import PlsaOptions, fit_plsa, fold_in
 from nlpkit.topics.reduce import fuzzy_graph, umap_layout
 from nlpkit.topics.stm.content import update_content
 from nlpkit.topics.stm.inference import as_counts, expected_counts, infer_posteriors

@@ -14,7 +14,7 @@ EXAMPLE = ("nlpkit bertopic data/samples/news.jsonl -o run/", "nlpkit report run
 _WAYS = (
     ("nlpkit COMMAND --help", "examples and the main options"),
     ("nlpkit help WORD...", "search commands, options and guides"),
-    ("nlpkit help --all", f"all {len(COMMANDS) + 1} commands, and exit codes"),
+    ("nlpkit help --all", "all {} commands, and exit codes"),
 )
 
 
@@ -30,7 +30,8 @@ def front_page(width: int) -> str:
     for task, commands in front_panels().items():
         lines += [*_task(task, commands.items(), width), *([""] if width >= BESIDE else [])]
     lines += [] if width >= BESIDE else [""]
-    lines += [line for way, text in _WAYS for line in _beside(f"{way:<23}", text, width)]
+    n = len(COMMANDS) + 1
+    lines += [line for way, text in _WAYS for line in _beside(f"{way:<23}", text.format(n), width)]
     return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -12,20 +13,21 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import add_column, text_hashes
 from nlpkit.io.layer_tables import layer_names, path_columns
 from nlpkit.io.memberships import read_theta
-from nlpkit.io.mixture_runs import MixtureRun
+from nlpkit.io.mixture_runs import Additions, MixtureRun, TopicCorpus
 from nlpkit.io.mixture_tables import FittedTexts, read_fitted_texts, read_left_out
 from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, topic_columns, with_topic_columns
 from nlpkit.parameters import Execution
 from nlpkit.text.dates import COPY_KEY
 from nlpkit.text.options import PreprocessOptions
-from nlpkit.topics.hlda import paths_of
-from nlpkit.topics.mixtures.model import Inference, MixtureModel, theta_of
+from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, theta_of
+from nlpkit.topics.mixtures.tree import paths_of
 from nlpkit.types import BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
@@ -220,6 +222,57 @@ class FittedMixture(TopicRun):
     def config(self) -> Mapping[str, Any]:
         """What model/config.json holds."""
         return self.run.files.model_config if isinstance(self.run, MixtureRun) else self.run.model_config("tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class FitSettings:
+    """What a fit is told beside its documents. label_col: how the column of labels, here called label, is named in the input."""
+
+    label_col: str
+    encoder: EncoderOptions
+    execution: Execution
+
+
+class ModelColumns:
+    """What a kind of model reads of documents beside their words, and what its runs hold of that; here, as of most kinds, nothing.
+
+    The fitters that it takes and gives are those of its kind.
+    """
+
+    def check(self) -> None:
+        """Raise MissingError where an extra that the model needs is not installed."""
+
+    def prepared(self, fitter: Any, corpus: TopicCorpus, settings: FitSettings) -> tuple[Any, TopicCorpus, Additions]:
+        """Return the fitter with what it takes of the documents, the corpus without it, and what the run says of it.
+
+        Raises:
+            ColumnError, InputError: a column that is not there, or cannot be used. UsageError, MissingError: embeddings that cannot be
+                made.
+        """
+        return fitter, corpus, Additions()
+
+    def additions(self, fitter: Any, fit: MixtureFit, n_terms: int) -> Additions:
+        """Return what the run of a fit has beside that of any mixture model. n_terms: words that are listed of each topic."""
+        return Additions()
+
+    def restored(self, fitter: Any, config: Mapping[str, Any]) -> Any:
+        """Return the fitter of a run with what its config says of columns."""
+        return fitter
+
+    def labels(self, fit: MixtureFit, config: Mapping[str, Any]) -> LabelPredictor | None:
+        """Return what predicts labels by a model, None for a kind that predicts none."""
+        return None
+
+    def inference(
+        self, model: FittedMixture, fitter: Any, fit: MixtureFit, stream: DocumentStream, options: PredictOptions,
+        execution: Execution,
+    ) -> DocumentInference | None:  # fmt: skip
+        """Return what gives documents their topics; None for the kinds of models that read words alone.
+
+        Raises:
+            UsageError, InputError, MissingError: the documents have not what the model needs.
+        """
+        return None
 
 
 class MixturePredictions(Predictions):

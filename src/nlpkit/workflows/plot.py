@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from nlpkit.io.pictures import write_picture
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run
 from nlpkit.metrics.mean_ranks import groups_of
+from nlpkit.models import MODELS
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.report import figures
 from nlpkit.report.chart import require
@@ -34,7 +35,7 @@ from nlpkit.topics.relations import correlations
 from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
 from nlpkit.workflows.model import RunModel, opened_run
-from nlpkit.workflows.report import CLASS_KINDS, TOPIC_KINDS
+from nlpkit.workflows.report import CLASS_KINDS
 from nlpkit.workflows.report_map import map_arrays, topic_colours
 from nlpkit.workflows.report_scores import score_sections
 
@@ -169,10 +170,10 @@ def _refuse_unused(what: str, options: PlotOptions) -> None:
             )
 
 
-def _plots_of(what: str) -> tuple[str, Sequence[str], Callable[..., tuple[figures.Draw, float, Sequence[str]]]]:
+def _plots_of(what: str) -> tuple[str, Collection[str], Callable[..., tuple[figures.Draw, float, Sequence[str]]]]:
     """Return what a picture is drawn of, in words and as kinds of runs, and the function that prepares it."""
     if what in TOPIC_PLOTS:
-        return "topic models", TOPIC_KINDS, _topic_plot
+        return "topic models", MODELS, _topic_plot
     if what in COMPARISON_PLOTS:
         return "comparisons of methods of fine-tuning", ("finetune-comparison",), _rank_plot
     return "classifiers and fine-tuned models", CLASS_KINDS, _score_plot
@@ -263,7 +264,8 @@ def _topic_plot(
 def _why_no_numbers(run: Run, K: int) -> str:
     """Return how the number of topics came about, and what to do where the command can compare several."""
     manifest, sentence = run.manifest, number_sentence(run.manifest, K)
-    compares = manifest["kind"] not in ("hdp", "hlda", "labeled-lda") and "chunks" not in manifest["parameters"]
+    model = MODELS[manifest["kind"]]
+    compares = not model.finds_number and model.number is None and "chunks" not in manifest["parameters"]
     advice = (
         "; fit with `k=auto` or a range for a picture of it" if compares and manifest.get("lineage") is None else ""
     )

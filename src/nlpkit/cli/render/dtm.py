@@ -13,7 +13,7 @@ from nlpkit.cli import console
 from nlpkit.cli.render.mixtures import show_mixture
 
 if TYPE_CHECKING:
-    from nlpkit.workflows.dtm import FittedDynamicTopics
+    from nlpkit.topics.dtm.run import FittedDynamicTopics
 
 WORDS_SHOWN = 8
 SHIFTS_SHOWN = 5

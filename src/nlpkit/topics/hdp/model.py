@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels import hdp as kernel
 from nlpkit.parameters import Execution
-from nlpkit.topics.count_options import HdpOptions
+from nlpkit.topics.hdp import kernels as kernel
+from nlpkit.topics.hdp.options import HdpOptions
 from nlpkit.topics.lda.infer import infer_topics
 from nlpkit.topics.merging import joined
 from nlpkit.topics.mixtures.by_term import words_of

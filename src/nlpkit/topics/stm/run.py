@@ -10,24 +10,88 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.io.corpora import DocumentStream
+from nlpkit.io.mixture_runs import Additions, TopicCorpus
+from nlpkit.io.topic_tables import TOPIC_COLUMNS
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.model import MixtureFit
-from nlpkit.topics.stm.content import Content, levels_of
-from nlpkit.topics.stm.design import Covariate, Design, design_from_json
+from nlpkit.topics.stm.content import Content, content_from_arrays, content_terms, fit_content, levels_of
+from nlpkit.topics.stm.design import Covariate, Design, design_from_json, fit_design
 from nlpkit.topics.stm.fitter import StmFitter
 from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
-from nlpkit.workflows.covariates import covariate_of
-from nlpkit.workflows.mixture_model import DocumentInference, Inferred
+from nlpkit.workflows.covariates import covariate_of, covariates_of, note_dropped_knots
+from nlpkit.workflows.mixture_model import DocumentInference, FitSettings, FittedMixture, Inferred, ModelColumns
+from nlpkit.workflows.predict_options import PredictOptions
+
+TERMS_BY_CONTENT = "topic_terms_by_content"
 
 
-def with_stored_columns(fitter: StmFitter, config: Mapping[str, Any]) -> StmFitter:
-    """Return the fitter with the coding of its columns as its run keeps it; without where a run of before 2026-11-24 has none."""
-    formula, column = fitter.options.formula, fitter.options.content
-    if formula is not None and "design" in config:
-        fitter = replace(fitter, design=design_from_json(formula, config["design"]))
-    if column is not None:
-        fitter = replace(fitter, content=Content(column, tuple(config["content_levels"]), np.zeros(0, np.int32)))
-    return fitter
+class StmColumns(ModelColumns):
+    """The covariates of a formula, and the levels of the content."""
+
+    def prepared(
+        self, fitter: StmFitter, corpus: TopicCorpus, settings: FitSettings
+    ) -> tuple[StmFitter, TopicCorpus, Additions]:
+        """Return the fitter with the columns of X that its formula makes of documents, and the levels of its content."""
+        formula, column = fitter.options.formula, fitter.options.content
+        if formula is not None:
+            values = covariates_of(corpus.rows, formula, where="the corpus")
+            design = fit_design(formula, values)
+            note_dropped_knots(design)
+            fitter = replace(fitter, design=design, X=design.matrix(values))
+        if column is not None:
+            fitter = replace(fitter, content=content_of(corpus.rows, column))
+        return fitter, corpus, Additions()
+
+    def additions(self, fitter: StmFitter, fit: MixtureFit, n_terms: int) -> Additions:
+        """Return how the columns are coded, and the words of each topic at each level of the content."""
+        config: dict[str, Any] = {} if fitter.design is None else {"design": fitter.design.to_json()}
+        model, content = content_from_arrays(fit.arrays), fitter.content
+        if model is None or content is None:
+            return Additions(config=config)
+        rows = content_terms(model, n_terms)
+        table = pa.table(
+            {
+                "topic": pa.array(rows.topic, pa.int32()),
+                "level": pa.array([content.levels[a] for a in rows.level], pa.string()),
+                "rank": pa.array(rows.rank, pa.int32()),
+                "term": pa.array([fit.model.terms[v] for v in rows.term], pa.string()),
+                "weight": pa.array(rows.weight, pa.float32()),
+                "log_ratio": pa.array(rows.log_ratio, pa.float32()),
+                "contrast_rank": pa.array(rows.contrast_rank, pa.int32()),
+            }
+        )
+        config["content_levels"] = list(content.levels)
+        return Additions(tables={TERMS_BY_CONTENT: table}, config=config)
+
+    def restored(self, fitter: StmFitter, config: Mapping[str, Any]) -> StmFitter:
+        """Return the fitter with the coding of its columns as its run keeps it; without where a run of before 2026-11-24 has none."""
+        formula, column = fitter.options.formula, fitter.options.content
+        if formula is not None and "design" in config:
+            fitter = replace(fitter, design=design_from_json(formula, config["design"]))
+        if column is not None:
+            fitter = replace(fitter, content=Content(column, tuple(config["content_levels"]), np.zeros(0, np.int32)))
+        return fitter
+
+    def inference(
+        self,
+        model: FittedMixture,
+        fitter: StmFitter,
+        fit: MixtureFit,
+        stream: DocumentStream,
+        options: PredictOptions,
+        execution: Execution,
+    ) -> DocumentInference | None:
+        """Return what gives documents their topics by their columns, None where the model has none."""
+        if not fitter.uses_columns:
+            return None
+        columns = [column for column in stream.schema.names if column not in ("text", "tokens", *TOPIC_COLUMNS)]
+        return ColumnInference(fitter, fit, columns, execution, model.name)
+
+
+def content_of(rows: pa.Table, column: str) -> Content:
+    """Return the levels of a content covariate of the documents of a fit. Raises InputError, ColumnError where it cannot be used."""
+    return fit_content(column, covariate_of(rows, column, where="the corpus", is_category=True, parameter="content"))
 
 
 class ColumnInference(DocumentInference):

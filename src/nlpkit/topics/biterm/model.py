@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.kernels import biterm as kernel
 from nlpkit.parameters import Execution
-from nlpkit.topics.count_options import BitermOptions
+from nlpkit.topics.biterm import kernels as kernel
+from nlpkit.topics.biterm.options import BitermOptions
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter

@@ -11,24 +11,23 @@ from scipy import sparse
 
 from nlpkit.errors import UsageError
 from nlpkit.kernels import gibbs_infer
-from nlpkit.kernels import hlda as kernel
-from nlpkit.kernels.hdp import log_likelihood
 from nlpkit.parameters import Execution
-from nlpkit.topics.count_options import HldaOptions
+from nlpkit.topics.hdp.kernels import log_likelihood
+from nlpkit.topics.hlda import kernels as kernel
+from nlpkit.topics.hlda.options import HldaOptions
 from nlpkit.topics.merging import joined
 from nlpkit.topics.mixtures.by_term import in_chunks
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
 from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
+from nlpkit.topics.mixtures.tree import DOCS, LEVEL, PARENT
 from nlpkit.topics.streams import stream_key
-from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
 MOVE_EVERY, MOVE_SHARE = 2, 0.75  # sweeps between exchanges and merges of nodes; share of the sweeps that have some
 ETA_FIRST, ETA_SHARE = 0.3, 0.1  # share of eta at the first sweep; share of the sweeps until it is whole
 STEP = 64  # slots that are made at a time
 SWEEPS = 50  # of the inference of a new document
-TREE = "tree"  # array (K, 3) of a fit, with the columns
-PARENT, LEVEL, DOCS = range(3)
 
 TREE_ARRAYS = ("parent", "level", "n_docs", "n_k", "n_vk")  # those of a tree that sweeps change
 
@@ -253,19 +252,6 @@ def _fit(
     }
     arrays = {"tree": np.stack([parent, tree.level[nodes], tree.n_docs[nodes]], axis=1).astype(np.float64)}
     return MixtureFit(model, doc_topic, trace, numbers, assignments=assignments, arrays=arrays)
-
-
-def paths_of(theta: CsrMatrix | FloatArray | Float32Array, tree: FloatArray) -> IntArray:
-    """Return the topics on the path of each document (D, L) from theta (D, K), which is above 0 there only; -1 where it is 0.
-
-    Args:
-        tree: (K, 3) of a fit.
-    """
-    entries, level = sparse.coo_array(theta), tree[:, LEVEL].astype(np.int64)
-    paths = np.full((entries.shape[0], int(level.max()) + 1), -1, np.int32)
-    there = entries.data > 0
-    paths[entries.row[there], level[entries.col[there]]] = entries.col[there]
-    return paths
 
 
 def infer_paths(

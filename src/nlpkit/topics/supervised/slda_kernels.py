@@ -12,7 +12,7 @@ import numpy as np
 
 from nlpkit.kernels import njit
 from nlpkit.kernels.arrays import copy_into
-from nlpkit.kernels.restricted import count, draw
+from nlpkit.topics.supervised.kernels import count, draw
 
 LEAST = 1e-300
 

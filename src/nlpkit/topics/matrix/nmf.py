@@ -12,7 +12,8 @@ import numpy as np
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
-from nlpkit.topics.count_options import NmfOptions
+from nlpkit.topics.matrix.options import NmfOptions
+from nlpkit.topics.matrix.plsa import fold_in
 from nlpkit.topics.mixtures.model import (
     Inference,
     MixtureFit,
@@ -23,7 +24,6 @@ from nlpkit.topics.mixtures.model import (
 )
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
 from nlpkit.topics.mixtures.steps import Keeper
-from nlpkit.topics.plsa import fold_in
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.weighting.dtm import count_terms
 from nlpkit.weighting.tfidf import CorpusStats, Weighting, weighting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -13,9 +13,9 @@ from scipy import sparse
 from nlpkit.kernels import variational as kernels
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.chain import make_sampler
-from nlpkit.topics.lda.online_options import LdaOnlineOptions
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.variational import Batch, count_between
+from nlpkit.topics.lda_online.options import LdaOnlineOptions
 from nlpkit.topics.mixtures.by_term import in_chunks
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
@@ -241,6 +241,7 @@ def infer_theta(
 class LdaOnlineFitter(TokenFitter):
     """LDA by variational Bayes whose numbers of topics are compared, and that is fitted."""
 
+    counts_tokens: ClassVar[bool] = True
     options: LdaOnlineOptions
     seeds: int = SEEDS
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from nlpkit.kernels import factors
 from nlpkit.parameters import Execution
-from nlpkit.topics.count_options import PlsaOptions
+from nlpkit.topics.matrix.options import PlsaOptions
 from nlpkit.topics.mixtures.by_term import entries_by_term
 from nlpkit.topics.mixtures.choose import SEEDS
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered

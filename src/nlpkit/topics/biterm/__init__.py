@@ -1,0 +1,55 @@
+"""The biterm topic model for short texts."""
+
+from __future__ import annotations
+
+from nlpkit.models import Account, Methods, TopicModel
+
+REFERENCE = "Yan, X., Guo, J., Lan, Y., & Cheng, X. (2013). A biterm topic model for short texts. WWW 2013, 1445–1456."
+
+
+def methods(run: Account) -> Methods:
+    """Return the paragraph for a paper, and what it cites."""
+    of, results = run.parameters, run.results
+    return (
+        f"We fitted a biterm topic model (Yan et al., 2013) with {run.K} topics to the {results.get('biterms'):,} pairs of words that "
+        f"stand within {of.get('window')} words of each other in {run.n} documents, by {of.get('iterations')} sweeps of collapsed "
+        f"Gibbs sampling with priors alpha = {results.get('prior_alpha')} and beta = {of.get('eta')} {run.seed}."
+    ), (REFERENCE,)
+
+
+MODEL = TopicModel(
+    kind="biterm",
+    title="Biterm topic model",
+    called="A biterm topic model",
+    options="nlpkit.topics.biterm.options:BitermOptions",
+    fitter="nlpkit.topics.biterm.model:BitermFitter",
+    place=4,
+    cites=(REFERENCE,),
+    methods=methods,
+    main="k alpha eta iterations window",
+    arrays={"shares": "K"},
+    compared="",
+    likelihood="log p(biterms, z) per biterm",
+    foreign={"nlpkit biterm INPUT --k 20 -o RUN/": "btm"},
+    help="""Fit a biterm topic model (BTM) for short texts.
+
+\b
+Examples:
+  nlpkit biterm data/samples/news.jsonl --k 8 --iterations 30 -o biterm/
+  nlpkit biterm data/samples/news.jsonl --k 8 --iterations 30 --window 5 -o near/
+  nlpkit biterm data/samples/news.jsonl --k 4:12:4 --iterations 20 -o biterm-k/
+
+Use it for titles, tweets and queries (Gibbs sampling after Yan, Guo, Lan and Cheng 2013). One short text has too few words
+to learn its mixture of topics. The model therefore learns from the word pairs of all texts together, and each pair has one
+topic. Two different words form a pair if they occur within --window consecutive words. The topics of a text are the mean
+over its pairs.
+
+{writes} {predicts} {reuses} {threads}
+
+{compares}""",
+    about="Fit the biterm topic model for short texts (Yan, Guo, Lan & Cheng 2013).",
+    example="""
+>>> model = nk.fit_biterm(texts, k=2, iterations=10)
+>>> model.topics.num_rows
+2""",
+)
