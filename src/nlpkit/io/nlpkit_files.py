@@ -18,9 +18,7 @@ from nlpkit.errors import InputError, NlpkitError
 from nlpkit.io.artifacts import file_size
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.footers import FOOTER_KEY
-from nlpkit.io.mallet import HEADER
 from nlpkit.io.tables import MATRICES
-from nlpkit.io.tasks import KEY_FORMAT
 
 _CHUNK, _HEAD = 1 << 22, 1 << 12
 COMPARISON = "comparison.json"  # of a directory of `compare_models`
@@ -141,6 +139,8 @@ def _json(path: Path) -> dict[str, Any] | None:
     keys = any(f'"{key}"' in head for key in ("nlpkit_version", "format", "mdsDat"))
     if not keys and not head.startswith(EXPORT_HEAD) and path.name not in _OF_RUNS:
         return None  # a corpus may be large
+    from nlpkit.io.tasks import KEY_FORMAT
+
     value = json.loads(path.read_text(encoding="utf-8-sig"))
     if not isinstance(value, dict):
         return None
@@ -206,6 +206,8 @@ def _r(path: Path) -> dict[str, Any]:
 
 
 def _gz(path: Path) -> dict[str, Any] | None:
+    from nlpkit.io.mallet import HEADER
+
     with gzip.open(path, "rt", encoding="utf-8", errors="replace") as file:
         if file.readline().rstrip("\n") != HEADER:
             return None

@@ -27,6 +27,10 @@ class LabelPredictor(ABC):
     def scores(self, theta: Float32Array, lengths: LongArray) -> FloatArray:
         """Return the number (D, 1), or the probability of each class (D, C), of documents of so many known tokens (D,)."""
 
+    def quality(self, separator: str | None) -> PredictionQuality:
+        """Return what compares predictions with labels. separator: between several labels in a text, None where a document has one."""
+        return PredictionQuality(self, separator)
+
     def columns(self, theta: Float32Array, lengths: LongArray, *, probabilities: bool) -> dict[str, pa.Array]:
         """Return prediction, and of classes prediction_prob and, if asked for, probabilities; null without a known token."""
         scores, known = self.scores(theta, lengths), lengths > 0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,6 @@ from nlpkit.errors import UsageError
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import add_column, text_hashes
 from nlpkit.io.layer_tables import layer_names, path_columns
-from nlpkit.io.memberships import read_theta
 from nlpkit.io.mixture_runs import Additions, MixtureRun, TopicCorpus
 from nlpkit.io.mixture_tables import FittedTexts, read_fitted_texts, read_left_out
 from nlpkit.io.runs import Run
@@ -31,10 +30,12 @@ from nlpkit.topics.mixtures.tree import paths_of
 from nlpkit.types import BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
-from nlpkit.workflows.label_predictors import LabelPredictor, PredictionQuality
 from nlpkit.workflows.model import Predictions, TopicRun
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.tokens import cut_as_model
+
+if TYPE_CHECKING:
+    from nlpkit.workflows.label_predictors import LabelPredictor, PredictionQuality
 
 BATCH = 4096  # documents whose topics are inferred at once
 
@@ -170,6 +171,8 @@ class FittedMixture(TopicRun):
         """Probability of each topic in each document of the fit (D, K); the prior's mean of one without words."""
         if self.doc_topic is not None:
             return theta_of(self.doc_topic, self.model.alpha, slice(None))
+        from nlpkit.io.memberships import read_theta
+
         assert isinstance(self.run, Run)  # only a run that was read comes without its counts
         return read_theta(self.run)(slice(None))
 
@@ -287,7 +290,7 @@ class MixturePredictions(Predictions):
         at = stream.schema.get_field_index("label")
         is_set = at >= 0 and pa.types.is_nested(stream.schema.field(at).type)  # with which one class is not compared
         self.gives = "topics" if model.labels is None or is_set else "classes"
-        self.quality = None if model.labels is None else PredictionQuality(model.labels, model.separator)
+        self.quality = None if model.labels is None else model.labels.quality(model.separator)
         self.left_out = model.left_out()
         self.infer = model.document_inference(stream, options, execution)
         self.counts = dict.fromkeys(

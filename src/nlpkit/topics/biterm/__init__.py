@@ -9,11 +9,11 @@ REFERENCE = "Yan, X., Guo, J., Lan, Y., & Cheng, X. (2013). A biterm topic model
 
 def methods(run: Account) -> Methods:
     """Return the paragraph for a paper, and what it cites."""
-    of, results = run.parameters, run.results
+    get, results = run.parameters.get, run.results
     return (
         f"We fitted a biterm topic model (Yan et al., 2013) with {run.K} topics to the {results.get('biterms'):,} pairs of words that "
-        f"stand within {of.get('window')} words of each other in {run.n} documents, by {of.get('iterations')} sweeps of collapsed "
-        f"Gibbs sampling with priors alpha = {results.get('prior_alpha')} and beta = {of.get('eta')} {run.seed}."
+        f"stand within {get('window')} words of each other in {run.n} documents, by {get('iterations')} sweeps of collapsed "
+        f"Gibbs sampling with priors alpha = {results.get('prior_alpha')} and beta = {get('eta')} {run.seed}."
     ), (REFERENCE,)
 
 

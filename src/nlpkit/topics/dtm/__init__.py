@@ -9,10 +9,10 @@ REFERENCE = "Blei, D. M., & Lafferty, J. D. (2006). Dynamic topic models. Procee
 
 def methods(run: Account) -> Methods:
     """Return the paragraph for a paper, and what it cites."""
-    of = run.parameters
+    get = run.parameters.get
     return (
         f"We fitted a dynamic topic model (Blei & Lafferty, 2006) with {run.K} topics to {run.n} documents, divided into periods of a "
-        f"{of.get('every')}, with a chain variance of {of.get('chain_variance')} and alpha = {of.get('alpha_in_force')}, by expectation "
+        f"{get('every')}, with a chain variance of {get('chain_variance')} and alpha = {get('alpha_in_force')}, by expectation "
         f"maximisation with the most probable paths of the natural parameters {run.seed}."
     ), (REFERENCE,)
 

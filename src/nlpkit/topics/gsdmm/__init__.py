@@ -9,10 +9,10 @@ REFERENCE = "Yin, J., & Wang, J. (2014). A Dirichlet multinomial mixture model-b
 
 def methods(run: Account) -> Methods:
     """Return the paragraph for a paper, and what it cites."""
-    of = run.parameters
+    get = run.parameters.get
     return (
         f"We fitted a Dirichlet multinomial mixture (Yin & Wang, 2014), in which each document has one topic, to {run.n} documents by "
-        f"{of.get('iterations')} sweeps of collapsed Gibbs sampling with priors alpha = {of.get('alpha')} and beta = {of.get('eta')}; "
+        f"{get('iterations')} sweeps of collapsed Gibbs sampling with priors alpha = {get('alpha')} and beta = {get('eta')}; "
         f"{run.K} topics had documents at the end {run.seed}."
     ), (REFERENCE,)
 

@@ -12,15 +12,15 @@ REFERENCE = (
 
 def methods(run: Account) -> Methods:
     """Return the paragraph for a paper, and what it cites."""
-    of, results = run.parameters, run.results
+    get, results = run.parameters.get, run.results
     priors = ", ".join(
-        f"{name} = {results[name]:.3g} ({'drawn' if of.get(name) is None else 'given'})" for name in ("alpha", "gamma")
+        f"{name} = {results[name]:.3g} ({'drawn' if get(name) is None else 'given'})" for name in ("alpha", "gamma")
     )
     least = f", {results['topics_left_out']} smaller ones left out" if results.get("topics_left_out") else ""
     return (
-        f"We fitted a hierarchical Dirichlet process (Teh et al., 2006) to {run.n} documents by {of.get('iterations')} sweeps of "
-        f"collapsed Gibbs sampling with eta = {of.get('eta')} and the concentrations {priors}; {run.K} topics had at least "
-        f"{of.get('min_share'):.3g} of the tokens at the end{least} {run.seed}."
+        f"We fitted a hierarchical Dirichlet process (Teh et al., 2006) to {run.n} documents by {get('iterations')} sweeps of "
+        f"collapsed Gibbs sampling with eta = {get('eta')} and the concentrations {priors}; {run.K} topics had at least "
+        f"{get('min_share'):.3g} of the tokens at the end{least} {run.seed}."
     ), (REFERENCE,)
 
 

@@ -12,11 +12,11 @@ REFERENCE = (
 
 def methods(run: Account) -> Methods:
     """Return the paragraph for a paper, and what it cites."""
-    of, levels = run.parameters, run.results.get("topics_by_level", [])
+    get, levels = run.parameters.get, run.results.get("topics_by_level", [])
     return (
-        f"We fitted hierarchical LDA (Blei et al., 2010), a tree of topics of depth {of.get('depth')}, to {run.n} documents by "
-        f"{of.get('iterations')} sweeps of collapsed Gibbs sampling with alpha = {of.get('alpha')}, gamma = {of.get('gamma')} and eta = "
-        f"{of.get('eta')}; the levels had {', '.join(map(str, levels))} topics {run.seed}."
+        f"We fitted hierarchical LDA (Blei et al., 2010), a tree of topics of depth {get('depth')}, to {run.n} documents by "
+        f"{get('iterations')} sweeps of collapsed Gibbs sampling with alpha = {get('alpha')}, gamma = {get('gamma')} and eta = "
+        f"{get('eta')}; the levels had {', '.join(map(str, levels))} topics {run.seed}."
     ), (REFERENCE,)
 
 

@@ -24,22 +24,22 @@ PROTOTYPE = (
 
 def methods(run: Account) -> Methods:
     """Return the paragraph for a paper, and what it cites."""
-    of, cited = run.parameters, [LDA, GRIFFITHS]
-    alpha, eta = of.get("alpha_in_force"), of.get("eta_in_force")
+    settings, get, cited = run.parameters, run.parameters.get, [LDA, GRIFFITHS]
+    alpha, eta = get("alpha_in_force"), get("eta_in_force")
     priors = f" and symmetric priors alpha = {alpha} and eta = {eta}" if isinstance(alpha, int | float) else ""
     text = (
         f"We fitted latent Dirichlet allocation (Blei et al., 2003) with {run.K} topics to {run.n} documents by collapsed Gibbs sampling "
-        f"(Griffiths & Steyvers, 2004) with {of.get('sweeps')} sweeps{priors} {run.seed}."
+        f"(Griffiths & Steyvers, 2004) with {get('sweeps')} sweeps{priors} {run.seed}."
     )
-    if "chunks" in of:
+    if "chunks" in settings:
         text += (
-            f" Documents were modelled in chunks of a {of['chunks']} with a memory of {of['memory']} (RollingLDA; "
+            f" Documents were modelled in chunks of a {settings['chunks']} with a memory of {settings['memory']} (RollingLDA; "
             "Rieger et al., 2021)."
         )
         cited.append(ROLLING)
-    if of.get("prototype"):
+    if get("prototype"):
         text += (
-            f" We took the most typical of {of['prototype']} fits from different seeds, the one most similar to all others "
+            f" We took the most typical of {settings['prototype']} fits from different seeds, the one most similar to all others "
             "(LDAPrototype; Rieger et al., 2024)."
         )
         cited.append(PROTOTYPE)

@@ -12,16 +12,16 @@ ONLINE = (
 
 def lda_online_methods(run: Account) -> Methods:
     """Return the paragraph for a paper, and what it cites."""
-    of, is_batch = run.parameters, str(run.parameters.get("batch_size")) in ("all", "0")
-    begun = "random topics" if of.get("start") == "random" else "the topics of 50 sweeps of Gibbs sampling"
+    get, is_batch = run.parameters.get, str(run.parameters.get("batch_size")) in ("all", "0")
+    begun = "random topics" if get("start") == "random" else "the topics of 50 sweeps of Gibbs sampling"
     batches = (
         "batch variational Bayes"
         if is_batch
-        else f"stochastic variational Bayes (Hoffman et al., 2010) with batches of {of.get('batch_size')} documents"
+        else f"stochastic variational Bayes (Hoffman et al., 2010) with batches of {get('batch_size')} documents"
     )
     text = (
         f"We fitted latent Dirichlet allocation (Blei et al., 2003) with {run.K} topics to {run.n} documents by {batches} and symmetric "
-        f"priors alpha = {of.get('alpha_in_force')} and eta = {of.get('eta_in_force')}, starting from {begun} {run.seed}."
+        f"priors alpha = {get('alpha_in_force')} and eta = {get('eta_in_force')}, starting from {begun} {run.seed}."
     )
     return text, (LDA,) if is_batch else (LDA, ONLINE)
 

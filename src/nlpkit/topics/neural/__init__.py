@@ -62,11 +62,11 @@ def etm_methods(run: Account) -> Methods:
 
 def fastopic_methods(run: Account) -> Methods:
     """Return the paragraph for a paper, and what it cites."""
-    of = run.parameters
+    get = run.parameters.get
     return (
-        f"We fitted FASTopic (Wu et al., 2024) with {run.K} topics on {_encoder(run)} to {run.n} documents, by {of.get('iterations')} "
-        f"steps of Adam with a learning rate of {of.get('rate')} over all documents {run.seed}; the transport plans had weights of "
-        f"{of.get('dt_alpha')} (documents and topics) and {of.get('tw_alpha')} (topics and words)."
+        f"We fitted FASTopic (Wu et al., 2024) with {run.K} topics on {_encoder(run)} to {run.n} documents, by {get('iterations')} "
+        f"steps of Adam with a learning rate of {get('rate')} over all documents {run.seed}; the transport plans had weights of "
+        f"{get('dt_alpha')} (documents and topics) and {get('tw_alpha')} (topics and words)."
     ), (WU,)
 
 

@@ -18,10 +18,10 @@ RAMAGE = (
 
 def _methods(run: Account, model: str) -> str:
     """Return the paragraph for a paper of one of the models."""
-    of = run.parameters
+    get = run.parameters.get
     return (
-        f"We fitted {model}, with {run.K} topics to {run.n} documents by {of.get('iterations')} sweeps of collapsed Gibbs sampling with "
-        f"symmetric priors alpha = {of.get('alpha_in_force')} and eta = {of.get('eta_in_force')} {run.seed}."
+        f"We fitted {model}, with {run.K} topics to {run.n} documents by {get('iterations')} sweeps of collapsed Gibbs sampling with "
+        f"symmetric priors alpha = {get('alpha_in_force')} and eta = {get('eta_in_force')} {run.seed}."
     )
 
 
