@@ -19,7 +19,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from nlpkit.models import public_names
+from nlpkit.models import MODEL_FUNCTIONS, public_names
 from nlpkit.version import __version__ as __version__
 
 # module → the public names that it has; __init__.pyi, which docs/write_stub.py writes, tells type checkers and editors their types
@@ -138,10 +138,10 @@ __all__ = ["__version__", *_HOMES]  # names that are imported when they are firs
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used; the signature and docstring of a function then list each option."""
-    home = _HOMES.get(name)
+    home = _HOMES.get(name, MODEL_FUNCTIONS if name.startswith("fit_") else "")  # of a model of another distribution
     if name in _MODULES:
         return import_module(f"nlpkit.{name}")
-    if home is None:
+    if not home:
         raise AttributeError(f"module 'nlpkit' has no attribute '{name}'")
     value = getattr(import_module(home), name)
     import_module("nlpkit.signatures").document(value)

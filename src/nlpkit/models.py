@@ -32,6 +32,7 @@ BUILT_IN = {
     "fastopic": "nlpkit.topics.neural:FASTOPIC",
     "bertopic": "nlpkit.topics.bertopic_spec:MODEL",
 }
+MODEL_FUNCTIONS = "nlpkit.workflows.mixture_fits"
 _APART = ("lda-gibbs", "bertopic")  # whose functions have other names
 # sentences that the help of several models has, by the names that stand for them there
 SENTENCES = {
@@ -216,6 +217,6 @@ def public_names() -> dict[str, str]:
     names = {}
     for kind, where in BUILT_IN.items():
         if kind not in _APART:
-            names[f"fit_{kind.replace('-', '_')}"] = "nlpkit.workflows.mixture_fits"
+            names[f"fit_{kind.replace('-', '_')}"] = MODEL_FUNCTIONS
             names["".join(map(str.capitalize, kind.split("-"))) + "Options"] = f"{where.partition(':')[0]}.options"
     return names

@@ -203,7 +203,8 @@ def named_in(function: Any, name: str) -> Any:
 def module_of(function: Any, name: str) -> str:
     """Return the module from which the module of a function has a name, itself where it defines it."""
     value = getattr(sys.modules[function.__module__], name, None)
-    return _imported_for_types(function.__module__).get(name) or getattr(value, "__module__", function.__module__)
+    home = value.__module__ if inspect.isclass(value) else function.__module__
+    return _imported_for_types(function.__module__).get(name, home)
 
 
 @cache
