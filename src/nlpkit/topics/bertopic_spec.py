@@ -61,6 +61,7 @@ MODEL = TopicModel(
     load="nlpkit.workflows.bertopic:load_bertopic",
     command="nlpkit.cli.commands.bertopic:bertopic_cli",
     embeddings=True,
+    keeps=False,
     mixture=False,
     compared="",
     chosen=(
