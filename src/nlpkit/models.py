@@ -138,6 +138,11 @@ class TopicModel:
         return self.called or self.title
 
     @property
+    def is_tree(self) -> bool:
+        """Whether its topics are a tree."""
+        return "tree" in self.arrays
+
+    @property
     def summary(self) -> str:
         """The first line of its help."""
         return self.help.partition("\n")[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from nlpkit.cli.options import command, group
-from nlpkit.models import MODELS
+from nlpkit.models import BUILT_IN, MODELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,11 @@ _ENTRIES = {name: entry for commands in _PANELS.values() for name, entry in comm
 @cache
 def panels() -> dict[str, dict[str, Entry]]:
     """Return the commands by task, with those of all models."""
-    models = {m.kind: Entry("", m.summary, front=m.front, place=m.place) for m in MODELS.values()}
+    return _with_models(MODELS)
+
+
+def _with_models(kinds: Iterable[str]) -> dict[str, dict[str, Entry]]:
+    models = {k: Entry("", MODELS[k].summary, front=MODELS[k].front, place=MODELS[k].place) for k in kinds}
     topics = sorted((models | _PANELS[_TOPICS]).items(), key=lambda command: command[1].place)
     return _PANELS | {_TOPICS: dict(topics)}
 
@@ -216,6 +220,7 @@ class _Entries(Mapping[str, Entry]):
 
 
 COMMANDS: Mapping[str, Entry] = _Entries()
+N_COMMANDS = len(_ENTRIES) + len(BUILT_IN)  # of nlpkit itself
 
 
 def command_panels() -> dict[str, dict[str, str]]:
@@ -224,8 +229,9 @@ def command_panels() -> dict[str, dict[str, str]]:
 
 
 def front_panels() -> dict[str, dict[str, str]]:
-    """Return the commands of the front page by task, each with a few words."""
-    fronts = {title: {name: e.front for name, e in commands.items() if e.front} for title, commands in panels().items()}
+    """Return the commands of the front page by task, each with a few words; those of other distributions, slow to find, are not there."""
+    entries = _with_models(BUILT_IN).items()
+    fronts = {title: {name: e.front for name, e in commands.items() if e.front} for title, commands in entries}
     return {title: rows for title, rows in fronts.items() if rows}
 
 

@@ -225,7 +225,7 @@ def _topic_plot(
         merges = relations.get("tree") or []
         if not merges:
             raise InputError(f"{run.path} has one topic, and {what} needs at least two")
-        if what == "tree" and run.manifest["kind"] == "hlda":
+        if what == "tree" and MODELS[run.manifest["kind"]].is_tree:
             return _model_tree_plot(run, len(order), names, colours)
         if what == "tree":
             draw = partial(figures.draw_tree, merges=figures.merges_among(order, merges), names=labels, colours=colour)

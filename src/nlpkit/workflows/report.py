@@ -156,7 +156,9 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
             column_arrays[name] = numbers(content.documents, name)[content.rows].astype(np.int16)
     title = options.heading or f"{run_name(manifest)}: {content.n_topics} topics of {corpus_name(manifest)}"
     relations = topics.topic_relations(content)
-    left_out = ("distances", "tree") if manifest["kind"] == "hlda" else ("distances",)  # which has a tree of its own
+    left_out = (
+        ("distances", "tree") if MODELS[manifest["kind"]].is_tree else ("distances",)
+    )  # which has a tree of its own
     data = {
         "n": n,
         "total": D,
@@ -242,7 +244,7 @@ def _topic_sections(
         Section("topics", "Topics", topic_table),
         Section("time", "Over time"),
         Section("columns", "By column"),
-        Section("tree", "Tree", _model_tree(content.run) if manifest["kind"] == "hlda" else ""),
+        Section("tree", "Tree", _model_tree(content.run) if MODELS[manifest["kind"]].is_tree else ""),
         Section("distances", "Distances and words"),
         Section(
             "left-out",
