@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import tomotopy as tp
-from nlpkit.workflows.document_columns import name_sets, response_of
 from scipy import sparse
 
 import nlpkit as nk
@@ -32,6 +31,7 @@ from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.topics.supervised.options import LabeledLdaOptions, SldaOptions
 from nlpkit.topics.supervised.response import Regression, Response, quality, regress
 from nlpkit.topics.supervised.restricted import fit_labeled_lda
+from nlpkit.topics.supervised.run import name_sets, response_of
 from nlpkit.topics.supervised.slda import fit_slda, shares_of
 from nlpkit.types import FloatArray, TokenTable
 from nlpkit.workflows.token_options import preprocess_options

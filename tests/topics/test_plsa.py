@@ -12,7 +12,7 @@ from sklearn.decomposition import NMF
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
-from nlpkit.topics import plsa as module
+from nlpkit.topics.matrix import plsa as module
 from nlpkit.topics.matrix.plsa import PlsaFitter, PlsaOptions, PlsaPoint, fit_plsa, fold_in
 from nlpkit.topics.mixtures.model import theta_of
 from nlpkit.types import TokenTable
