@@ -13,8 +13,8 @@ from scipy.special import gammaln
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
-from nlpkit.topics import hdp
 from nlpkit.topics.hdp import kernels as kernel
+from nlpkit.topics.hdp import model as hdp
 from nlpkit.topics.hdp.model import HdpOptions, fit_hdp
 from nlpkit.topics.lda.infer import infer_topics
 from nlpkit.topics.mixtures.by_term import words_of

@@ -12,9 +12,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
-from nlpkit.topics import hlda
 from nlpkit.topics.hdp import kernels as words
 from nlpkit.topics.hlda import kernels as kernel
+from nlpkit.topics.hlda import model as hlda
 from nlpkit.topics.hlda.model import HldaOptions, fit_hlda, infer_paths
 from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.mixtures.token_tables import select_documents
