@@ -5,6 +5,7 @@ A model by somebody else is an entry point of the group `nlpkit.models`: its kin
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -81,7 +82,7 @@ class TopicModel:
     options: its record; fitter: what fits it, made of that; columns: its `ModelColumns`, where it reads more of documents than words.
     help: of the command, with SENTENCES by name; main: its options that --help shows; front: its line on the front page; place: among
     the commands. about, example: the first sentence of its function's docstring, and what it does with `texts`.
-    cites: references for a paper; methods: the paragraph, and those of them that it cites.
+    cites: references for a paper; methods: the paragraph, with results and parameters by name, or what gives it and what it cites.
     fit, load, show, command: functions that fit, load and print such a model, and read its command line, in a way of their own.
     keeps: whether unfinished fits are kept. embeddings: whether it may encode texts.
     finds_number: why it has no --k, "" where it has; number: how the number of topics came about, where that is not k; chosen: how a
@@ -107,7 +108,7 @@ class TopicModel:
     about: str = ""
     example: str = ""
     cites: tuple[str, ...] = ()
-    methods: Callable[[Account], Methods] | None = None
+    methods: str | Callable[[Account], Methods] = "We fitted a model ({title}) with {K} topics to {n} documents {seed}."
     fit: str = ""
     load: str = "nlpkit.workflows.mixtures:load_topics"
     show: str = "nlpkit.cli.render.mixtures:show_mixture"
@@ -164,9 +165,10 @@ class TopicModel:
 
     def paragraph(self, run: Account) -> Methods:
         """Return the paragraph for the methods of a paper, and the references that it cites."""
-        if self.methods is not None:
+        if not isinstance(self.methods, str):
             return self.methods(run)
-        return f"We fitted a model ({self.title}) with {run.K} topics to {run.n} documents {run.seed}.", self.cites
+        facts = {**run.results, **run.parameters, "title": self.title, "K": run.K, "n": run.n, "seed": run.seed}
+        return self.methods.format_map(defaultdict(lambda: None, facts)), self.cites
 
 
 def resolved(name: str) -> Any:

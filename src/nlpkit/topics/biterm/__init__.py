@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.models import Account, Methods, TopicModel
-
-REFERENCE = "Yan, X., Guo, J., Lan, Y., & Cheng, X. (2013). A biterm topic model for short texts. WWW 2013, 1445–1456."
-
-
-def methods(run: Account) -> Methods:
-    """Return the paragraph for a paper, and what it cites."""
-    get, results = run.parameters.get, run.results
-    return (
-        f"We fitted a biterm topic model (Yan et al., 2013) with {run.K} topics to the {results.get('biterms'):,} pairs of words that "
-        f"stand within {get('window')} words of each other in {run.n} documents, by {get('iterations')} sweeps of collapsed "
-        f"Gibbs sampling with priors alpha = {results.get('prior_alpha')} and beta = {get('eta')} {run.seed}."
-    ), (REFERENCE,)
-
+from nlpkit.models import TopicModel
 
 MODEL = TopicModel(
     kind="biterm",
@@ -24,8 +11,14 @@ MODEL = TopicModel(
     options="nlpkit.topics.biterm.options:BitermOptions",
     fitter="nlpkit.topics.biterm.model:BitermFitter",
     place=4,
-    cites=(REFERENCE,),
-    methods=methods,
+    cites=(
+        "Yan, X., Guo, J., Lan, Y., & Cheng, X. (2013). A biterm topic model for short texts. WWW 2013, 1445–1456.",
+    ),
+    methods=(
+        "We fitted a biterm topic model (Yan et al., 2013) with {K} topics to the {biterms:,} pairs of words that stand within {window} "
+        "words of each other in {n} documents, by {iterations} sweeps of collapsed Gibbs sampling with priors alpha = {prior_alpha} and "
+        "beta = {eta} {seed}."
+    ),
     main="k alpha eta iterations window",
     arrays={"shares": "K"},
     compared="",

@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.models import Account, Methods, TopicModel
-
-REFERENCE = "Blei, D. M., & Lafferty, J. D. (2006). Dynamic topic models. Proceedings of ICML 2006, 113–120."
-
-
-def methods(run: Account) -> Methods:
-    """Return the paragraph for a paper, and what it cites."""
-    get = run.parameters.get
-    return (
-        f"We fitted a dynamic topic model (Blei & Lafferty, 2006) with {run.K} topics to {run.n} documents, divided into periods of a "
-        f"{get('every')}, with a chain variance of {get('chain_variance')} and alpha = {get('alpha_in_force')}, by expectation "
-        f"maximisation with the most probable paths of the natural parameters {run.seed}."
-    ), (REFERENCE,)
-
+from nlpkit.models import TopicModel
 
 MODEL = TopicModel(
     kind="dtm",
@@ -24,8 +11,12 @@ MODEL = TopicModel(
     options="nlpkit.topics.dtm.options:DtmOptions",
     fitter="nlpkit.topics.dtm.fitter:DtmFitter",
     place=9,
-    cites=(REFERENCE,),
-    methods=methods,
+    cites=("Blei, D. M., & Lafferty, J. D. (2006). Dynamic topic models. Proceedings of ICML 2006, 113–120.",),
+    methods=(
+        "We fitted a dynamic topic model (Blei & Lafferty, 2006) with {K} topics to {n} documents, divided into periods of a {every}, "
+        "with a chain variance of {chain_variance} and alpha = {alpha_in_force}, by expectation maximisation with the most probable paths "
+        "of the natural parameters {seed}."
+    ),
     main="k every chain-variance iterations date-col",
     costs={
         "start": (3.0, 370),

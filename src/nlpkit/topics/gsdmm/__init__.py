@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.models import Account, Methods, TopicModel
-
-REFERENCE = "Yin, J., & Wang, J. (2014). A Dirichlet multinomial mixture model-based approach for short text clustering. KDD 2014, 233–242."
-
-
-def methods(run: Account) -> Methods:
-    """Return the paragraph for a paper, and what it cites."""
-    get = run.parameters.get
-    return (
-        f"We fitted a Dirichlet multinomial mixture (Yin & Wang, 2014), in which each document has one topic, to {run.n} documents by "
-        f"{get('iterations')} sweeps of collapsed Gibbs sampling with priors alpha = {get('alpha')} and beta = {get('eta')}; "
-        f"{run.K} topics had documents at the end {run.seed}."
-    ), (REFERENCE,)
-
+from nlpkit.models import TopicModel
 
 MODEL = TopicModel(
     kind="gsdmm",
@@ -24,8 +11,14 @@ MODEL = TopicModel(
     fitter="nlpkit.topics.gsdmm.model:GsdmmFitter",
     place=3,
     front="topics of short texts, such as tweets",
-    cites=(REFERENCE,),
-    methods=methods,
+    cites=(
+        "Yin, J., & Wang, J. (2014). A Dirichlet multinomial mixture model-based approach for short text clustering. KDD 2014, 233–242.",
+    ),
+    methods=(
+        "We fitted a Dirichlet multinomial mixture (Yin & Wang, 2014), in which each document has one topic, to {n} documents by "
+        "{iterations} sweeps of collapsed Gibbs sampling with priors alpha = {alpha} and beta = {eta}; {K} topics had documents at the "
+        "end {seed}."
+    ),
     main="k alpha eta iterations",
     arrays={"sizes": "K"},
     counts_tokens=True,

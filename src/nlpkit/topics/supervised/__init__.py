@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nlpkit import wording
-from nlpkit.models import Account, Methods, TopicModel
+from nlpkit.models import Account, TopicModel
 
 BLEI = "Blei, D. M., & McAuliffe, J. D. (2007). Supervised topic models. Advances in Neural Information Processing Systems, 20."
 ROSEN_ZVI = (
@@ -16,31 +16,10 @@ RAMAGE = (
 )
 
 
-def _methods(run: Account, model: str) -> str:
-    """Return the paragraph for a paper of one of the models."""
-    get = run.parameters.get
-    return (
-        f"We fitted {model}, with {run.K} topics to {run.n} documents by {get('iterations')} sweeps of collapsed Gibbs sampling with "
-        f"symmetric priors alpha = {get('alpha_in_force')} and eta = {get('eta_in_force')} {run.seed}."
-    )
-
-
-def slda_methods(run: Account) -> Methods:
-    """Return the paragraph for a paper, and what it cites."""
-    model = "supervised LDA (Blei & McAuliffe, 2007), whose topics answer to a label of the documents"
-    return _methods(run, model), (BLEI,)
-
-
-def author_topic_methods(run: Account) -> Methods:
-    """Return the paragraph for a paper, and what it cites."""
-    model = "the author-topic model (Rosen-Zvi et al., 2004), in which authors are mixtures of topics"
-    return _methods(run, model), (ROSEN_ZVI,)
-
-
-def labeled_lda_methods(run: Account) -> Methods:
-    """Return the paragraph for a paper, and what it cites."""
-    model = "labelled LDA (Ramage et al., 2009), whose topics are the labels of the documents"
-    return _methods(run, model), (RAMAGE,)
+_METHODS = (
+    "with {K} topics to {n} documents by {iterations} sweeps of collapsed Gibbs sampling with symmetric priors alpha = {alpha_in_force} "
+    "and eta = {eta_in_force} {seed}."
+)
 
 
 def label_number(run: Account) -> str:
@@ -58,7 +37,7 @@ SLDA = TopicModel(
     fitter="nlpkit.topics.supervised.slda:SldaFitter",
     place=14,
     cites=(BLEI,),
-    methods=slda_methods,
+    methods=f"We fitted supervised LDA (Blei & McAuliffe, 2007), whose topics answer to a label of the documents, {_METHODS}",
     main="k alpha eta iterations response label-col",
     arrays={"coefficients": "K C", "intercept": "C"},
     counts_tokens=True,
@@ -95,7 +74,7 @@ AUTHOR_TOPIC = TopicModel(
     fitter="nlpkit.topics.supervised.restricted:AuthorTopicFitter",
     place=12,
     cites=(ROSEN_ZVI,),
-    methods=author_topic_methods,
+    methods=f"We fitted the author-topic model (Rosen-Zvi et al., 2004), in which authors are mixtures of topics, {_METHODS}",
     main="k author-col separator alpha iterations",
     arrays={"authors": "A K"},
     counts_tokens=True,
@@ -130,7 +109,7 @@ LABELED_LDA = TopicModel(
     fitter="nlpkit.topics.supervised.restricted:LabeledLdaFitter",
     place=13,
     cites=(RAMAGE,),
-    methods=labeled_lda_methods,
+    methods=f"We fitted labelled LDA (Ramage et al., 2009), whose topics are the labels of the documents, {_METHODS}",
     main="latent separator alpha eta iterations label-col",
     counts_tokens=True,
     columns="nlpkit.topics.supervised.run:LabeledLdaColumns",
