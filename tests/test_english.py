@@ -16,6 +16,7 @@ import pytest
 
 import nlpkit
 from nlpkit.cli.catalogue import COMMANDS
+from nlpkit.models import MODELS
 
 ROOT = Path(__file__).parent.parent
 SOURCE, COMMAND_FILES = ROOT / "src/nlpkit", ROOT / "src/nlpkit/cli/commands"
@@ -80,6 +81,7 @@ def source_texts(source: str) -> Iterator[tuple[str, str]]:
         yield from calls(r"\w+Error|note|warn")
     elif source == "help":
         yield from ((name, entry.summary) for name, entry in COMMANDS.items())
+        yield from ((name, model.command_help.replace("Examples:", "")) for name, model in MODELS.items())
         for path in sorted(COMMAND_FILES.glob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             docs = [ast.get_docstring(node) or "" for node in tree.body if isinstance(node, ast.FunctionDef)]

@@ -17,8 +17,9 @@ import pytest
 import nlpkit
 from nlpkit import parameters
 from nlpkit.parameters import MOST, Execution, Param, _declared, options, with_settings
-from nlpkit.topics.count_options import HdpOptions, NmfOptions
+from nlpkit.topics.hdp.options import HdpOptions
 from nlpkit.topics.lda.options import LdaOptions
+from nlpkit.topics.matrix.options import NmfOptions
 from tests.refusals import refuses
 
 SOURCES = Path(nlpkit.__file__).parent

@@ -19,6 +19,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from nlpkit.models import MODEL_FUNCTIONS, public_names
 from nlpkit.version import __version__ as __version__
 
 # module → the public names that it has; __init__.pyi, which docs/write_stub.py writes, tells type checkers and editors their types
@@ -55,25 +56,19 @@ _NAMES = {
     "text.similarity_options": "SimilarityOptions",
     "topics.cluster_options": "ClusterOptions",
     "topics.compare_options": "CompareOptions",
-    "topics.count_options": "BitermOptions GsdmmOptions HdpOptions HldaOptions NmfOptions PlsaOptions",
     "topics.diff_options": "DiffOptions",
-    "topics.dtm.options": "DtmOptions",
     "topics.edit_options": "EditOptions",
     "topics.export_options": "ExportOptions",
     "topics.guided_options": "GuidedOptions",
-    "topics.lda.online_options": "LdaOnlineOptions",
     "topics.lda.options": "DescriptionOptions GuideOptions LdaOptions PrototypeOptions WorkerOptions",
     "topics.lda.rolling_options": "ChangeOptions RollingOptions",
     "topics.mixtures.options": "CheckpointOptions TermOptions",
     "topics.name_options": "NameOptions",
-    "topics.neural.options": "CtmOptions EtmOptions FastopicOptions",
     "topics.options": "BertopicOptions",
     "topics.prevalence_options": "PrevalenceOptions",
     "topics.query_options": "TopicWordOptions",
     "topics.similar_options": "SimilarOptions",
     "topics.stm.effect_options": "EffectOptions",
-    "topics.stm.options": "StmOptions",
-    "topics.supervised.options": "AuthorTopicOptions LabeledLdaOptions SldaOptions",
     "weighting.class_term_options": "ClassTermOptions KeynessOptions",
     "weighting.options": "SelectionOptions WeightOptions",
     "words.options": "WordEmbeddingOptions",
@@ -94,7 +89,6 @@ _NAMES = {
     "workflows.convert_options": "ConvertOptions",
     "workflows.corpus": "Corpus read_corpus",
     "workflows.diff": "diff",
-    "workflows.dtm": "fit_dtm",
     "workflows.edit": "edit edits_template",
     "workflows.effects": "estimate_effects plot_effects",
     "workflows.embed": "embed",
@@ -112,10 +106,6 @@ _NAMES = {
     "workflows.lda": "fit_lda",
     "workflows.map_documents": "map_documents",
     "workflows.merge": "merge",
-    "workflows.mixture_fits": (
-        "fit_author_topic fit_biterm fit_ctm fit_etm fit_fastopic fit_gsdmm fit_hdp fit_hlda fit_labeled_lda "
-        "fit_lda_online fit_nmf fit_plsa fit_slda fit_stm"
-    ),
     "workflows.name_topics": "name_topics",
     "workflows.permutations": "permutation_effects",
     "workflows.plot": "plot",
@@ -141,19 +131,19 @@ _NAMES = {
     "workflows.words": "analogies analogy nearest_words odd_one_out word_similarity",
     "workflows.zero_shot": "zero_shot",
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+_HOMES = {name: f"nlpkit.{module}" for module, names in _NAMES.items() for name in names.split()} | public_names()
 _MODULES = ("errors", "estimators")  # which are public themselves
 __all__ = ["__version__", *_HOMES]  # names that are imported when they are first used
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used; the signature and docstring of a function then list each option."""
-    home = _HOMES.get(name)
+    home = _HOMES.get(name, MODEL_FUNCTIONS if name.startswith("fit_") else "")  # of a model of another distribution
     if name in _MODULES:
         return import_module(f"nlpkit.{name}")
-    if home is None:
+    if not home:
         raise AttributeError(f"module 'nlpkit' has no attribute '{name}'")
-    value = getattr(import_module(f"nlpkit.{home}"), name)
+    value = getattr(import_module(home), name)
     import_module("nlpkit.signatures").document(value)
     package = sys.modules.get(f"nlpkit.{name}")
     if package is not None:

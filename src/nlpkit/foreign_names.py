@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from nlpkit.models import MODELS
+
 # A foreign name, and the parameters of nlpkit that mean the same: the first that is there is taken.
 _SAME = {
     "k": "num_topics n_topics nr_topics ntopics n_components n_clusters num_clusters topic_count",
@@ -61,8 +63,6 @@ _INSTEAD = {
     "timestamps": "nlpkit topics RUN --over COLUMN:month",
 }
 
-_LDA = "nlpkit lda-gibbs INPUT --k 20 -o RUN/"
-_BERTOPIC = "nlpkit bertopic INPUT -o RUN/"
 _KEYNESS = "nlpkit keyness INPUT --by COLUMN --target A --reference B"
 _OVER = "nlpkit topics RUN --over date:month"
 _PREDICT = "nlpkit predict RUN INPUT -o OUTPUT"
@@ -71,20 +71,10 @@ _PREPROCESS = "nlpkit preprocess INPUT -o docs.parquet"
 _REPORT = "nlpkit report RUN -o report.html"
 _EDIT = "nlpkit edit RUN EDITS -o NEW/"
 _SEARCH_K = "nlpkit compare INPUT --models lda --k 10,20,40"
-# A command line of nlpkit, and what other programs call it.
+# A command line of nlpkit, and what other programs call it; those of models are declared with them.
 _COMMANDS = {
-    _LDA: "lda topics_lda train_topics ldamodel ldamulticore lda_mallet mallet latent_dirichlet_allocation "
-    "textmodel_lda gibbs",
-    "nlpkit lda-online INPUT --k 20 -o RUN/": "online_lda lda_vb variational_lda",
-    "nlpkit hdp INPUT -o RUN/": "hdpmodel",
-    "nlpkit nmf INPUT --k 20 -o RUN/": "non_negative_matrix_factorization",
     "nlpkit tfidf INPUT --lsa 100 -o RUN/": "lsi lsa lsimodel truncatedsvd textmodel_lsa",
-    "nlpkit labeled-lda INPUT --label-col COLUMN -o RUN/": "llda labelled_lda",
     "nlpkit rolling-lda INPUT --chunks month -o RUN/": "rollinglda",
-    "nlpkit dtm INPUT --every month -o RUN/": "ldaseqmodel ldaseq dynamic_topic_model",
-    "nlpkit gsdmm INPUT -o RUN/": "movie_group_process dmm stmm short_texts",
-    "nlpkit biterm INPUT --k 20 -o RUN/": "btm",
-    _BERTOPIC: "fit fit_transform top2vec topic_model topic_modeling topic_modelling",
     _PREDICT: "infer infer_topics inference transform apply",
     _PREPROCESS: "import import_dir import_file tokenize tokenise tokens tokenizer unnest_tokens textprocessor "
     "prepdocuments clean simple_preprocess lemmatize stem countvectorizer dfm cast_dtm doc2bow",
@@ -108,7 +98,6 @@ _COMMANDS = {
     _EDIT: "merge_topics reduce_topics update_topics reduce_outliers rename split set_topic_labels",
     "nlpkit name RUN --phrases -o NEW/": "generate_topic_labels label topic_names sagelabels",
     "nlpkit effects RUN": "estimate_effect",
-    "nlpkit stm INPUT --prevalence 'party + s(date)' -o RUN/": "structural_topic_model textmodel_stm",
     _SEARCH_K: "searchk select_model many_topics find_topics_number ldatuning how_many_topics",
     _EVALUATE: "evaluate_topics coherence coherencemodel perplexity c_v npmi score metrics diagnostics",
     _REPORT: "html dashboard visualise_report",
@@ -135,7 +124,6 @@ def _plain(name: str) -> str:
 
 _NATIVES = {_plain(name): natives.split() for natives, names in _SAME.items() for name in names.split()}
 _HINTS = {_plain(name): hint for name, hint in _INSTEAD.items()}
-_LINES = {_plain(name): line for line, names in _COMMANDS.items() for name in names.split()}
 
 
 def native_parameter(name: str, known: Collection[str]) -> str | None:
@@ -148,6 +136,12 @@ def parameter_hint(name: str) -> str | None:
     return _HINTS.get(_plain(name))
 
 
+def command_lines() -> dict[str, str]:
+    """Return the command lines of nlpkit, and what other programs call each."""
+    return _COMMANDS | {line: names for model in MODELS.values() for line, names in model.foreign.items()}
+
+
 def command_line(name: str) -> str | None:
     """Return the command line that does what other programs call `name`, None where nothing is known."""
-    return _LINES.get(_plain(name))
+    lines = {_plain(foreign): line for line, names in command_lines().items() for foreign in names.split()}
+    return lines.get(_plain(name))

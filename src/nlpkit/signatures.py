@@ -202,7 +202,9 @@ def named_in(function: Any, name: str) -> Any:
 
 def module_of(function: Any, name: str) -> str:
     """Return the module from which the module of a function has a name, itself where it defines it."""
-    return _imported_for_types(function.__module__).get(name, function.__module__)
+    value = getattr(sys.modules[function.__module__], name, None)
+    home = value.__module__ if inspect.isclass(value) else function.__module__
+    return _imported_for_types(function.__module__).get(name, home)
 
 
 @cache

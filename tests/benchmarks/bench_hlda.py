@@ -20,10 +20,10 @@ import tomotopy as tp
 from scipy import sparse
 
 import nlpkit as nk
-from nlpkit.kernels.hdp import log_likelihood
 from nlpkit.parameters import Execution
 from nlpkit.text.options import TopicTokenOptions
-from nlpkit.topics.hlda import HldaFitter, HldaOptions, fit_hlda
+from nlpkit.topics.hdp.kernels import log_likelihood
+from nlpkit.topics.hlda.model import HldaFitter, HldaOptions, fit_hlda
 from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.topics.mixtures.scores import HeldOutCorpus, completion, split_corpus
 from nlpkit.topics.mixtures.token_tables import select_documents

@@ -31,9 +31,9 @@ from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.topics.supervised.options import LabeledLdaOptions, SldaOptions
 from nlpkit.topics.supervised.response import Regression, Response, quality, regress
 from nlpkit.topics.supervised.restricted import fit_labeled_lda
+from nlpkit.topics.supervised.run import name_sets, response_of
 from nlpkit.topics.supervised.slda import fit_slda, shares_of
 from nlpkit.types import FloatArray, TokenTable
-from nlpkit.workflows.document_columns import name_sets, response_of
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.topic_corpus import read_topic_corpus
 from tests.peer_data import PEER_DATA

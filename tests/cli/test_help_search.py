@@ -13,7 +13,7 @@ from nlpkit.cli.answers import ANSWERS
 from nlpkit.cli.catalogue import COMMANDS, Commands
 from nlpkit.cli.foreign import no_command
 from nlpkit.cli.help_search import answers, stems_of
-from nlpkit.foreign_names import _COMMANDS, _SAME, command_line, native_parameter, parameter_hint
+from nlpkit.foreign_names import _SAME, command_line, command_lines, native_parameter, parameter_hint
 from tests.cli.conftest import ROOT, run_cli
 
 # A question, and what the first command line begins with: the four of newcomers, then others of the field.
@@ -92,7 +92,9 @@ def members() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("line", sorted({answer.line for answer in ANSWERS} | set(_COMMANDS) - {"nlpkit --version"}))
+@pytest.mark.parametrize(
+    "line", sorted({answer.line for answer in ANSWERS} | set(command_lines()) - {"nlpkit --version"})
+)
 def test_a_command_line_that_is_recommended_can_be_typed(line: str) -> None:
     words, every = shlex.split(line), members()
     command = every.get(" ".join(words[1:3])) or every[words[1]]
@@ -155,7 +157,7 @@ def test_a_command_that_is_misspelt(typed: str, says: str) -> None:
 
 
 def test_no_name_means_two_things() -> None:
-    names = [re.sub(r"\W|_", "", name) for names in _COMMANDS.values() for name in names.split()]
+    names = [re.sub(r"\W|_", "", name) for names in command_lines().values() for name in names.split()]
     assert len(names) == len(set(names)), {name for name in names if names.count(name) > 1}
     lines = {command: command_line(command) for command in COMMANDS}
     assert not {c: line for c, line in lines.items() if line is not None and not line.startswith(f"nlpkit {c} ")}

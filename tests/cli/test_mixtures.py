@@ -14,6 +14,7 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError
+from nlpkit.models import MODELS, resolved
 from nlpkit.workflows import step_checkpoints, topic_number
 from tests.cli.conftest import NEWS, footer, needs_torch, read, run_cli, write_jsonl
 from tests.few import few
@@ -21,7 +22,7 @@ from tests.refusals import refuses
 
 SMALL = ("--hidden", "20", "--batch-size", "16", "--iterations", "80")
 KINDS = ("plsa", "nmf", "gsdmm", "biterm", "stm", "lda-online")
-FINDERS = ("hdp", "hlda")  # of the number of topics
+FINDERS = [kind for kind, model in MODELS.items() if model.finds_number]
 
 
 @pytest.fixture(
@@ -95,8 +96,9 @@ def test_every_command_reads_the_run(run: Path, planted: Path) -> None:
     assert got["ami"] > 0.8
     assert 1 < got["perplexity"] < 200
     assert got["kl_uniform"] > 0
-    titles = {"hdp": "log p(w | z) per token", "biterm": "log p(biterms, z) per biterm"}
-    assert titles.get(run.name, "") in run_cli("evaluate", run).out
+    chain = json.loads((run / "manifest.json").read_text(encoding="utf-8"))["results"].get("trace") or [{}]
+    has_title = {"sweep", "log_likelihood"} <= {*chain[0]}
+    assert (f"{MODELS[run.name].likelihood} along the chain" in run_cli("evaluate", run).out) == has_title
     lines = "info RUN|topics RUN --by label --words 3|report RUN -o r.html"
     if run.name in ("plsa", "hdp"):  # of the others they read the same tables
         lines += """|topics RUN --documents 1|topics RUN --correlations|diff RUN RUN|plot RUN topics -o t.svg
@@ -108,20 +110,12 @@ plot RUN similarity -o s.svg|export RUN -o t.xlsx|export RUN -o t.json|export RU
     refused = run_cli("edit", run, "m.toml", "-o", "m", code=3).error()
     assert refused.endswith(f"topics of {run.name} can be renamed, but not changed")
     page = Path("r.html").read_text(encoding="utf-8")
-    assert ("Hofmann" in page) == (run.name == "plsa")
-    assert ("Lee, D. D." in page) == (run.name == "nmf")
-    assert ("Yin, J." in page) == (run.name == "gsdmm")
-    assert ("Yan, X." in page) == (run.name == "biterm")
-    assert ("Srivastava" in page) == (run.name == "ctm")
-    assert ("Dieng" in page) == (run.name == "etm")
-    assert ("Roberts, M. E." in page) == (run.name == "stm")
-    assert ("Teh, Y. W." in page) == (run.name == "hdp")
-    assert ("Blei, D. M., Ng" in page) == (run.name == "lda-online")
-    is_lda = run.name == "lda-online"
-    by_tokens = run_cli(
-        "evaluate", run, "--heldout", planted, "--method", "left-to-right", "--metrics", "perplexity", code=0 if is_lda else 2
-    )  # fmt: skip
-    assert is_lda or "left-to-right" in by_tokens.error()
+    cited = {kind for kind, model in MODELS.items() if model.cites[0].replace("&", "&amp;") in page}
+    assert cited == {kind for kind, model in MODELS.items() if model.cites[0] == MODELS[run.name].cites[0]}
+    by_tokens = nk.load(run).fitter.counts_tokens
+    line = ("evaluate", run, "--heldout", planted, "--method", "left-to-right", "--metrics", "perplexity")
+    assert by_tokens or "left-to-right" in run_cli(*line, code=2).error()
+    assert not by_tokens or run_cli(*line).code == 0
 
 
 def test_a_loaded_model_is_the_one_that_was_saved(run: Path, planted: Path) -> None:
@@ -182,10 +176,14 @@ def test_models_that_find_the_number_of_topics_take_none(kind: str, tmp_path: Pa
     assert not Path("x").exists()
 
 
-@pytest.mark.parametrize("kind", [*FINDERS, "labeled-lda", "biterm"])
+@pytest.mark.parametrize("kind", few([kind for kind, model in MODELS.items() if not model.command], 5))
 def test_dry_run_is_of_one_fit_where_the_number_is_not_chosen(kind: str, planted: Path) -> None:
-    done = run_cli(kind, planted, "--dry-run", "-o", "x")
-    assert ("the time is for one fit; --k " in done.err) == (kind == "biterm")
+    done, chosen = (
+        run_cli(kind, planted, "--dry-run", "-o", "x"),
+        not MODELS[kind].finds_number and not MODELS[kind].number,
+    )
+    choices = resolved(MODELS[kind].options)() if chosen else None
+    assert ("the time is for one fit; --k " in done.err) == (choices is not None and choices.k == "auto")
     assert not Path("x").exists()
 
 
@@ -207,7 +205,7 @@ STEPS = {
 def test_a_fit_that_was_interrupted_goes_on_to_the_same_bytes(
     kind: str, planted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    k = () if kind in (*FINDERS, "labeled-lda") else ("--k", "4")
+    k = () if MODELS[kind].finds_number or MODELS[kind].number else ("--k", "4")
     line = (kind, planted, *k, *STEPS[kind], "-q", "--checkpoint-every", "4")
     run_cli(*line, "-o", "whole")
     write = step_checkpoints.write_steps

@@ -7,12 +7,12 @@ the same target as plain Python; compiled as users have it, such a write goes un
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import os
-import pkgutil
 from collections.abc import Callable, Iterator
 from functools import wraps
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,6 @@ from nlpkit.classify.hand_features import hand_features
 from nlpkit.classify.logistic import fit_label_logistic, fit_logistic
 from nlpkit.embed import token_ids
 from nlpkit.kernels import (
-    biterm,
     bytestable,
     chance,
     characters,
@@ -42,9 +41,6 @@ from nlpkit.kernels import (
     gibbs_infer,
     gibbs_layout,
     glove,
-    gsdmm,
-    hdp,
-    hlda,
     idtable,
     integer_rows,
     layout,
@@ -59,13 +55,10 @@ from nlpkit.kernels import (
     pieces,
     poisson_lasso,
     resample,
-    restricted,
     scan,
     selective_scan,
     skipgrams,
-    slda,
     spelling,
-    stm,
     tally,
     terms,
     topic_counts,
@@ -92,30 +85,37 @@ from nlpkit.text.phrases import PhraseCounter, PhraseSpec, PhraseTable
 from nlpkit.text.similarity import WordIndex
 from nlpkit.text.tally import WordTally
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
-from nlpkit.topics.biterm import BitermOptions, biterms_of, fit_biterm
-from nlpkit.topics.biterm import assign as assign_biterm
+from nlpkit.topics.biterm import kernels as biterm
+from nlpkit.topics.biterm.model import BitermOptions, biterms_of, fit_biterm
+from nlpkit.topics.biterm.model import assign as assign_biterm
 from nlpkit.topics.dtm.fit import fit_dtm
 from nlpkit.topics.dtm.options import DtmOptions
 from nlpkit.topics.dtm.periods import Periods
-from nlpkit.topics.gsdmm import GsdmmOptions, assign, fit_gsdmm
-from nlpkit.topics.hdp import HdpOptions, fit_hdp
+from nlpkit.topics.gsdmm import kernels as gsdmm
+from nlpkit.topics.gsdmm.model import GsdmmOptions, assign, fit_gsdmm
+from nlpkit.topics.hdp import kernels as hdp
+from nlpkit.topics.hdp.model import HdpOptions, fit_hdp
 from nlpkit.topics.hierarchy import Hierarchy
-from nlpkit.topics.hlda import HldaOptions, fit_hlda, infer_paths
+from nlpkit.topics.hlda import kernels as hlda
+from nlpkit.topics.hlda.model import HldaOptions, fit_hlda, infer_paths
 from nlpkit.topics.lda import infer
 from nlpkit.topics.lda import sampler as sampling
 from nlpkit.topics.lda.changes import resampled_similarities
 from nlpkit.topics.lda.distributed import DistributedSampler
-from nlpkit.topics.lda.online import LdaOnlineFitter, fit_lda_online
-from nlpkit.topics.lda.online_options import LdaOnlineOptions
 from nlpkit.topics.lda.sampler import GibbsSampler
+from nlpkit.topics.lda_online.model import LdaOnlineFitter, fit_lda_online
+from nlpkit.topics.lda_online.options import LdaOnlineOptions
+from nlpkit.topics.matrix.plsa import PlsaOptions, fit_plsa, fold_in
 from nlpkit.topics.mixtures import heldout
 from nlpkit.topics.mixtures.model import MixtureModel
 from nlpkit.topics.neighbours import nearest_neighbours
-from nlpkit.topics.plsa import PlsaOptions, fit_plsa, fold_in
 from nlpkit.topics.reduce import fuzzy_graph, umap_layout
+from nlpkit.topics.stm import kernels as stm
 from nlpkit.topics.stm.content import update_content
 from nlpkit.topics.stm.inference import as_counts, expected_counts, infer_posteriors
 from nlpkit.topics.stm.model import Prior
+from nlpkit.topics.supervised import kernels as restricted
+from nlpkit.topics.supervised import slda_kernels as slda
 from nlpkit.topics.supervised.restricted import NameSets, rows_of_authors, rows_of_labels
 from nlpkit.topics.supervised.restricted import sample as draw_places
 from nlpkit.types import TokenTable
@@ -177,10 +177,12 @@ def test_bounds_are_checked_where_they_should_be() -> None:
 @pytest.mark.skipif(not JIT, reason="kernels are plain functions then")
 def test_no_kernel_is_forgotten() -> None:
     """Each is called by a test of this module, or by a kernel that is."""
+    package = Path(nlpkit.__file__).parent
+    paths = [*(package / "kernels").glob("[!_]*.py"), *package.rglob("*kernels.py")]
     every = {
         kernel
-        for module in pkgutil.iter_modules(nlpkit.kernels.__path__)
-        for kernel in vars(importlib.import_module(f"nlpkit.kernels.{module.name}")).values()
+        for path in paths
+        for kernel in vars(import_module(".".join(path.relative_to(package.parent).with_suffix("").parts))).values()
         if isinstance(kernel, nlpkit.kernels.Kernel)
     }
     reached, waiting = set(), list(RUN)

@@ -285,7 +285,9 @@ def test_words_of_an_example_are_no_markdown() -> None:
 
 # limits of options hold on every path (A1)
 def test_limits_hold_for_whole_records() -> None:
-    from nlpkit.topics.count_options import GsdmmOptions, HdpOptions, PlsaOptions
+    from nlpkit.topics.gsdmm.options import GsdmmOptions
+    from nlpkit.topics.hdp.options import HdpOptions
+    from nlpkit.topics.matrix.options import PlsaOptions
 
     for make in (
         lambda: HdpOptions(iterations=3, min_share=7.0),

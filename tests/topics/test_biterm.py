@@ -7,9 +7,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.kernels import biterm as kernel
 from nlpkit.parameters import Execution
-from nlpkit.topics.biterm import BitermOptions, assign, biterms_of, fit_biterm, log_likelihood
+from nlpkit.topics.biterm import kernels as kernel
+from nlpkit.topics.biterm.model import BitermOptions, assign, biterms_of, fit_biterm, log_likelihood
 from tests.reference import biterm as plain
 from tests.refusals import refuses
 from tests.strategies import token_table

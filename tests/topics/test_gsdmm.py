@@ -8,9 +8,9 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels import gsdmm as kernel
 from nlpkit.parameters import Execution
-from nlpkit.topics.gsdmm import GsdmmOptions, assign, fit_gsdmm
+from nlpkit.topics.gsdmm import kernels as kernel
+from nlpkit.topics.gsdmm.model import GsdmmOptions, assign, fit_gsdmm
 from nlpkit.types import TokenTable
 from nlpkit.weighting.dtm import count_terms
 from tests.reference import gsdmm as plain

@@ -12,10 +12,10 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels import hdp as kernel
 from nlpkit.parameters import Execution
-from nlpkit.topics import hdp
-from nlpkit.topics.hdp import HdpOptions, fit_hdp
+from nlpkit.topics.hdp import kernels as kernel
+from nlpkit.topics.hdp import model as hdp
+from nlpkit.topics.hdp.model import HdpOptions, fit_hdp
 from nlpkit.topics.lda.infer import infer_topics
 from nlpkit.topics.mixtures.by_term import words_of
 from nlpkit.topics.mixtures.heldout import perplexity

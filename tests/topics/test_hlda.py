@@ -11,13 +11,14 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels import hdp as words
-from nlpkit.kernels import hlda as kernel
 from nlpkit.parameters import Execution
-from nlpkit.topics import hlda
-from nlpkit.topics.hlda import HldaOptions, fit_hlda, infer_paths, paths_of
+from nlpkit.topics.hdp import kernels as words
+from nlpkit.topics.hlda import kernels as kernel
+from nlpkit.topics.hlda import model as hlda
+from nlpkit.topics.hlda.model import HldaOptions, fit_hlda, infer_paths
 from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.mixtures.token_tables import select_documents
+from nlpkit.topics.mixtures.tree import paths_of
 from nlpkit.types import TokenTable
 from tests.reference import hlda as plain
 from tests.refusals import refuses

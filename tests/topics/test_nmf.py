@@ -11,8 +11,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
+from nlpkit.topics.matrix.nmf import NmfFitter, NmfOptions, fit_nmf
 from nlpkit.topics.mixtures.model import theta_of
-from nlpkit.topics.nmf import NmfFitter, NmfOptions, fit_nmf
 from nlpkit.weighting.dtm import count_terms
 from tests.refusals import refuses
 from tests.strategies import token_table

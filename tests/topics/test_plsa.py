@@ -12,9 +12,9 @@ from sklearn.decomposition import NMF
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
-from nlpkit.topics import plsa as module
+from nlpkit.topics.matrix import plsa as module
+from nlpkit.topics.matrix.plsa import PlsaFitter, PlsaOptions, PlsaPoint, fit_plsa, fold_in
 from nlpkit.topics.mixtures.model import theta_of
-from nlpkit.topics.plsa import PlsaFitter, PlsaOptions, PlsaPoint, fit_plsa, fold_in
 from nlpkit.types import TokenTable
 from nlpkit.weighting.dtm import count_terms
 from tests.reference import plsa as plain

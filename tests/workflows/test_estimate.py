@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import nlpkit as nk
+from nlpkit.models import MODELS
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.workflows import costs
 from nlpkit.workflows.corpus import Corpus
-from nlpkit.workflows.costs import COSTS, PARALLEL, UNITS, Work, cost_of
+from nlpkit.workflows.costs import COSTS, PARALLEL, UNITS, Work, cost_of, rates_of
 from nlpkit.workflows.estimate import SAMPLE, estimate
 
 KEPT = TopicTokenOptions(language="none", stop_words="none")
@@ -47,20 +48,23 @@ def test_tokens_that_are_there_are_counted() -> None:
 @pytest.mark.parametrize("kind", ["lda-gibbs", "dtm", "stm", "ctm"])
 def test_steps_and_topics_take_time(kind: str) -> None:
     work = {"rows": 10_000, "chars": 2_000_000, "tokens": 200_000, "terms": 5000, "periods": 4}
-    few, many = (cost_of(COSTS[kind], Work(**work, k=10, iterations=n)).seconds for n in (10, 10_000))
+    few, many = (cost_of(rates_of(kind), Work(**work, k=10, iterations=n)).seconds for n in (10, 10_000))
     assert many > 5 * few
-    assert cost_of(COSTS[kind], Work(**work, k=200, iterations=100)).memory >= cost_of(COSTS[kind], Work(**work)).memory
+    assert (
+        cost_of(rates_of(kind), Work(**work, k=200, iterations=100)).memory
+        >= cost_of(rates_of(kind), Work(**work)).memory
+    )
 
 
 def test_threads_share_what_can_be_shared() -> None:
     work = Work(10_000, 2_000_000, 200_000, 5000, k=20, iterations=1000)
-    one, two = (cost_of(COSTS["lda-gibbs"], work, threads) for threads in (1, 2))
+    one, two = (cost_of(rates_of("lda-gibbs"), work, threads) for threads in (1, 2))
     assert one.seconds / 2 < two.seconds < one.seconds
     assert one.memory == two.memory
 
 
 def test_every_rate_is_of_a_unit() -> None:
-    assert {unit for rates in COSTS.values() for unit in rates} | PARALLEL <= set(UNITS)
+    assert {unit for name in (*COSTS, *MODELS) for unit in rates_of(name)} | PARALLEL <= set(UNITS)
 
 
 def test_time_is_that_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from nlpkit.cli.options import command, group
+from nlpkit.models import BUILT_IN, MODELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,8 @@ class Entry:
     """Where a command is, and the first line of its help.
 
     module: below nlpkit.cli.commands; it has a function <command>_cli, or HELP and a function for each member of a command with
-    commands of its own. tables: whether it has --show. front: its line on the front page of the help; "" where it is not there.
+    commands of its own; "" for a model, whose command follows from what it declares. tables: whether it has --show. front: its line on
+    the front page of the help; "" where it is not there. place: among the commands that find topics.
     """
 
     module: str
@@ -26,44 +28,12 @@ class Entry:
     tables: bool = True
     members: tuple[str, ...] = ()
     front: str = ""
+    place: int = 1000
 
 
-PANELS: dict[str, dict[str, Entry]] = {
-    "Find topics": {
-        "bertopic": Entry("bertopic", "Find topics in documents.", front="topics from embeddings; finds their number"),
-        "lda-gibbs": Entry(
-            "lda_gibbs", "Fit LDA by collapsed Gibbs sampling.", front="LDA: several topics in each document"
-        ),
-        "stm": Entry(
-            "stm",
-            "Fit a structural topic model: topics that depend on covariates.",
-            front="topics that depend on author, party or date",
-        ),
-        "gsdmm": Entry(
-            "gsdmm",
-            "Fit a mixture model for short texts (GSDMM): one topic per document.",
-            front="topics of short texts, such as tweets",
-        ),
-        "biterm": Entry("biterm", "Fit a biterm topic model (BTM) for short texts."),
-        "nmf": Entry("nmf", "Find topics by non-negative matrix factorisation (NMF)."),
-        "plsa": Entry("plsa", "Fit probabilistic latent semantic analysis (pLSA)."),
-        "lda-online": Entry("lda_online", "Fit LDA by variational Bayes, in batches or on the whole corpus."),
-        "rolling-lda": Entry("rolling_lda", "Fit a time series of LDA models and detect changes."),
-        "dtm": Entry("dtm", "Fit a dynamic topic model: topics whose words change over time."),
-        "hdp": Entry("hdp", "Fit HDP: LDA that also finds the number of topics."),
-        "hlda": Entry("hlda", "Fit a tree of topics (hierarchical LDA)."),
-        "author-topic": Entry(
-            "author_topic",
-            "Fit the author-topic model: topics that authors write about.",
-        ),
-        "labeled-lda": Entry("labeled_lda", "Fit labelled LDA: one topic for each label."),
-        "slda": Entry("slda", "Fit supervised LDA (sLDA): topics that predict a label."),
-        "ctm": Entry("ctm", "Fit a neural topic model (ZeroShotTM, CombinedTM, ProdLDA)."),
-        "etm": Entry("etm", "Fit the embedded topic model (ETM): topics based on word vectors."),
-        "fastopic": Entry(
-            "fastopic",
-            "Fit FASTopic: topics from sentence embeddings by optimal transport.",
-        ),
+_PANELS: dict[str, dict[str, Entry]] = {
+    "Find topics": {  # with the models, which declare their commands themselves
+        "rolling-lda": Entry("rolling_lda", "Fit a time series of LDA models and detect changes.", place=8),
         "compare": Entry(
             "compare",
             "Compare topic models on one corpus, by number of topics and seed.",
@@ -217,18 +187,52 @@ PANELS: dict[str, dict[str, Entry]] = {
         ),
     },
 }
-COMMANDS = {name: entry for commands in PANELS.values() for name, entry in commands.items()}
+_TOPICS = "Find topics"
+_ENTRIES = {name: entry for commands in _PANELS.values() for name, entry in commands.items()}
+
+
+@cache
+def panels() -> dict[str, dict[str, Entry]]:
+    """Return the commands by task, with those of all models."""
+    return _with_models(MODELS)
+
+
+def _with_models(kinds: Iterable[str]) -> dict[str, dict[str, Entry]]:
+    models = {k: Entry("", MODELS[k].summary, front=MODELS[k].front, place=MODELS[k].place) for k in kinds}
+    topics = sorted((models | _PANELS[_TOPICS]).items(), key=lambda command: command[1].place)
+    return _PANELS | {_TOPICS: dict(topics)}
+
+
+class _Entries(Mapping[str, Entry]):
+    """The commands by name, in the order of the help; models are asked when all of them are listed, or one is wanted."""
+
+    def __getitem__(self, name: str) -> Entry:
+        """Return a command. Raises KeyError."""
+        return _ENTRIES[name] if name in _ENTRIES else panels()[_TOPICS][name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names."""
+        return (name for commands in panels().values() for name in commands)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(_ENTRIES) + len(MODELS)
+
+
+COMMANDS: Mapping[str, Entry] = _Entries()
+N_COMMANDS = len(_ENTRIES) + len(BUILT_IN)  # of nlpkit itself
 
 
 def command_panels() -> dict[str, dict[str, str]]:
     """Return the names and summaries of the commands by task."""
-    return {title: {name: entry.summary for name, entry in commands.items()} for title, commands in PANELS.items()}
+    return {title: {name: entry.summary for name, entry in commands.items()} for title, commands in panels().items()}
 
 
 def front_panels() -> dict[str, dict[str, str]]:
-    """Return the commands of the front page by task, each with a few words."""
-    panels = {title: {name: e.front for name, e in commands.items() if e.front} for title, commands in PANELS.items()}
-    return {title: rows for title, rows in panels.items() if rows}
+    """Return the commands of the front page by task, each with a few words; those of other distributions, slow to find, are not there."""
+    entries = _with_models(BUILT_IN).items()
+    fronts = {title: {name: e.front for name, e in commands.items() if e.front} for title, commands in entries}
+    return {title: rows for title, rows in fronts.items() if rows}
 
 
 class Commands(Mapping[str, Any]):
@@ -252,16 +256,22 @@ class Commands(Mapping[str, Any]):
 
 @cache
 def _made(name: str) -> Any:
-    entry = COMMANDS[name]
-    module, app = import_module(f"nlpkit.cli.commands.{entry.module}"), typer.Typer(rich_markup_mode=None)
-    if entry.members:
-        group(
-            app,
-            name,
-            module.HELP,
-            [(member, getattr(module, f"{member.replace('-', '_')}_cli")) for member in entry.members],
-        )
+    app = typer.Typer(rich_markup_mode=None)
+    if name not in _ENTRIES:
+        from nlpkit.cli.fitting import model_command
+
+        command(app, name, model_command(MODELS[name]), tables=True)
     else:
-        command(app, name, getattr(module, f"{entry.module}_cli"), tables=entry.tables)
+        _add(app, name, _ENTRIES[name])
     compiled: Any = typer.main.get_group(app)
     return compiled.commands[name]
+
+
+def _add(app: typer.Typer, name: str, entry: Entry) -> None:
+    """Add a command of a module, or one with commands of its own."""
+    module = import_module(f"nlpkit.cli.commands.{entry.module}")
+    if entry.members:
+        members = [(member, getattr(module, f"{member.replace('-', '_')}_cli")) for member in entry.members]
+        group(app, name, module.HELP, members)
+    else:
+        command(app, name, getattr(module, f"{entry.module}_cli"), tables=entry.tables)

@@ -1,21 +1,46 @@
-"""What the commands that fit one kind of mixture model have in common."""
+"""The commands of the models, made of what each declares."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from nlpkit import reporting
 from nlpkit.cli import console
+from nlpkit.cli.options import Inputs, OutputFlags, RunFlags
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.io.read_options import ReadOptions
+from nlpkit.models import TopicModel, resolved
+from nlpkit.text.options import TopicTokenOptions
+from nlpkit.topics.mixtures.options import CheckpointOptions, TermOptions
 
-if TYPE_CHECKING:
-    from nlpkit.cli.options import OutputFlags, RunFlags
-    from nlpkit.io.read_options import ReadOptions
-    from nlpkit.text.options import TopicTokenOptions
-    from nlpkit.topics.mixtures.options import CheckpointOptions, TermOptions
+
+def model_command(declared: TopicModel) -> Callable[..., None]:
+    """Return the function of the command that fits a model, as `nlpkit.cli.options.command` takes it."""
+    if declared.command:
+        function: Callable[..., None] = resolved(declared.command)
+        return function
+    records = {"inputs": Inputs, "out": OutputFlags, "model": resolved(declared.options), "terms": TermOptions}
+    records |= {"checkpoints": CheckpointOptions} if declared.keeps else {}
+    records |= {"tokens": TopicTokenOptions}
+    records |= {"encoder": EncoderOptions} if declared.embeddings else {}
+    records |= {"read": ReadOptions, "run": RunFlags}
+
+    def fit(**values: Any) -> None:
+        fit_mixture(declared, **values)
+
+    kind = inspect.Parameter.KEYWORD_ONLY
+    fit.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in records])  # type: ignore[attr-defined]
+    fit.__annotations__ = records
+    fit.__doc__ = declared.command_help
+    return fit
 
 
 def fit_mixture(
-    kind: str,
+    declared: TopicModel,
+    *,
     inputs: list[str],
     out: OutputFlags,
     model: Any,
@@ -24,38 +49,49 @@ def fit_mixture(
     read: ReadOptions,
     run: RunFlags,
     checkpoints: CheckpointOptions | None = None,
-    **further: Any,
+    **encoder: EncoderOptions,
 ) -> None:
     """Fit a model to the inputs, write its run directory and show it; or only say how long it would take.
 
     Args:
-        checkpoints: None for models whose fits take seconds and are not kept before they are done. further: of fit_topics.
+        checkpoints: None for models whose fits take seconds and are not kept before they are done. encoder: of models that have one.
     """
-    from nlpkit.cli.render.mixtures import show_mixture
     from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.costs import COSTS
-    from nlpkit.workflows.estimate import estimate
-    from nlpkit.workflows.mixtures import fit_topics, number_of_topics
+    from nlpkit.workflows.mixtures import fit_topics
 
-    target = out.run_target(inputs, kind)
+    target = out.run_target(inputs, declared.kind)
     corpus = read_corpus(*inputs, options=read, beside=target)
     if run.dry_run:
-        column = getattr(model, "content", None)
-        exactly = 0 if kind == "labeled-lda" else number_of_topics(model).exactly
-        encoder = further.get("encoder") if getattr(model, "embeds", False) else None
-        name = kind if kind in COSTS else "lda-gibbs"
-        console.plan(
-            estimate(
-                corpus, name, tokens=tokens, encoder=encoder, column=column, k=exactly, iterations=model.iterations,
-                threads=run.n_threads(),
-            )
-        )  # fmt: skip
-        if exactly is None:
-            reporting.note(f"the time is for one fit; `k={model.k}` needs at least one fit for each number it tries")
+        _plan(declared, corpus, model, tokens, encoder.get("encoder"), run)
         return
-    fitted = fit_topics(
-        kind, corpus, model, terms=terms, tokens=tokens, execution=run, checkpoints=checkpoints,
-        checkpoint=None if checkpoints is None else target, force=out.force, **further,
+    fit = resolved(declared.fit) if declared.fit else partial(fit_topics, declared.kind)
+    fitted = fit(
+        corpus, options=model, terms=terms, tokens=tokens, execution=run, checkpoints=checkpoints,
+        checkpoint=None if checkpoints is None else target, force=out.force, **encoder,
     )  # fmt: skip
     fitted.save(target, force=out.force)
-    show_mixture(fitted, target)
+    resolved(declared.show)(fitted, target)
+
+
+def _plan(
+    declared: TopicModel,
+    corpus: Any,
+    model: Any,
+    tokens: TopicTokenOptions,
+    encoder: EncoderOptions | None,
+    run: RunFlags,
+) -> None:
+    """Say how long a fit takes."""
+    from nlpkit.workflows.estimate import estimate
+    from nlpkit.workflows.mixtures import number_of_topics
+
+    exactly = 0 if declared.number is not None else number_of_topics(model).exactly
+    console.plan(
+        estimate(
+            corpus, declared.kind if declared.costs else "lda-gibbs", tokens=tokens, column=getattr(model, "content", None),
+            encoder=encoder if getattr(model, "embeds", False) else None, every=getattr(model, "every", None), k=exactly,
+            iterations=model.iterations, threads=run.n_threads(),
+        )
+    )  # fmt: skip
+    if exactly is None:
+        reporting.note(f"the time is for one fit; `k={model.k}` needs at least one fit for each number it tries")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-from nlpkit.cli.catalogue import COMMANDS, front_panels
+from nlpkit.cli.catalogue import N_COMMANDS, front_panels
 from nlpkit.version import __version__
 
 _TASK, _COMMAND = 18, 14  # columns of the left two of three columns
@@ -14,7 +14,7 @@ EXAMPLE = ("nlpkit bertopic data/samples/news.jsonl -o run/", "nlpkit report run
 _WAYS = (
     ("nlpkit COMMAND --help", "examples and the main options"),
     ("nlpkit help WORD...", "search commands, options and guides"),
-    ("nlpkit help --all", f"all {len(COMMANDS) + 1} commands, and exit codes"),
+    ("nlpkit help --all", f"all {N_COMMANDS + 1} commands, and exit codes"),
 )
 
 

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
+from nlpkit.models import MODELS
+
 _WORDS = "stop-words min-df ngrams text-col"
-_MODEL = "k alpha eta iterations"
 _TERMS = f"{_WORDS} output show"
 _VECTORS = "most-frequent lower output"
 _MAIN = {
-    "bertopic": f"k cluster min-topic-size grain update seed-words debias encoder cache {_TERMS}",
-    "lda-gibbs": f"k alpha eta sweeps early-stop prototype seed-words debias {_TERMS}",
-    "stm": f"k prevalence content iterations start {_TERMS}",
-    "gsdmm": f"{_MODEL} {_TERMS}",
-    "biterm": f"{_MODEL} window {_TERMS}",
-    "nmf": f"k loss weights iterations {_TERMS}",
-    "plsa": f"k iterations start tempered {_TERMS}",
-    "lda-online": f"{_MODEL} batch-size {_TERMS}",
     "rolling-lda": f"k chunks init memory update alpha sweeps prototype date-col {_TERMS}",
-    "dtm": f"k every chain-variance iterations date-col {_TERMS}",
-    "hdp": f"alpha gamma eta iterations initial-topics {_TERMS}",
-    "hlda": f"depth alpha gamma eta iterations {_TERMS}",
-    "author-topic": f"k author-col separator alpha iterations {_TERMS}",
-    "labeled-lda": f"latent separator alpha eta iterations label-col {_TERMS}",
-    "slda": f"{_MODEL} response label-col {_TERMS}",
-    "ctm": f"k inference iterations batch-size encoder cache {_TERMS}",
-    "etm": f"k vectors iterations batch-size {_TERMS}",
-    "fastopic": f"k iterations encoder cache {_TERMS}",
     "compare": f"models k seeds metrics held-out resume encoder {_TERMS}",
     "report": "compare title-col over by heading no-texts titles-only max-points output force",
     "topics": "over by count ci words documents search similar correlations top save-trends output show",
@@ -84,4 +68,7 @@ _MAIN = {
 
 def main_options(command: str) -> frozenset[str]:
     """Return the main options of a command, as they are typed; `command` with its group, such as "words nearest"."""
-    return frozenset(f"--{name}" for name in _MAIN.get(command, "").split())
+    main = _MAIN.get(command)
+    if main is None:
+        main = f"{MODELS[command].main} {_TERMS}" if command in MODELS else ""
+    return frozenset(f"--{name}" for name in main.split())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from nlpkit.foreign_names import native_parameter, parameter_hint
+from nlpkit.models import MODELS
 
 SENTIMENT = (
     "lexicon", "lexicon-cols", "lexicon-score", "negation", "no-negation", "negations", "negation-reach", "neutral", "zero",
@@ -50,10 +51,6 @@ NEVER_THERE = {
     ("lda-gibbs", "--labels"),
     ("lda-gibbs", "--authors"),
 }  # what other programs, or people, call the new command
-WITHOUT_K = {
-    "hdp": "finds the number of topics with the topics; it starts from --initial-topics, and --eta and --gamma move it",
-    "hlda": "finds the number of topics with their tree; --depth gives its levels, and --eta and --gamma move the number",
-}
 
 
 def new_spelling(command: str, option: str, words: Sequence[str] = ()) -> str | None:
@@ -62,8 +59,9 @@ def new_spelling(command: str, option: str, words: Sequence[str] = ()) -> str | 
     Args:
         words: of the command line; the value that the option has there takes the place of COLUMN.
     """
-    if command in WITHOUT_K and (option in ("--k", "-k") or native_parameter(option, ("k",)) is not None):
-        return f"nlpkit {command} has no {option}: it {WITHOUT_K[command]}"
+    is_k = option in ("--k", "-k") or native_parameter(option, ("k",)) is not None
+    if is_k and command in MODELS and MODELS[command].finds_number:
+        return f"nlpkit {command} has no {option}: it {MODELS[command].finds_number}"
     new = RENAMED.get((command, option))
     if new is None:
         instead = parameter_hint(option)

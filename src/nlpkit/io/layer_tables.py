@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.io.run_schemas import LAYERS
-from nlpkit.topics.hlda import DOCS, LEVEL, PARENT
 from nlpkit.topics.mixtures.describe import TopicDescription
+from nlpkit.topics.mixtures.tree import DOCS, LEVEL, PARENT
 from nlpkit.types import FloatArray, IntArray
 
 

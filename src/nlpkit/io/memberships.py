@@ -10,12 +10,10 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from nlpkit.io.mixture_tables import read_alpha, read_doc_topic
-from nlpkit.io.runs import MIXTURES, Run
+from nlpkit.io.runs import Run
 from nlpkit.topics.mixtures.model import theta_of
 from nlpkit.topics.prevalence import Membership, one_topic_each
 from nlpkit.types import CsrMatrix, FloatArray, LongArray
-
-TOPIC_RUNS = ("bertopic", *MIXTURES)
 
 
 def read_membership(run: Run, *, mixed: bool) -> Membership:

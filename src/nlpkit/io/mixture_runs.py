@@ -28,11 +28,11 @@ from nlpkit.io.table_spec import array_table
 from nlpkit.io.topic_tables import vocab_table
 from nlpkit.parameters import Execution
 from nlpkit.plain import rounded
-from nlpkit.topics.hlda import TREE, paths_of
 from nlpkit.topics.mixtures.describe import TopicDescription, describe_topics
 from nlpkit.topics.mixtures.heldout import in_sample_perplexity
 from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import TermOptions
+from nlpkit.topics.mixtures.tree import TREE, paths_of
 from nlpkit.types import IntArray, LongArray, TokenTable
 
 LDA = "lda-gibbs"

@@ -18,32 +18,18 @@ from nlpkit.io.runs import REPRESENTATIVE_CHARS, WEIGHTS, Run
 from nlpkit.io.table_spec import Column, TableSpec, numbers, strings
 from nlpkit.io.tensor_files import read_safetensors
 from nlpkit.io.topic_tables import TOP_TERMS, topic_columns
+from nlpkit.models import MODELS
 from nlpkit.topics.mixtures.describe import TopicDescription
 from nlpkit.topics.mixtures.diagnostics import DIAGNOSTICS
 from nlpkit.topics.mixtures.model import MainTopics, MixtureModel
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
-# the dimensions of the further parameters of each kind: K topics, V terms, D documents; another letter is one size in all of a run
-_CONTENT = {"baseline": "V", "topic": "K V", "level": "A V", "weights": "A", "topic_level": "A*K V"}
-_SHAPES: Mapping[str, Mapping[str, str]] = {
-    "nmf": {"idf": "V"},
-    "gsdmm": {"sizes": "K"},
-    "biterm": {"shares": "K"},
-    "hlda": {"tree": "K 3"},
-    "slda": {"coefficients": "K C", "intercept": "C"},
-    "author-topic": {"authors": "A K"},
-    "dtm": {"pairs": "N 2", "paths": "N T", "rest": "K T", "period_bounds": "T+1", "period_tokens": "T K"},
-    "stm": {
-        "eta": "D K-1", "noise": "K-1 K-1", "sigma": "K-1 K-1", "gamma": "P K-1", "mean": "K-1", "average_mean": "K-1",
-        "average_covariance": "K-1 K-1", **{f"content_{name}": shape for name, shape in _CONTENT.items()},
-    },
-}  # fmt: skip
-_WITHOUT_ETA = ("plsa", "nmf", "stm", "dtm", "ctm", "etm", "fastopic")
+# parameters that a model has with covariates, without, or with content
 _NOT_ALWAYS = (
     "gamma",
     "mean",
-    *(f"content_{name}" for name in _CONTENT),
-)  # of stm with covariates, without, with content
+    *(f"content_{name}" for name in ("baseline", "topic", "level", "weights", "topic_level")),
+)
 _NOT_NEGATIVE = ("idf", "sizes", "shares", "authors", "period_tokens", "content_baseline", "content_weights")
 _COLUMNS = {"tokens": "n_tokens", "exclusivity": "mallet_exclusivity"}  # names that mean something else in a run
 MIXTURE_TOPICS = TOPICS.plus(
@@ -203,7 +189,7 @@ def read_arrays(run: Run) -> dict[str, FloatArray]:
     Raises:
         InputError: the run directory is damaged.
     """
-    config, shapes = run.model_config("n_topics"), _SHAPES.get(run.manifest["kind"], {})
+    config, shapes = run.model_config("n_topics"), MODELS[run.manifest["kind"]].arrays
     with run.intact():
         names = list(config.get("arrays", []))
         unknown = [name for name in names if name not in shapes]
@@ -220,14 +206,6 @@ def read_arrays(run: Run) -> dict[str, FloatArray]:
     return arrays
 
 
-_COUNTS_TOKENS = (
-    "gsdmm",
-    "hdp",
-    "hlda",
-    "labeled-lda",
-    "slda",
-    "author-topic",
-)  # one topic for each token, in the last state
 _COUNTED = {"V": "vocab.parquet", "D": "documents.parquet"}
 
 
@@ -395,12 +373,13 @@ def read_model(run: Run) -> MixtureModel:
         terms = tuple(strings(vocab, "term"))
         K, eta = int(config["n_topics"]), float(config["eta"])
         alpha = read_alpha(run, K)
-        least = 0.0 if run.manifest["kind"] in _WITHOUT_ETA else float(np.finfo(float).tiny)
+        least = float(np.finfo(float).tiny) if MODELS[run.manifest["kind"]].has_eta else 0.0
         if not least <= eta < np.inf:
             raise ValueError(f"eta {eta:g}")
         topic, term, values = TOPIC_TERM.arrays(counts, K=K, V=len(terms))
         topic_term = sparse.coo_array((values, (topic, term)), shape=(K, len(terms))).tocsr()
-        if run.manifest["kind"] in _COUNTS_TOKENS and (topic_term.sum(axis=0) > numbers(vocab, "cf", least=0)).any():
+        counts_tokens = MODELS[run.manifest["kind"]].counts_tokens
+        if counts_tokens and (topic_term.sum(axis=0) > numbers(vocab, "cf", least=0)).any():
             raise ValueError("more tokens of a term in topics than in documents")
     topic_term.sort_indices()
     return MixtureModel(terms, topic_term, alpha, eta)

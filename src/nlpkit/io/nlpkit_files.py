@@ -141,6 +141,7 @@ def _json(path: Path) -> dict[str, Any] | None:
     keys = any(f'"{key}"' in head for key in ("nlpkit_version", "format", "mdsDat"))
     if not keys and not head.startswith(EXPORT_HEAD) and path.name not in _OF_RUNS:
         return None  # a corpus may be large
+
     value = json.loads(path.read_text(encoding="utf-8-sig"))
     if not isinstance(value, dict):
         return None
@@ -206,6 +207,7 @@ def _r(path: Path) -> dict[str, Any]:
 
 
 def _gz(path: Path) -> dict[str, Any] | None:
+
     with gzip.open(path, "rt", encoding="utf-8", errors="replace") as file:
         if file.readline().rstrip("\n") != MALLET_HEADER:
             return None

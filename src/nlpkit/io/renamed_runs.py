@@ -13,6 +13,7 @@ import pyarrow as pa
 from nlpkit.io.artifacts import read_footer, write_table
 from nlpkit.io.atomic import MANIFEST, atomic_directory
 from nlpkit.io.runs import Run, seen_from, sha256_of, write_json
+from nlpkit.models import MODELS
 from nlpkit.reporting import command_line
 
 CONFIG = "model/config.json"
@@ -35,7 +36,7 @@ class RenamedRun(Run):
             table = _with_labels(table, list(self.labels))
         elif name == LAYERS:
             names = dict(enumerate(self.labels))
-            every = self.manifest["kind"] == "hlda"  # whose topics have numbers of their own in all layers
+            every = MODELS[self.manifest["kind"]].is_tree  # whose topics have numbers of their own in all layers
             table = _with_labels(table, [
                 names.get(row["topic"], row["label"]) if every or row["chosen"] else row["label"]
                 for row in table.select(["topic", "label", "chosen"]).to_pylist()

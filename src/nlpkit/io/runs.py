@@ -26,6 +26,7 @@ from nlpkit.io.nlpkit_files import is_comparison
 from nlpkit.io.provenance import HasProvenance, source_block
 from nlpkit.io.run_schemas import TOPIC_TABLES, check_topic_table
 from nlpkit.io.tensor_files import write_safetensors
+from nlpkit.models import BUILT_IN, MODELS, is_mixture
 from nlpkit.parameters import Execution
 from nlpkit.plain import shell_line, to_json
 from nlpkit.reporting import command_line
@@ -33,11 +34,6 @@ from nlpkit.types import Float32Array
 from nlpkit.version import __version__
 
 REPRESENTATIVE_CHARS = 300
-# kinds of runs with phi of all terms and theta, which io.mixture_tables reads
-MIXTURES = (
-    "lda-gibbs", "lda-online", "plsa", "nmf", "gsdmm", "biterm", "hdp", "hlda", "stm", "dtm", "slda", "author-topic", "labeled-lda",
-    "ctm", "etm", "fastopic",
-)  # fmt: skip
 WEIGHTS = "weights.safetensors"
 EDITABLE = ("topics.parquet",)  # the names of topics may be edited by hand; nothing is computed from them
 
@@ -208,7 +204,7 @@ class Run:
     @property
     def is_mixture(self) -> bool:
         """Whether it is a topic model of whose phi and theta nothing is left out, of any kind."""
-        return self.manifest["kind"] in MIXTURES
+        return is_mixture(self.manifest["kind"])
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return one of its tables by file stem, such as topics or model/training.
@@ -217,7 +213,7 @@ class Run:
             InputError: it is not there, was changed, or its columns are not those of a run of this kind.
         """
         table = read_table(self.file(f"{name}.parquet"), [_KINDS.get(name, name)], columns)
-        if self.manifest["kind"] in ("bertopic", *MIXTURES) and name in TOPIC_TABLES:
+        if name in TOPIC_TABLES and self.manifest["kind"] in MODELS:
             with self.intact():
                 check_topic_table(name, table, columns, lambda: parquet_shape(self.file("topics.parquet"))[0])
         return table
@@ -350,7 +346,7 @@ def open_run(path: Path, kinds: Sequence[str] | None = None, *, command: str = "
     if kinds and manifest.get("kind") not in kinds:
         *most, last = kinds
         needed = f"{', '.join(most)} or {last}" if most else last
-        if set(MIXTURES) <= set(kinds):
+        if set(BUILT_IN) <= set(kinds):
             needed = "a topic model, such as bertopic or lda-gibbs,"
         raise SchemaError(f"{path} is a run of kind '{manifest.get('kind')}', but a run of {needed} is needed")
     _check_values(path / MANIFEST, manifest)

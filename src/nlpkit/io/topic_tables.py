@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +13,12 @@ from nlpkit.io.run_schemas import DOC_TOPICS, LAYERS, TOPIC_OF_DOCUMENT, TOPIC_T
 from nlpkit.io.runs import REPRESENTATIVE_CHARS, Run
 from nlpkit.io.table_spec import Column, TableSpec
 from nlpkit.plain import finite_or_none
-from nlpkit.topics.description import WAYS, DescribedLayer, TopicModel
-from nlpkit.topics.novelty import similarity_without_itself
-from nlpkit.topics.predict import Training
 from nlpkit.types import Float32Array, IntArray, LongArray
 from nlpkit.wording import truncated
+
+if TYPE_CHECKING:
+    from nlpkit.topics.description import DescribedLayer, TopicModel
+    from nlpkit.topics.predict import Training
 
 TOPIC_COLUMNS = ("topic", "topic_prob", "nearest_topic", "margin")
 LEFT_OUT = ("text", "tokens", "embedding", *TOPIC_COLUMNS)
@@ -156,6 +157,8 @@ def training_tables(
     `row` is the number of the first document with the text. Texts that were not fitted are in a table of their own, `assigned`,
     without their embeddings: no neighbours are sought among them.
     """
+    from nlpkit.topics.description import WAYS
+
     hashes = [text_hash(t) for t in table.column("text").to_pylist()]
     first: dict[str, int] = {}
     for row in np.flatnonzero(of_document >= 0).tolist():
@@ -210,6 +213,9 @@ def training_of(tables: Mapping[str, pa.Table], K: int, *, n_neighbors: int, thr
     Raises:
         ValueError, InputError: they do not fit together.
     """
+    from nlpkit.topics.novelty import similarity_without_itself
+    from nlpkit.topics.predict import Training
+
     table, centroids = tables["training"], tables["centroids"]
     vectors, middles = (embedding_matrix(t.column("embedding")) for t in (table, centroids))
     if not len(vectors):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError, unknown_value
+from nlpkit.models import MODELS
 from nlpkit.parameters import Param, options
 from nlpkit.topics.options import NumberOfTopics
 
-MODELS = (
-    "lda-gibbs", "lda-online", "plsa", "nmf", "gsdmm", "biterm", "stm", "dtm", "hdp", "hlda", "ctm", "etm",
-    "fastopic", "bertopic",
-)  # fmt: skip
-FINDS_NUMBER = ("hdp", "hlda")  # those whose number of topics is none of ours
-EMBEDDED = ("ctm", "fastopic", "bertopic")  # those that need embeddings
-ALIASES = {"lda": "lda-gibbs"}
+COMPARED = {kind: model for kind, model in MODELS.items() if model.compared is not None}
+ALIASES = {model.short: kind for kind, model in COMPARED.items() if model.short}
+_WITH_K = ", ".join(
+    f"{m.short or m.kind}{f' ({m.compared})' if m.compared else ''}" for m in COMPARED.values() if not m.finds_number
+)
+_WITHOUT_K = " and ".join(kind for kind, model in COMPARED.items() if model.finds_number)
 METRICS = ("npmi", "diversity", "exclusivity")
 LABELLED = ("ami", "purity")
 STEPS = 5  # numbers of topics of a range without steps
@@ -29,8 +29,7 @@ class CompareOptions:
     models: Annotated[
         str | tuple[str, ...],
         Param(
-            "Models to compare: lda, lda-online, plsa, nmf, gsdmm, biterm, stm (without covariates), dtm (dated "
-            "documents), ctm, etm, fastopic, bertopic. hdp and hlda choose the number of topics themselves.",
+            f"Models to compare: {_WITH_K}. {_WITHOUT_K} choose the number of topics themselves.",
             metavar="NAME,…",
         ),
     ] = "lda,nmf,plsa,bertopic"
@@ -70,8 +69,8 @@ class CompareOptions:
         listed = self.models.split(",") if isinstance(self.models, str) else self.models
         names = tuple(dict.fromkeys(ALIASES.get(name.strip(), name.strip()) for name in listed))
         for name in names:
-            if name not in MODELS:
-                raise unknown_value("models", name, (*ALIASES, *MODELS))
+            if name not in COMPARED:
+                raise unknown_value("models", name, (*ALIASES, *COMPARED))
         return names
 
     def numbers(self) -> tuple[int, ...]:
@@ -94,7 +93,7 @@ class CompareOptions:
         return [
             (name, k, seed + n)
             for name in self.names()
-            for k in ((None,) if name in FINDS_NUMBER else self.numbers())
+            for k in ((None,) if COMPARED[name].finds_number else self.numbers())
             for n in range(self.seeds)
         ]
 

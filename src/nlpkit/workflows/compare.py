@@ -24,14 +24,15 @@ from nlpkit.io.artifacts import footer_block, read_table
 from nlpkit.io.atomic import MANIFEST, atomic_file, check_target
 from nlpkit.io.nlpkit_files import COMPARISON
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.runs import MIXTURES, open_run
+from nlpkit.io.runs import open_run
 from nlpkit.io.tables import save_table, table_sink, write_dropped
 from nlpkit.metrics.catalogue import METRICS as KNOWN
+from nlpkit.models import MODELS
 from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line, to_json
 from nlpkit.text.options import TextOptions
-from nlpkit.topics.compare_options import EMBEDDED, LABELLED, METRICS, CompareOptions
+from nlpkit.topics.compare_options import LABELLED, METRICS, CompareOptions
 from nlpkit.topics.streams import stream_key
 from nlpkit.version import __version__
 from nlpkit.workflows.compare_stability import TOP_TERMS, add_stability
@@ -245,7 +246,7 @@ def _write_documents(
     execution: Execution,
 ) -> None:
     """Write the documents with their words, embeddings where a model needs them, and the fold each is in."""
-    embeds = any(name in EMBEDDED for name in options.names())
+    embeds = any(MODELS[name].embeddings for name in options.names())
     if embeds and (encoder.encoder is not None or not _has_embeddings(corpus)):
         corpus = embed(corpus, encoder=encoder.encoder or EMBEDDED_BY, execution=execution)
     with preprocess(corpus, tokens=tokens, execution=execution) as cut:
@@ -281,7 +282,7 @@ def _fit(job: _Job, documents: Path, run: Path, kept: str, encoder: EncoderOptio
     """
     line = [job.model, documents, *(() if job.k is None else ("--k", job.k)), "--seed", job.seed, "--threads", execution.n_threads(),
             *(["--keep-if", kept] if kept else []), "-o", run, "--no-progress", "-q"]  # fmt: skip
-    if job.model in EMBEDDED and encoder.encoder is not None:
+    if MODELS[job.model].embeddings and encoder.encoder is not None:
         line += ["--encoder", encoder.encoder]
     words = [str(word) for word in line]
     child = subprocess.run([sys.executable, "-m", "nlpkit", *words], capture_output=True, encoding="utf-8", check=False)
@@ -297,7 +298,7 @@ def _score(
 ) -> dict[str, float | None]:
     """Return the scores of a run; None for one that such a model has not."""
     opened = open_run(run, verify=False)
-    mixed = opened.manifest["kind"] in MIXTURES
+    mixed = opened.is_mixture
     if names is None:
         labelled = "label" in opened.table("documents").column_names
         names = (*METRICS, *(LABELLED if labelled else ()), *(["perplexity"] if mixed and fold is not None else []))

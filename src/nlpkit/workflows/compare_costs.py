@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from nlpkit.topics.lda.options import SWEEPS
-from nlpkit.workflows.mixtures import FITTERS
+from nlpkit.models import MODELS, resolved
 
 
 def usual_steps(model: str) -> int:
     """Return how many steps a model takes by default, at most."""
-    if model == "lda-gibbs":
-        return SWEEPS
-    steps: int = FITTERS[model][1]().iterations if model in FITTERS else 1
+    options = resolved(MODELS[model].options)()
+    steps: int = getattr(options, "iterations", 1) if MODELS[model].fitter else getattr(options, "n_sweeps", 1)
     return steps

@@ -9,6 +9,8 @@ from functools import cache
 
 import numpy as np
 
+from nlpkit.models import MODELS
+
 SORT_SECONDS = 0.0067  # in which one core of the machine of the measurements below sorts the numbers of `machine_speed`
 
 
@@ -80,35 +82,21 @@ COSTS: dict[str, Rates] = {
     "preprocess": {"start": (2.0, 325), **TEXT},
     "tfidf": {"start": (2.4, 350), **TEXT, "megabyte of text": (0.05, 0), "million tokens": (0.4, 10)},
     "classify": {"start": (2.4, 300), **TEXT, "million tokens": (1.0, 60)},
-    "lda-gibbs": {
-        "start": (2.7, 350), **TEXT, "million tokens": (0.7, 40), "million tokens · step": (0.045, 0),
-        "million terms of topics": (0.5, 30),
-    },
     "sbert-embed": {"start": (1.5, 300), "megabyte of text": (0.05, 0), "megabyte held": (0.0, 4), "1000 documents": (0.01, 0.5)},
-    "bertopic": {
-        "start": (4.0, 380), **TEXT, "1000 documents": (0.15, 5.0), "million pairs of documents": (0.0057, 0),
-    },
-    "ctm": {"start": (5.9, 640), **TEXT, "million terms · document · step": (0.024, 0), "1000 documents": (0.1, 6)},
-    "etm": {"start": (5.9, 640), **TEXT, "million terms · document · step": (0.024, 0), "1000 documents": (0.1, 6)},
-    "fastopic": {
-        "start": (3.5, 400), **TEXT, "million topics of documents · step": (0.35, 0), "1000 documents · step": (0.003, 0),
-        "1000 documents": (0.0, 4), "million topics of documents": (0.0, 45),
-    },
-    "dtm": {
-        "start": (3.0, 370), **TEXT, "million tokens": (1.0, 40), "million tokens · topic · step": (0.1, 0),
-        "million terms of topics in periods": (0.1, 24), "million terms of topics in periods · step": (0.3, 0),
-    },
-    "stm": {
-        "start": (2.9, 360), **TEXT, "million tokens · topic · step": (0.1, 0),
-        "million cubes of topics · document · step": (0.01, 0), "million terms of topics": (0.1, 24),
-        "million terms of topics at levels · step": (11.0, 0),
-    },
 }  # fmt: skip
 ENCODING: Rates = {
     "start": (4.0, 400),
     "megabyte of text": (30.0, 0.0),
     "1000 documents at once": (0.0, 80),
 }  # MiniLM, bf16
+
+
+def rates_of(command: str) -> Rates:
+    """Return what the work of a command costs; of one that is not known, the reading and cutting of texts."""
+    if command not in COSTS and command in MODELS and MODELS[command].costs:
+        costs = MODELS[command].costs
+        return {"start": costs["start"], **TEXT, **costs}
+    return COSTS.get(command, COSTS[""])
 
 
 def cost_of(rates: Rates, work: Work, threads: int = 1) -> Cost:

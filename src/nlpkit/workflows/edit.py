@@ -17,8 +17,9 @@ from nlpkit.io.edit_files import edits_text, read_edits
 from nlpkit.io.mixture_runs import LDA, MixtureRun
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.renamed_runs import renamed_run
-from nlpkit.io.runs import EDITABLE, MIXTURES, Run, sha256_of
+from nlpkit.io.runs import EDITABLE, Run, sha256_of
 from nlpkit.io.table_spec import numbers
+from nlpkit.models import topic_kinds
 from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
@@ -258,13 +259,13 @@ def write_template(text: str, path: Path, *, force: bool = False) -> None:
         part.write_text(text, encoding="utf-8", newline="\n")
 
 
-def open_topic_run(run: Any, execution: Execution, kinds: Sequence[str] = (BERTOPIC, *MIXTURES)) -> Run:
+def open_topic_run(run: Any, execution: Execution, kinds: Sequence[str] = ()) -> Run:
     """Return a run (a directory, or that of a saved model) whose topics can be renamed; no file was changed but the names of topics.
 
     Raises:
         InputError: there is none, or a file was changed; SchemaError: it is of another kind.
     """
-    opened = opened_run(run, execution, kinds)
+    opened = opened_run(run, execution, kinds or topic_kinds())
     for name in opened.manifest["outputs"]:
         if name not in EDITABLE:
             opened.file(name)

@@ -25,7 +25,7 @@ from nlpkit.topics.dtm.periods import cut_periods
 from nlpkit.topics.lda.chunks import parse_span
 from nlpkit.values import python_values
 from nlpkit.workflows.corpus import Corpus, Documents, no_documents
-from nlpkit.workflows.costs import COSTS, ENCODING, Cost, Work, cost_of
+from nlpkit.workflows.costs import ENCODING, Cost, Work, cost_of, rates_of
 from nlpkit.workflows.rows import Rows
 from nlpkit.workflows.token_options import preprocess_options
 
@@ -60,7 +60,7 @@ def estimate(
 
     Args:
         corpus: the documents.
-        command: one of `costs.COSTS`; of others the time of reading and cutting is told.
+        command: one that `costs.rates_of` knows; of others the time of reading and cutting is told.
         tokens: how texts are cut; None where no words are needed.
         encoder: texts are encoded by it, unless they have embeddings.
         plan: what is done to rows first.
@@ -90,11 +90,11 @@ def estimate(
             levels=0 if column is None else len(seen.values), k=USUAL_TOPICS if k is None else k or 1, iterations=iterations,
             fitted=seen.rows if fitted is None else fitted(seen.rows),
         )  # fmt: skip
-        cost = cost_of(COSTS.get(command, COSTS[""]), work, threads)
+        cost = cost_of(rates_of(command), work, threads)
         if encoder is not None and embeds:
             cost += _encoding(encoder, texts.column("text").to_pylist(), work, threads)
         for name, topics, steps in fits:
-            rates = COSTS.get(name, COSTS[""])
+            rates = rates_of(name)
             one = cost_of(rates, replace(work, chars=0, k=topics or USUAL_TOPICS, iterations=steps), threads)
             cost = Cost(cost.seconds + one.seconds, max(cost.memory, one.memory))
         return {

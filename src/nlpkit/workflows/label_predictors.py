@@ -1,9 +1,9 @@
-"""Labels that a topic model predicts from the topics of a document: by a regression, or since its topics are the labels."""
+"""Labels that a topic model predicts from the topics of a document."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,31 +12,24 @@ import pyarrow as pa
 from nlpkit import reporting, wording
 from nlpkit.classify.predicted import Predicted
 from nlpkit.io.prediction_columns import prediction_columns
-from nlpkit.topics.mixtures.model import MixtureFit
-from nlpkit.topics.supervised.response import Regression
-from nlpkit.topics.supervised.slda import shares_of
 from nlpkit.types import BoolArray, Float32Array, FloatArray, LongArray
 from nlpkit.workflows.labelled import read_labels
 
 
 @dataclass(frozen=True, slots=True)
-class LabelPredictor:
-    """Predicts the label of documents from their topics. names: of the classes, () for numbers; alpha (K,): prior of the topics.
-
-    regression: of a label on the shares of topics, by supervised LDA; None where topics are labels: those of `label_topics` (C,).
-    """
+class LabelPredictor(ABC):
+    """Predicts the label of documents from their topics. names: of the classes, () for numbers; alpha (K,): prior of the topics."""
 
     names: tuple[str, ...]
     alpha: FloatArray
-    regression: Regression | None = None
-    label_topics: LongArray = field(default_factory=lambda: np.zeros(0, np.int64))
 
+    @abstractmethod
     def scores(self, theta: Float32Array, lengths: LongArray) -> FloatArray:
         """Return the number (D, 1), or the probability of each class (D, C), of documents of so many known tokens (D,)."""
-        if self.regression is not None:
-            return self.regression.predict(shares_of(theta, lengths, self.alpha))
-        chosen = theta[:, self.label_topics].astype(np.float64)
-        return np.asarray(chosen / chosen.sum(axis=1, keepdims=True))
+
+    def quality(self, separator: str | None) -> PredictionQuality:
+        """Return what compares predictions with labels. separator: between several labels in a text, None where a document has one."""
+        return PredictionQuality(self, separator)
 
     def columns(self, theta: Float32Array, lengths: LongArray, *, probabilities: bool) -> dict[str, pa.Array]:
         """Return prediction, and of classes prediction_prob and, if asked for, probabilities; null without a known token."""
@@ -52,24 +45,6 @@ class LabelPredictor:
         nothing = np.zeros((0, len(self.alpha)), np.float32)
         columns = self.columns(nothing, np.zeros(0, np.int64), probabilities=probabilities)
         return pa.schema([(name, column.type) for name, column in columns.items()])
-
-
-def label_predictor(kind: str, fit: MixtureFit, config: Mapping[str, Any]) -> LabelPredictor | None:
-    """Return what predicts labels by a model, None for a kind that predicts none.
-
-    Args:
-        config: of the model, with the classes of slda, the names of the topics of labeled-lda.
-    """
-    alpha = fit.model.alpha
-    if kind == "slda":
-        regression = Regression(fit.arrays["coefficients"], fit.arrays["intercept"])
-        if len(regression.intercept) != (len(config["classes"]) or 1):
-            raise ValueError(f"{len(regression.intercept)} regressions for {len(config['classes'])} classes")
-        return LabelPredictor(tuple(config["classes"]), alpha, regression)
-    if kind == "labeled-lda":
-        topics = [k for k, name in enumerate(config["topic_names"]) if name]
-        return LabelPredictor(tuple(config["topic_names"][k] for k in topics), alpha, None, np.array(topics, np.int64))
-    return None
 
 
 class PredictionQuality:

@@ -19,6 +19,7 @@ from nlpkit.plain import whole_or_text
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.topics.debias import debiased_tokens
 from nlpkit.topics.lda.chains import check_prototype, compare_chains, not_with_prototype
+from nlpkit.topics.lda.choose import LdaFitter
 from nlpkit.topics.lda.fit import check_options
 from nlpkit.topics.lda.options import (
     SWEEPS,
@@ -30,16 +31,17 @@ from nlpkit.topics.lda.options import (
     WorkerOptions,
     check_workers,
 )
+from nlpkit.topics.mixtures.choose import TopicChoice
 from nlpkit.topics.mixtures.model import main_topics
 from nlpkit.topics.mixtures.options import CheckpointOptions
 from nlpkit.topics.options import NumberOfTopics
 from nlpkit.workflows.corpus import as_corpus
 from nlpkit.workflows.guidance import groups_of, note_debiased
-from nlpkit.workflows.lda_chain import check_guide, guided, run_chain
+from nlpkit.workflows.lda_chain import LdaMaterial, check_guide, guided, run_chain
 from nlpkit.workflows.lda_model import FittedLda, LdaReport
 from nlpkit.workflows.token_options import preprocess_options
 from nlpkit.workflows.topic_corpus import read_topic_corpus, warn_of_one_text
-from nlpkit.workflows.topic_number import choice_additions, choose_number
+from nlpkit.workflows.topic_number import choice_additions, compare_numbers
 from nlpkit.workflows.unfinished import UnfinishedWork
 
 COMMAND = "lda-gibbs"
@@ -246,3 +248,14 @@ def _note_plan(options: LdaOptions, corpus: TopicCorpus) -> None:
         reporting.warn(
             f"more topics than tokens: at least {options.n_topics - n:,} of them stay empty; use a smaller `k`"
         )
+
+
+def choose_number(
+    material: LdaMaterial, options: LdaOptions, execution: Execution, unfinished: UnfinishedWork
+) -> TopicChoice:
+    """Compare the numbers of topics that `options.k` allows to LDA; see `compare_numbers`."""
+    plain = {k: v for k, v in in_force(options.of_chain(1)).items() if k != "n_topics"}
+    return compare_numbers(
+        material.tokens, LdaFitter(options), NumberOfTopics.parse(options.k).within, execution, unfinished,
+        {**material.identity, **plain, "seed": execution.seed}, guidance=material.guidance, weights=material.weights,
+    )  # fmt: skip

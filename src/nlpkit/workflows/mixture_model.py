@@ -5,35 +5,38 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from nlpkit import reporting, wording
+from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
 from nlpkit.io.corpora import DocumentStream
 from nlpkit.io.documents import text_hashes
 from nlpkit.io.layer_tables import layer_names, path_columns
-from nlpkit.io.memberships import read_theta
-from nlpkit.io.mixture_runs import MixtureRun
+from nlpkit.io.mixture_runs import Additions, MixtureRun, TopicCorpus
 from nlpkit.io.mixture_tables import FittedTexts, read_fitted_texts, read_left_out
 from nlpkit.io.runs import Run
 from nlpkit.io.topic_tables import TOPIC_COLUMNS, topic_columns, with_topic_columns
 from nlpkit.parameters import Execution
 from nlpkit.text.dates import COPY_KEY
 from nlpkit.text.options import PreprocessOptions
-from nlpkit.topics.hlda import paths_of
-from nlpkit.topics.mixtures.model import Inference, MixtureModel, theta_of
+from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, theta_of
+from nlpkit.topics.mixtures.tree import paths_of
 from nlpkit.types import BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.workflows.corpus import Corpus
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
-from nlpkit.workflows.label_predictors import LabelPredictor, PredictionQuality
 from nlpkit.workflows.model import TopicRun
 from nlpkit.workflows.passes import ColumnMaker, Pass, WithColumns
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.tokens import cut_as_model
+
+if TYPE_CHECKING:
+    from nlpkit.workflows.label_predictors import LabelPredictor, PredictionQuality
 
 BATCH = 4096  # documents whose topics are inferred at once
 
@@ -169,6 +172,8 @@ class FittedMixture(TopicRun):
         """Probability of each topic in each document of the fit (D, K); the prior's mean of one without words."""
         if self.doc_topic is not None:
             return theta_of(self.doc_topic, self.model.alpha, slice(None))
+        from nlpkit.io.memberships import read_theta
+
         assert isinstance(self.run, Run)  # only a run that was read comes without its counts
         return read_theta(self.run)(slice(None))
 
@@ -223,6 +228,57 @@ class FittedMixture(TopicRun):
         return self.run.files.model_config if isinstance(self.run, MixtureRun) else self.run.model_config("tokens")
 
 
+@dataclass(frozen=True, slots=True)
+class FitSettings:
+    """What a fit is told beside its documents. label_col: how the column of labels, here called label, is named in the input."""
+
+    label_col: str
+    encoder: EncoderOptions
+    execution: Execution
+
+
+class ModelColumns:
+    """What a kind of model reads of documents beside their words, and what its runs hold of that; here, as of most kinds, nothing.
+
+    The fitters that it takes and gives are those of its kind.
+    """
+
+    def check(self) -> None:
+        """Raise MissingError where an extra that the model needs is not installed."""
+
+    def prepared(self, fitter: Any, corpus: TopicCorpus, settings: FitSettings) -> tuple[Any, TopicCorpus, Additions]:
+        """Return the fitter with what it takes of the documents, the corpus without it, and what the run says of it.
+
+        Raises:
+            ColumnError, InputError: a column that is not there, or cannot be used. UsageError, MissingError: embeddings that cannot be
+                made.
+        """
+        return fitter, corpus, Additions()
+
+    def additions(self, fitter: Any, fit: MixtureFit, n_terms: int) -> Additions:
+        """Return what the run of a fit has beside that of any mixture model. n_terms: words that are listed of each topic."""
+        return Additions()
+
+    def restored(self, fitter: Any, config: Mapping[str, Any]) -> Any:
+        """Return the fitter of a run with what its config says of columns."""
+        return fitter
+
+    def labels(self, fit: MixtureFit, config: Mapping[str, Any]) -> LabelPredictor | None:
+        """Return what predicts labels by a model, None for a kind that predicts none."""
+        return None
+
+    def inference(
+        self, model: FittedMixture, fitter: Any, fit: MixtureFit, stream: DocumentStream, options: PredictOptions,
+        execution: Execution,
+    ) -> DocumentInference | None:  # fmt: skip
+        """Return what gives documents their topics; None for the kinds of models that read words alone.
+
+        Raises:
+            UsageError, InputError, MissingError: the documents have not what the model needs.
+        """
+        return None
+
+
 class MixtureMaker(ColumnMaker):
     """Documents with topics that are inferred, phi fixed; those of the fit keep theirs."""
 
@@ -235,7 +291,7 @@ class MixtureMaker(ColumnMaker):
         at = stream.schema.get_field_index("label")
         is_set = at >= 0 and pa.types.is_nested(stream.schema.field(at).type)  # with which one class is not compared
         self.gives = "topics" if model.labels is None or is_set else "classes"
-        self.quality = None if model.labels is None else PredictionQuality(model.labels, model.separator)
+        self.quality = None if model.labels is None else model.labels.quality(model.separator)
         self.left_out = model.left_out()
         self.infer = model.document_inference(stream, options, execution)
         self.counts = dict.fromkeys(

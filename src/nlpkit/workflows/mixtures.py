@@ -17,43 +17,19 @@ from nlpkit.io.cost import stopwatch
 from nlpkit.io.mixture_runs import Additions, MixtureRun, TopicCorpus, mixture_run
 from nlpkit.io.mixture_tables import read_arrays, read_model, read_weights
 from nlpkit.io.runs import Run, open_run
+from nlpkit.models import MODELS, resolved
 from nlpkit.parameters import Execution, in_force, with_settings
 from nlpkit.plain import whole_or_text
 from nlpkit.text.options import TopicTokenOptions
-from nlpkit.topics.biterm import BitermFitter
-from nlpkit.topics.count_options import BitermOptions, GsdmmOptions, HdpOptions, HldaOptions, NmfOptions, PlsaOptions
-from nlpkit.topics.dtm.fitter import DtmFitter
-from nlpkit.topics.dtm.options import DtmOptions
-from nlpkit.topics.gsdmm import GsdmmFitter
-from nlpkit.topics.hdp import HdpFitter
-from nlpkit.topics.hlda import HldaFitter
-from nlpkit.topics.lda.online import LdaOnlineFitter
-from nlpkit.topics.lda.online_options import LdaOnlineOptions
 from nlpkit.topics.mixtures.choose import TopicChoice
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.options import CheckpointOptions, TermOptions
 from nlpkit.topics.mixtures.scores import Fitter
 from nlpkit.topics.mixtures.steps import Keeper
-from nlpkit.topics.neural.ctm import CtmFitter
-from nlpkit.topics.neural.etm import EtmFitter
-from nlpkit.topics.neural.fastopic import FastopicFitter
-from nlpkit.topics.neural.options import CtmOptions, EtmOptions, FastopicOptions
-from nlpkit.topics.neural.points import check_torch
-from nlpkit.topics.nmf import NmfFitter
 from nlpkit.topics.options import NumberOfTopics
-from nlpkit.topics.plsa import PlsaFitter
-from nlpkit.topics.stm.fitter import StmFitter
-from nlpkit.topics.stm.options import StmOptions
-from nlpkit.topics.supervised.options import AuthorTopicOptions, LabeledLdaOptions, SldaOptions
-from nlpkit.topics.supervised.restricted import AuthorTopicFitter, LabeledLdaFitter
-from nlpkit.topics.supervised.slda import SldaFitter
 from nlpkit.types import FloatArray, TokenTable
-from nlpkit.workflows.column_tables import column_additions
 from nlpkit.workflows.corpus import as_corpus
-from nlpkit.workflows.document_columns import FitSettings, prepared
-from nlpkit.workflows.document_inference import inference_by, restored
-from nlpkit.workflows.label_predictors import label_predictor
-from nlpkit.workflows.mixture_model import DocumentInference, FittedMixture
+from nlpkit.workflows.mixture_model import DocumentInference, FitSettings, FittedMixture, ModelColumns
 from nlpkit.workflows.predict_options import PredictOptions
 from nlpkit.workflows.step_checkpoints import keeping
 from nlpkit.workflows.token_options import preprocess_options
@@ -73,36 +49,15 @@ class TopicFitter(Fitter, Protocol):
     def seeds(self) -> int:
         """Fits of each number of topics that is compared: one where they hardly depend on the seed."""
 
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether held-out documents can be scored token by token, as those of LDA."""
+
     def fit_tokens(
         self, tokens: TokenTable, n_topics: int, execution: Execution, progress: Callable[..., None] | None = None,
         keeper: Keeper | None = None,
     ) -> MixtureFit:  # fmt: skip
         """Fit a corpus."""
-
-
-# kind of the run → what fits such a model, its options, and what it is called
-FITTERS: dict[str, tuple[Callable[[Any], TopicFitter], type[Any], str]] = {
-    "plsa": (PlsaFitter, PlsaOptions, "pLSA"),
-    "nmf": (NmfFitter, NmfOptions, "NMF"),
-    "gsdmm": (GsdmmFitter, GsdmmOptions, "GSDMM"),
-    "biterm": (BitermFitter, BitermOptions, "A biterm topic model"),
-    "hdp": (HdpFitter, HdpOptions, "A hierarchical Dirichlet process"),
-    "hlda": (HldaFitter, HldaOptions, "Hierarchical LDA"),
-    "lda-online": (LdaOnlineFitter, LdaOnlineOptions, "LDA"),
-    "dtm": (DtmFitter, DtmOptions, "A dynamic topic model"),
-    "stm": (StmFitter, StmOptions, "A structural topic model"),
-    "slda": (SldaFitter, SldaOptions, "Supervised LDA"),
-    "author-topic": (AuthorTopicFitter, AuthorTopicOptions, "The author-topic model"),
-    "labeled-lda": (LabeledLdaFitter, LabeledLdaOptions, "Labelled LDA"),
-    "ctm": (CtmFitter, CtmOptions, "A contextualized topic model"),
-    "etm": (EtmFitter, EtmOptions, "An embedded topic model"),
-    "fastopic": (FastopicFitter, FastopicOptions, "FASTopic"),
-}
-NEEDS_TORCH = ("ctm", "etm")  # for more than embeddings
-FINDS_NUMBER: tuple[type[Any], ...] = (
-    HdpOptions,
-    HldaOptions,
-)  # options of models that find the number of topics with the topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +71,7 @@ class MixtureReport:
 
 
 class FittedTopics(FittedMixture):
-    """A model of one of FITTERS that was fitted or loaded. report: how it was fitted, None for a model that was loaded."""
+    """A mixture model that was fitted or loaded. report: how it was fitted, None for a model that was loaded."""
 
     def __init__(
         self, run: MixtureRun | Run, fitter: TopicFitter, fit: MixtureFit, report: MixtureReport | None = None
@@ -125,7 +80,8 @@ class FittedTopics(FittedMixture):
         super().__init__(run, fit.model, None if report is None else fit.doc_topic)
         self.fitter, self.fit, self.report = fitter, fit, report
         self.kind = str(run.manifest["kind"])
-        self.labels = label_predictor(self.kind, fit, self.config)
+        self.columns = columns_of(self.kind)
+        self.labels = self.columns.labels(fit, self.config)
         self.separator = getattr(fitter.options, "separator", None)
 
     @property
@@ -146,12 +102,12 @@ class FittedTopics(FittedMixture):
         self, stream: DocumentStream, options: PredictOptions, execution: Execution
     ) -> DocumentInference:
         """Return what gives batches of documents their topics."""
-        further = inference_by(self.fitter, self.fit, self.config, stream, options, execution, self.name)
+        further = self.columns.inference(self, self.fitter, self.fit, stream, options, execution)
         return super().document_inference(stream, options, execution) if further is None else further
 
     def scoring(self, execution: Execution, method: str) -> tuple[MixtureModel, Inference | None]:
         """Return the model with every term possible in every topic, and what infers topics."""
-        if self.kind == "lda-online" and method == "left-to-right":
+        if self.fitter.counts_tokens and method == "left-to-right":
             return self.model, None
         super().scoring(execution, method)
         return self.fitter.inference(self.fit, execution.seed, execution.n_threads())
@@ -174,7 +130,7 @@ def fit_topics(
     """Fit a mixture model; the result is the same on any number of threads.
 
     Args:
-        kind: one of FITTERS.
+        kind: one of MODELS.
         data: a Corpus, texts or a data frame. A column tokens is used; without one nlpkit tokenises the texts. A model that needs
             labels takes them from the column label.
         options: how the model is fitted.
@@ -193,22 +149,23 @@ def fit_topics(
         InputError: there is nothing to fit, or a column that the model takes is missing or cannot be used.
         MissingError: the extra `neural` is not installed, which etm and embeddings need.
     """
-    make, kind_of_options, name = FITTERS[kind]
-    if kind_of_options in FINDS_NUMBER and "k" in settings:
+    declared = MODELS[kind]
+    kind_of_options, name = resolved(declared.options), declared.name
+    if declared.finds_number and "k" in settings:
         raise UsageError(
             f"`k`: {name[:1].lower()}{name[1:]} finds the number of topics itself; leave `k` out", parameter="k"
         )
     records: list[Any] = [options, terms, tokens, execution, checkpoints]
     kinds: list[Any] = [kind_of_options, TermOptions, TopicTokenOptions, Execution, CheckpointOptions]
-    if kind in ("ctm", "fastopic"):
+    if declared.embeddings:
         records, kinds = [*records, EncoderOptions.from_value(encoder)], [*kinds, EncoderOptions]
     elif encoder is not None:
         settings["encoder"] = encoder  # refused, as any name that is no option of the model
     options, terms, tokens, execution, checkpoints, *embedding = with_settings(records, settings, kinds)
-    token_options, fitter = preprocess_options(tokens), make(options)
+    token_options, fitter = preprocess_options(tokens), resolved(declared.fitter)(options)
+    columns = columns_of(kind)
     unfinished = unfinished_work(checkpoint, checkpoints, options, force=force)  # an error before any reading
-    if kind in NEEDS_TORCH:
-        check_torch(kind)
+    columns.check()
     seconds: dict[str, float] = {}
     documents = as_corpus(data)
     with stopwatch(seconds, "read"):
@@ -218,7 +175,7 @@ def fit_topics(
             around = FitSettings(
                 documents.options.label_col, embedding[0] if embedding else EncoderOptions(), execution
             )
-            fitter, corpus, additions = prepared(fitter, corpus, around)
+            fitter, corpus, additions = columns.prepared(fitter, corpus, around)
         run, report = fit_corpus(
             kind,
             corpus,
@@ -227,7 +184,7 @@ def fit_topics(
             execution,
             seconds,
             unfinished,
-            lambda fit: additions | column_additions(fitter, fit, terms.top_terms),
+            lambda fit: additions | columns.additions(fitter, fit, terms.top_terms),
         )
     model = FittedTopics(run, fitter, report.fit, report)
     model.corpus, model.unfinished = documents, unfinished.files(chooses=True)
@@ -272,7 +229,7 @@ def fit_corpus(
     Raises:
         UsageError: an option is out of its range or does not go with another.
     """
-    name, options = FITTERS[kind][2], fitter.options
+    name, options = MODELS[kind].name, fitter.options
     number, additions, choice = number_of_topics(options), Additions(), None
     n_topics = number.exactly
     warn_of_one_text(corpus.tokens)
@@ -316,7 +273,7 @@ def fit_corpus(
 
 def number_of_topics(options: Any) -> NumberOfTopics:
     """Return what the options say of the number of topics; exactly 0 for models that find it with the topics."""
-    return NumberOfTopics(exactly=0) if type(options) in FINDS_NUMBER else NumberOfTopics.parse(options.k)
+    return NumberOfTopics.parse(options.k) if hasattr(options, "k") else NumberOfTopics(exactly=0)
 
 
 def embeds(options: Any) -> bool:
@@ -324,18 +281,23 @@ def embeds(options: Any) -> bool:
     return bool(getattr(options, "embeds", False))
 
 
+def columns_of(kind: str) -> ModelColumns:
+    """Return what a kind of model reads of documents beside their words."""
+    columns: ModelColumns = resolved(MODELS[kind].columns)()
+    return columns
+
+
 def load_topics(path: Path, execution: Execution) -> FittedTopics:
-    """Return the model of a run of one of FITTERS.
+    """Return the mixture model of a run.
 
     Raises:
         InputError, SchemaError: there is none, or it is damaged.
     """
-    run = open_run(path, list(FITTERS), verify=execution.verify)
-    make, kind_of_options, _ = FITTERS[run.manifest["kind"]]
+    run = open_run(path, [kind for kind in MODELS if MODELS[kind].fitter], verify=execution.verify)
+    kind = run.manifest["kind"]
     with run.intact():
-        options = kind_of_options(**run.model_config("options")["options"])
-        fitter = make(options)
-        fitter = restored(fitter, run.model_config("options"))
+        options = resolved(MODELS[kind].options)(**run.model_config("options")["options"])
+        fitter = columns_of(kind).restored(resolved(MODELS[kind].fitter)(options), run.model_config("options"))
     fit = MixtureFit(read_model(run), None, arrays=read_arrays(run), weights=read_weights(run))
     with run.intact():
         fitter.check(fit)

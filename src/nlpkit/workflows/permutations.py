@@ -18,7 +18,7 @@ from nlpkit.topics.stm.effect_options import EffectOptions
 from nlpkit.topics.stm.effects import contrast
 from nlpkit.topics.stm.options import StmOptions
 from nlpkit.topics.stm.permutation import PermutationTest, permutation_test, two_values
-from nlpkit.workflows.document_columns import content_of
+from nlpkit.topics.stm.run import content_of
 from nlpkit.workflows.edit_documents import documents_again
 from nlpkit.workflows.effects import effect_data, effects_of
 from nlpkit.workflows.topic_tables import TopicTable, labels_of

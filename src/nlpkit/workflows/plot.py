@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from nlpkit.io.memberships import read_membership
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.runs import Run
 from nlpkit.metrics.mean_ranks import groups_of
+from nlpkit.models import MODELS
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.report import figures
 from nlpkit.report.cloud import MAX_WORDS, draw_cloud
@@ -31,7 +32,7 @@ from nlpkit.workflows import report_cells as cells
 from nlpkit.workflows import report_topics as topics
 from nlpkit.workflows.model import RunModel, opened_run
 from nlpkit.workflows.picture import Picture, draw_in_format, require_drawing
-from nlpkit.workflows.report import CLASS_KINDS, TOPIC_KINDS
+from nlpkit.workflows.report import CLASS_KINDS
 from nlpkit.workflows.report_map import map_arrays, topic_colours
 from nlpkit.workflows.report_scores import score_sections
 
@@ -116,10 +117,10 @@ def _refuse_unused(what: str, options: PlotOptions) -> None:
             )
 
 
-def _plots_of(what: str) -> tuple[str, Sequence[str], Callable[..., tuple[figures.Draw, float, Sequence[str]]]]:
+def _plots_of(what: str) -> tuple[str, Collection[str], Callable[..., tuple[figures.Draw, float, Sequence[str]]]]:
     """Return what a picture is drawn of, in words and as kinds of runs, and the function that prepares it."""
     if what in TOPIC_PLOTS:
-        return "topic models", TOPIC_KINDS, _topic_plot
+        return "topic models", MODELS, _topic_plot
     if what in COMPARISON_PLOTS:
         return "comparisons of methods of fine-tuning", ("finetune-comparison",), _rank_plot
     return "classifiers and fine-tuned models", CLASS_KINDS, _score_plot
@@ -158,7 +159,7 @@ def _topic_plot(
         merges = relations.get("tree") or []
         if not merges:
             raise InputError(f"{run.path} has one topic, and {what} needs at least two")
-        if what == "tree" and run.manifest["kind"] == "hlda":
+        if what == "tree" and MODELS[run.manifest["kind"]].is_tree:
             return _model_tree_plot(run, len(order), names, colours)
         if what == "tree":
             draw = partial(figures.draw_tree, merges=figures.merges_among(order, merges), names=labels, colours=colour)
@@ -197,7 +198,8 @@ def _topic_plot(
 def _why_no_numbers(run: Run, K: int) -> str:
     """Return how the number of topics came about, and what to do where the command can compare several."""
     manifest, sentence = run.manifest, number_sentence(run.manifest, K)
-    compares = manifest["kind"] not in ("hdp", "hlda", "labeled-lda") and "chunks" not in manifest["parameters"]
+    model = MODELS[manifest["kind"]]
+    compares = not model.finds_number and model.number is None and "chunks" not in manifest["parameters"]
     advice = (
         "; fit with `k=auto` or a range for a picture of it" if compares and manifest.get("lineage") is None else ""
     )

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 from nlpkit.errors import SchemaError
 from nlpkit.io.arpa import is_arpa
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.runs import open_run
+from nlpkit.models import MODELS, resolved, topic_kinds
 from nlpkit.parameters import Execution
 from nlpkit.workflows.model import FittedModel
 
-# kind of the manifest → the function that loads such a model: (path: Path, execution: Execution) -> FittedModel
+# kind of the manifest → the function that loads such a model: (path: Path, execution: Execution) -> FittedModel; topic models declare it
 KINDS = {
-    "bertopic": "nlpkit.workflows.bertopic:load_bertopic",
     "classify": "nlpkit.workflows.classifier:load_classifier",
-    "lda-gibbs": "nlpkit.workflows.rolling_model:load_lda",
-    "dtm": "nlpkit.workflows.dtm:load_dtm",
-    "lda-online": "nlpkit.workflows.mixtures:load_topics",
     "finetune": "nlpkit.workflows.finetuned:load_finetuned",
     "finetune-comparison": "nlpkit.workflows.finetuned:load_finetuned",
-    "biterm": "nlpkit.workflows.mixtures:load_topics",
-    "ctm": "nlpkit.workflows.mixtures:load_topics",
-    "etm": "nlpkit.workflows.mixtures:load_topics",
-    "fastopic": "nlpkit.workflows.mixtures:load_topics",
-    "gsdmm": "nlpkit.workflows.mixtures:load_topics",
-    "hdp": "nlpkit.workflows.mixtures:load_topics",
-    "hlda": "nlpkit.workflows.mixtures:load_topics",
-    "nmf": "nlpkit.workflows.mixtures:load_topics",
-    "plsa": "nlpkit.workflows.mixtures:load_topics",
-    "stm": "nlpkit.workflows.mixtures:load_topics",
-    "slda": "nlpkit.workflows.mixtures:load_topics",
-    "author-topic": "nlpkit.workflows.mixtures:load_topics",
-    "labeled-lda": "nlpkit.workflows.mixtures:load_topics",
     "ngram-lm": "nlpkit.workflows.language_model:load_language_model",
 }
 # kind → what such a run is, and the command that uses it
@@ -72,11 +55,10 @@ def load(path: str | Path, execution: Execution | None = None) -> FittedModel:
         kind = str(open_run(folder, verify=False).manifest["kind"])
         if kind in WITHOUT_PREDICTIONS:
             raise SchemaError(f"{folder} is {WITHOUT_PREDICTIONS[kind]}, with this run as its model")
-    kind = str(open_run(folder, list(KINDS), verify=False).manifest["kind"])
-    return _loaded(KINDS[kind], folder, execution)
+    kind = str(open_run(folder, (*topic_kinds(), *KINDS), verify=False).manifest["kind"])
+    return _loaded(KINDS[kind] if kind in KINDS else MODELS[kind].load, folder, execution)
 
 
 def _loaded(name: str, folder: Path, execution: Execution) -> FittedModel:
-    module, function = name.split(":")
-    model: FittedModel = getattr(import_module(module), function)(folder, execution)
+    model: FittedModel = resolved(name)(folder, execution)
     return model

@@ -19,8 +19,9 @@ from nlpkit.io.nlpkit_files import is_comparison
 from nlpkit.io.page_code import read_page_code
 from nlpkit.io.pictures import write_picture
 from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.runs import MIXTURES, Run
+from nlpkit.io.runs import Run
 from nlpkit.io.table_spec import numbers
+from nlpkit.models import MODELS
 from nlpkit.parameters import Execution, with_settings
 from nlpkit.plain import shell_line
 from nlpkit.report.options import ReportOptions
@@ -38,7 +39,6 @@ from nlpkit.workflows.report_comparison import comparison_sections
 from nlpkit.workflows.report_map import map_arrays, topic_colours
 from nlpkit.workflows.report_scores import score_sections
 
-TOPIC_KINDS = ("bertopic", *MIXTURES)
 CLASS_KINDS = ("classify", "finetune")
 MAX_COLUMNS = 12
 MAX_VALUES = 250
@@ -121,7 +121,7 @@ def report(
         return _comparison_report(Path(run), options)  # type: ignore[arg-type]
     opened = opened_run(run, execution)
     kind = opened.manifest["kind"]
-    if kind in TOPIC_KINDS:
+    if kind in MODELS:
         return _topic_report(opened, options, read, execution)
     if kind in CLASS_KINDS and (opened.path / "metrics.json").is_file():
         return _score_report(opened, options)
@@ -133,7 +133,7 @@ def report(
 def plan(run: str | Path, options: ReportOptions, execution: Execution) -> dict[str, Any]:
     """Return how big the page of a run will be: documents in it, and bytes, estimated. Raises what `report` raises."""
     opened = None if is_comparison(run) else opened_run(run, execution)
-    if opened is None or opened.manifest["kind"] not in TOPIC_KINDS:
+    if opened is None or opened.manifest["kind"] not in MODELS:
         return {"documents": 0, "bytes": 150_000}
     total = opened.table("documents", ["id"]).num_rows
     n = min(total, options.max_points)
@@ -157,7 +157,9 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
             column_arrays[name] = numbers(content.documents, name)[content.rows].astype(np.int16)
     title = options.heading or f"{run_name(manifest)}: {content.n_topics} topics of {corpus_name(manifest)}"
     relations = topics.topic_relations(content)
-    left_out = ("distances", "tree") if manifest["kind"] == "hlda" else ("distances",)  # which has a tree of its own
+    left_out = (
+        ("distances", "tree") if MODELS[manifest["kind"]].is_tree else ("distances",)
+    )  # which has a tree of its own
     data = {
         "n": n,
         "total": D,
@@ -243,7 +245,7 @@ def _topic_sections(
         Section("topics", "Topics", topic_table),
         Section("time", "Over time"),
         Section("columns", "By column"),
-        Section("tree", "Tree", _model_tree(content.run) if manifest["kind"] == "hlda" else ""),
+        Section("tree", "Tree", _model_tree(content.run) if MODELS[manifest["kind"]].is_tree else ""),
         Section("distances", "Distances and words"),
         Section(
             "left-out",

@@ -20,6 +20,7 @@ from nlpkit.io.read_options import SELECTING
 from nlpkit.io.runs import Run
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Score, statistic_score
+from nlpkit.models import MODELS
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.residuals import residual_dispersion
 from nlpkit.topics.mixtures.heldout import Method, hold_out, merged, perplexity
@@ -34,7 +35,6 @@ from nlpkit.workflows.reference import EvaluationSettings, TopicTarget, referenc
 RESIDUAL_DOCS = 2000
 TRACE_LINES = 8
 COUNTERS = {"sweep", "step", "epoch"}
-LOG_P = {"hdp": "log p(w | z) per token", "hlda": "log p(w | z) per token", "biterm": "log p(biterms, z) per biterm"}
 NOT_MIXED = "only topic models that give every word a probability have it, such as runs of nlpkit lda-gibbs"
 
 
@@ -94,7 +94,7 @@ def _add_trace(result: TargetResult, run: Run) -> None:
     names = [name for name in known if name in trace[0]]
     if not set(names) - COUNTERS:  # GSDMM keeps its number of topics alone, a neural model its loss
         return
-    title = f"{LOG_P.get(run.manifest['kind'], 'log p(w, z) per token')} along the chain"
+    title = f"{MODELS[run.manifest['kind']].likelihood} along the chain"
     if "sweep" not in names:
         title = f"{known[names[-1]]} per token along the fit"
     result.tables[title] = detail_table(

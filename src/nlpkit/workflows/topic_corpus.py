@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,6 @@ from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.types import Days, TokenTable
 from nlpkit.workflows.corpus import Corpus, no_documents, no_words, warn_dropped
 from nlpkit.workflows.counts import CountedCorpus, count_corpus
-from nlpkit.workflows.embeddings import embedded_by
 from nlpkit.workflows.tokens import note_tokens, token_info
 
 CHUNK = "chunk"  # column of documents.parquet
@@ -57,8 +57,14 @@ def read_topic_corpus(
             steps=earlier,
             texts=lambda rows: {row: text or "" for row, text in words.values("text", rows).items()},
             left_out=None if words.report is None else words.left_out,
-            embedded_by=embedded_by(stream) if with_embeddings else None,
+            embedded_by=_embedded_by(stream) if with_embeddings else None,
         )
+
+
+def _embedded_by(stream: DocumentStream) -> dict[str, Any] | None:
+    from nlpkit.workflows.embeddings import embedded_by
+
+    return embedded_by(stream)
 
 
 @contextmanager

@@ -12,27 +12,13 @@ from nlpkit import reporting
 from nlpkit.interrupts import report_checkpoint_on_interrupt
 from nlpkit.io.checkpoints import append_score, read_scores
 from nlpkit.io.mixture_runs import Additions
-from nlpkit.parameters import Execution, in_force
+from nlpkit.parameters import Execution
 from nlpkit.plain import rounded, to_json
-from nlpkit.topics.lda.choose import LdaFitter
-from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.mixtures.choose import SEEDS, TopicChoice, choose_topics
 from nlpkit.topics.mixtures.scores import Fitter, Scores
-from nlpkit.topics.options import NumberOfTopics, Range
+from nlpkit.topics.options import Range
 from nlpkit.types import TokenTable
-from nlpkit.workflows.lda_chain import LdaMaterial
 from nlpkit.workflows.unfinished import UnfinishedWork
-
-
-def choose_number(
-    material: LdaMaterial, options: LdaOptions, execution: Execution, unfinished: UnfinishedWork
-) -> TopicChoice:
-    """Compare the numbers of topics that `options.k` allows to LDA; see `compare_numbers`."""
-    plain = {k: v for k, v in in_force(options.of_chain(1)).items() if k != "n_topics"}
-    return compare_numbers(
-        material.tokens, LdaFitter(options), NumberOfTopics.parse(options.k).within, execution, unfinished,
-        {**material.identity, **plain, "seed": execution.seed}, guidance=material.guidance, weights=material.weights,
-    )  # fmt: skip
 
 
 def compare_numbers(

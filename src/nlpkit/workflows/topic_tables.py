@@ -13,9 +13,9 @@ from nlpkit import reporting, wording
 from nlpkit.io.artifacts import footer_block
 from nlpkit.io.atomic import MANIFEST
 from nlpkit.io.corpora import InputInfo
-from nlpkit.io.memberships import TOPIC_RUNS
 from nlpkit.io.runs import Run, sha256_of
 from nlpkit.io.tables import save_table
+from nlpkit.models import topic_kinds
 from nlpkit.notebook import Tabular
 from nlpkit.parameters import Execution
 from nlpkit.workflows.model import opened_run
@@ -83,7 +83,7 @@ def save_run_table(
 
 def topic_run(run: Any, execution: Execution) -> Run:
     """Return the run of a topic model: a directory, a run that is open, or a saved model. Raises InputError when it is none."""
-    return opened_run(run, execution, TOPIC_RUNS)
+    return opened_run(run, execution, topic_kinds())
 
 
 def labels_of(run: Run) -> list[str]:

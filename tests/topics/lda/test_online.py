@@ -13,9 +13,9 @@ from scipy.special import psi
 from nlpkit.errors import UsageError
 from nlpkit.kernels import variational as kernels
 from nlpkit.parameters import Execution
-from nlpkit.topics.lda.online import RATE, SHAPE, LdaOnlineFitter, Topics, fit_lda_online
-from nlpkit.topics.lda.online_options import LdaOnlineOptions
 from nlpkit.topics.lda.variational import CLOSE, STEPS, Batch
+from nlpkit.topics.lda_online.model import RATE, SHAPE, LdaOnlineFitter, Topics, fit_lda_online
+from nlpkit.topics.lda_online.options import LdaOnlineOptions
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import TokenTable
 from nlpkit.weighting.dtm import count_terms

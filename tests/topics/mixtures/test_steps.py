@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from nlpkit.parameters import Execution
-from nlpkit.topics.biterm import BitermFitter, BitermOptions
+from nlpkit.topics.biterm.model import BitermFitter, BitermOptions
 from nlpkit.topics.dtm.fitter import DtmFitter
 from nlpkit.topics.dtm.options import DtmOptions
 from nlpkit.topics.dtm.periods import cut_periods
-from nlpkit.topics.gsdmm import GsdmmFitter, GsdmmOptions
-from nlpkit.topics.hdp import HdpFitter, HdpOptions
-from nlpkit.topics.hlda import HldaFitter, HldaOptions
-from nlpkit.topics.lda.online import LdaOnlineFitter
-from nlpkit.topics.lda.online_options import LdaOnlineOptions
+from nlpkit.topics.gsdmm.model import GsdmmFitter, GsdmmOptions
+from nlpkit.topics.hdp.model import HdpFitter, HdpOptions
+from nlpkit.topics.hlda.model import HldaFitter, HldaOptions
+from nlpkit.topics.lda_online.model import LdaOnlineFitter
+from nlpkit.topics.lda_online.options import LdaOnlineOptions
 from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.mixtures.steps import StepState
 from nlpkit.topics.neural.ctm import CtmFitter

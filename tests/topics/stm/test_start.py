@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.kernels import stm as kernels
 from nlpkit.parameters import Execution
+from nlpkit.topics.stm import kernels
 from nlpkit.topics.stm.fit import StmFit, StmPoint, fit_stm, start_of
 from nlpkit.topics.stm.fitter import as_mixture
 from nlpkit.topics.stm.inference import as_counts

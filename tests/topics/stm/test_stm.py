@@ -9,8 +9,8 @@ import pytest
 from scipy import optimize, sparse
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.kernels import stm as kernels
 from nlpkit.parameters import Execution
+from nlpkit.topics.stm import kernels
 from nlpkit.topics.stm.design import fit_design
 from nlpkit.topics.stm.effects import cases, contrast, regress_draws
 from nlpkit.topics.stm.fit import fit_stm

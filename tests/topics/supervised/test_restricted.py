@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels import restricted as kernel
 from nlpkit.parameters import Execution
+from nlpkit.topics.supervised import kernels as kernel
 from nlpkit.topics.supervised.options import AuthorTopicOptions, LabeledLdaOptions
 from nlpkit.topics.supervised.restricted import (
     NameSets,

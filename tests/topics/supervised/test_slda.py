@@ -9,10 +9,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.kernels import slda as kernel
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.infer import infer_topics
 from nlpkit.topics.mixtures.model import MixtureFit
+from nlpkit.topics.supervised import slda_kernels as kernel
 from nlpkit.topics.supervised.options import SldaOptions
 from nlpkit.topics.supervised.response import Regression, Response, quality, regress
 from nlpkit.topics.supervised.slda import fit_slda, shares_of

@@ -12,6 +12,7 @@ from nlpkit.cli.parts import divided
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.io.read_options import ReadOptions
 from nlpkit.io.shards import ShardOptions
+from nlpkit.models import MODELS
 from nlpkit.parameters import READ
 from nlpkit.workflows.predict_options import PredictOptions
 
@@ -69,7 +70,7 @@ def predict_cli(
         dry_run(
             inputs,
             read,
-            encoder=encoder if fitted.kind in ("bertopic", "ctm", "fastopic") else None,
+            encoder=encoder if fitted.kind in MODELS and MODELS[fitted.kind].embeddings else None,
             threads=run.n_threads(),
         )
         return

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nlpkit.topics.lda.rolling_options import ChangeOptions
     from nlpkit.topics.mixtures.choose import TopicChoice
     from nlpkit.types import TokenTable
-    from nlpkit.workflows.dtm import FittedDynamicTopics
+    from nlpkit.topics.dtm.run import FittedDynamicTopics
     from nlpkit.workflows.lda_model import FittedLda
     from nlpkit.workflows.mixture_model import FittedMixture
     from nlpkit.workflows.mixtures import FittedTopics

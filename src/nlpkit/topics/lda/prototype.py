@@ -20,6 +20,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.metrics.sclop import Pruning, pairwise_sclop, prune_topics
 from nlpkit.parallel import TURN
 from nlpkit.topics.lda.similarity import SimilarityMeasure, jaccard
+from nlpkit.topics.streams import run_seeds
 from nlpkit.types import NO_TOPIC, CsrMatrix, FloatArray, IntArray, LongArray
 
 SWEEPS_AT_ONCE = 10  # between two looks at whether somebody still wants the result
@@ -115,14 +116,6 @@ def choose_prototype(counts: Sequence[CsrMatrix], *, measure: SimilarityMeasure 
         agreement=match_similarity[:, others].mean(axis=1),
         pruning=prune_topics(similarity, sizes),
     )
-
-
-def run_seeds(seed: int, runs: int) -> tuple[int, ...]:
-    """Return the seed of each run (R,): the first 32 bits of child r of `numpy.random.SeedSequence(seed mod 2⁶⁴)`.
-
-    The seed of run r depends on `seed` and r alone: more runs do not change those before them.
-    """
-    return tuple(int(child.generate_state(1)[0]) for child in np.random.SeedSequence(seed % 2**64).spawn(runs))
 
 
 def replicate(

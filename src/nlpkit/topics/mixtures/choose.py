@@ -12,9 +12,9 @@ import numpy as np
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.arguments import MAX_TOPICS
-from nlpkit.topics.lda.prototype import run_seeds
 from nlpkit.topics.mixtures.scores import Fitter, Scores, mean_of_known, score_fits, split_corpus, stability
 from nlpkit.topics.options import Range
+from nlpkit.topics.streams import run_seeds
 from nlpkit.types import FloatArray, TokenTable
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from threading import Event
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 import scipy
@@ -195,9 +195,13 @@ class Fitter(Protocol):
 
 
 class TokenFitter(ABC):
-    """A kind of model whose documents that are not held out are fitted as any others."""
+    """A kind of model whose documents that are not held out are fitted as any others.
+
+    counts_tokens: whether held-out documents can be scored token by token, as those of LDA.
+    """
 
     __slots__ = ()
+    counts_tokens: ClassVar[bool] = False
 
     def take(self, documents: LongArray, terms: LongArray) -> Self:
         """Return the fitter with what it knows, beside counts, of some of the documents and terms: nothing, for most kinds."""

@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from nlpkit.topics.matrix.plsa import fold_in
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
 from nlpkit.topics.neural.inference import Weights, check_theta
-from nlpkit.topics.plsa import fold_in
 from nlpkit.types import CsrMatrix, Float32Array, LongArray
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import scipy.sparse.linalg  # noqa: F401  # here, as threads are limited only of the libraries that are loaded
 
 from nlpkit.parameters import Execution
 from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import UsageError
 from nlpkit.parameters import Execution
+from nlpkit.topics.matrix.plsa import ExpectedCounts
 from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.mixtures.steps import Keeper, RunningState, resumable
 from nlpkit.topics.neural.embedded import EmbeddedFitter
@@ -20,7 +21,6 @@ from nlpkit.topics.neural.inference import Weights, renumbered
 from nlpkit.topics.neural.options import FastopicOptions
 from nlpkit.topics.neural.points import as_counts, documents_of
 from nlpkit.topics.neural.transport import Transport, pull_back, transport
-from nlpkit.topics.plsa import ExpectedCounts
 from nlpkit.topics.streams import stream_key
 from nlpkit.types import CsrMatrix, Float32Array, FloatArray, TokenTable
 

@@ -9,8 +9,8 @@ import numpy as np
 import scipy
 from scipy import sparse
 
-from nlpkit.kernels import stm as kernels
 from nlpkit.parallel import map_ahead
+from nlpkit.topics.stm import kernels
 from nlpkit.topics.stm.model import Prior, softmax
 from nlpkit.types import CsrMatrix, FloatArray
 

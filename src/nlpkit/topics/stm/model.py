@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.kernels import stm as kernels
+from nlpkit.topics.stm import kernels
 from nlpkit.topics.stm.content import ContentModel
 from nlpkit.types import FloatArray, LongArray
 

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import InputError
-from nlpkit.kernels.stm import exact_weights, simplex_weights
 from nlpkit.parallel import map_ahead
+from nlpkit.topics.stm.kernels import exact_weights, simplex_weights
 from nlpkit.types import BoolArray, CsrMatrix, FloatArray, LongArray
 
 MOST_TERMS = (

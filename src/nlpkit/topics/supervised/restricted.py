@@ -9,12 +9,12 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from nlpkit.kernels import restricted as kernel
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
 from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.mixtures.steps import Keeper, RunningState, resumable
 from nlpkit.topics.streams import stream_key
+from nlpkit.topics.supervised import kernels as kernel
 from nlpkit.topics.supervised.base import TRACE_EVERY, ColumnFitter, check, mixture_of
 from nlpkit.topics.supervised.options import AuthorTopicOptions, LabeledLdaOptions, prior
 from nlpkit.types import BoolArray, CsrMatrix, IntArray, LongArray, TokenTable

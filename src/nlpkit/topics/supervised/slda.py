@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from nlpkit.kernels import slda as kernel
 from nlpkit.parameters import Execution
 from nlpkit.topics.lda.likelihood import dirichlet_multinomial
 from nlpkit.topics.mixtures.model import MixtureFit
 from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.streams import stream_key
+from nlpkit.topics.supervised import slda_kernels as kernel
 from nlpkit.topics.supervised.base import TRACE_EVERY, ColumnFitter, check, doc_topics, mixture_of
 from nlpkit.topics.supervised.options import SldaOptions, prior
 from nlpkit.topics.supervised.response import Regression, Response, quality, regress, start
