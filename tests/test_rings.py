@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from nlpkit.cli.catalogue import PANELS
+from nlpkit.cli.catalogue import COMMANDS
 from tests.test_packaging import PROJECT, USERS, normal
 
 ROOT = Path(__file__).parents[1]
@@ -276,7 +276,7 @@ NAMES_COMMANDS = {
 
 def test_only_the_command_line_says_how_a_command_is_typed() -> None:
     """The library names functions and parameters between backticks, `preprocess(unit=sentence)`; the boundary writes commands."""
-    commands = {name for panel in PANELS.values() for name in panel}
+    commands = set(COMMANDS)
     typed = []
     for path in MODULES:
         if "cli" in path.parts or path.name in NAMES_COMMANDS:
