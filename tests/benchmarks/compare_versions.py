@@ -43,7 +43,7 @@ from typing import Any
 HERE = Path(__file__).parent
 VERDICTS = ("bytes", "data", "alike", "mended", "DIFFERENT")
 VERSIONS = ("old", "new")
-SECONDS_A_LINE = 300
+SECONDS_A_LINE = 1200
 Mended = list[tuple[re.Pattern[str], str]]
 STRING = r'"(?:[^"\\]|\\.)*"'
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
